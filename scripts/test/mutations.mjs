@@ -200,7 +200,7 @@ export const mutations = [
   unit(
     'detection walks into what is never looked at',
     'inventory.ts',
-    'skipped.has(entry.name) &&',
+    'skippedFolders.has(entry.name) &&',
     'entry.name === entry.parentPath &&',
     'detection/folder.test.ts',
   ),

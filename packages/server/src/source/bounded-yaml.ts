@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml'
-import { expandedSize } from './compose/expanded-size.ts'
+import { checkExpandedSize } from './compose/expanded-size.ts'
 
 const maxBytes = 128 * 1024
 const limits = { aliases: 100, nodes: 20_000, depth: 50 }
@@ -11,6 +11,6 @@ export function parseYaml(text: string): unknown {
   const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: 'error' })
   const [error] = document.errors
   if (error) throw error
-  expandedSize(document.contents, limits)
+  checkExpandedSize(document.contents, limits)
   return document.toJS({ maxAliasCount: 100 })
 }

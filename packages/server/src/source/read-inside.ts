@@ -3,18 +3,18 @@ import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
 /** Why a file was not read: missing, not a regular file of the project, or larger than the limit. */
-export type NotRead = 'missing' | 'outside' | 'too large'
-export type Read = { text: string; size: number } | { text: null; why: NotRead }
+export type ReadFailure = 'missing' | 'outside' | 'too large'
+export type Read = { text: string; size: number } | { text: null; why: ReadFailure }
 
 export interface ReadOptions {
   maxBytes: number
-  /** The first bytes will do. */
+  /** Reads only the first `maxBytes` of a larger file. */
   onlyStart?: boolean
   /** Called before memory is allocated; `false` counts as too large. */
   take?: (bytes: number) => boolean
 }
 
-/** Neither a link put there since nor a pipe that never answers is opened. */
+/** Opens neither a symlink that was created meanwhile nor a pipe that blocks. */
 const asPlainFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /**
@@ -28,14 +28,14 @@ export async function readInside(root: string, path: string, options: ReadOption
   const handle = await open(real, asPlainFile).catch(() => null)
   if (!handle) return { text: null, why: 'outside' }
   try {
-    return (await isStill(handle, real)) ? await read(handle, options) : { text: null, why: 'outside' }
+    return (await isSamePath(handle, real)) ? await read(handle, options) : { text: null, why: 'outside' }
   } finally {
     await handle.close()
   }
 }
 
 /** Checks the path of the opened file: a parent folder may have become a symlink in between. */
-async function isStill(handle: FileHandle, real: string): Promise<boolean> {
+async function isSamePath(handle: FileHandle, real: string): Promise<boolean> {
   if (process.platform !== 'linux') return true
   return (await readlink(`/proc/self/fd/${handle.fd}`).catch(() => real)) === real
 }
@@ -43,8 +43,8 @@ async function isStill(handle: FileHandle, real: string): Promise<boolean> {
 async function read(handle: FileHandle, { maxBytes, onlyStart = false, take = () => true }: ReadOptions): Promise<Read> {
   const info = await handle.stat()
   if (!info.isFile()) return { text: null, why: 'outside' }
-  const wanted = Math.min(info.size, maxBytes)
-  if ((info.size > maxBytes && !onlyStart) || !take(wanted)) return { text: null, why: 'too large' }
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(wanted), 0)
+  const length = Math.min(info.size, maxBytes)
+  if ((info.size > maxBytes && !onlyStart) || !take(length)) return { text: null, why: 'too large' }
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0)
   return { text: new TextDecoder().decode(buffer.subarray(0, bytesRead)), size: info.size }
 }

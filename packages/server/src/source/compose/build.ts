@@ -14,7 +14,7 @@ export function readBuild(value: unknown, location: Location): ComposeBuild | nu
   const file = dockerfile === null ? null : dockerfilePath(context, dockerfile, within(location, 'dockerfile'))
   if (dockerfile !== null && file === null) return null
   if (dockerfile !== null && fields.dockerfile_inline != null)
-    refuse(within(location, 'dockerfile_inline'), 'stands beside dockerfile: keep one of them')
+    refuse(within(location, 'dockerfile_inline'), 'conflicts with dockerfile: keep one of them')
   return {
     context,
     dockerfile: file,
@@ -40,19 +40,19 @@ function readArgs(value: unknown, location: Location): Record<string, string> {
   const { env } = location.reading
   return Object.fromEntries(
     pairsAt(value, location).flatMap(([key, item]) => {
-      const given = item ?? (Object.hasOwn(env, key) ? env[key] : undefined)
-      return given === undefined ? [] : [[key, given]]
+      const value = item ?? (Object.hasOwn(env, key) ? env[key] : undefined)
+      return value === undefined ? [] : [[key, value]]
     }),
   )
 }
 
-const known = ['context', 'dockerfile', 'dockerfile_inline', 'args', 'target']
+const supportedFields = ['context', 'dockerfile', 'dockerfile_inline', 'args', 'target']
 
 /** Build settings that would give the build access to the host. */
-const escapes: Record<string, (value: unknown, location: Location) => void> = {
-  privileged: (value, location) => mayBeOn(value) && refuse(location, 'a privileged build owns the machine'),
-  entitlements: (value, location) => mayBeOn(value) && refuse(location, 'a build gets no entitlements of the host'),
-  ssh: (value, location) => mayBeOn(value) && refuse(location, "the host's SSH keys are not handed to a build"),
+const hostAccessFields: Record<string, (value: unknown, location: Location) => void> = {
+  privileged: (value, location) => mayBeOn(value) && refuse(location, 'a privileged build would control the whole machine'),
+  entitlements: (value, location) => mayBeOn(value) && refuse(location, 'a build may not use entitlements of the host'),
+  ssh: (value, location) => mayBeOn(value) && refuse(location, "a build has no access to the host's SSH keys"),
   network: (value, location) => {
     const network = textAt(value, location)
     if (network === null || network === 'default') return
@@ -74,7 +74,7 @@ const reasons: Record<string, string> = {
 }
 
 function readOther(key: string, value: unknown, location: Location): void {
-  if (Object.hasOwn(escapes, key)) escapes[key]!(value, location)
-  else if (withoutEffect.includes(key)) warn(location, 'has no effect on what is built')
-  else if (!known.includes(key)) refuse(location, Object.hasOwn(reasons, key) ? reasons[key]! : notSupported)
+  if (Object.hasOwn(hostAccessFields, key)) hostAccessFields[key]!(value, location)
+  else if (withoutEffect.includes(key)) warn(location, 'has no effect on the image')
+  else if (!supportedFields.includes(key)) refuse(location, Object.hasOwn(reasons, key) ? reasons[key]! : notSupported)
 }

@@ -2,14 +2,14 @@ import { type Location, refuse, warn, within } from './location.ts'
 import type { ComposeRestart, ComposeService } from './model.ts'
 import { fieldsAt, isMapping, mayBeOn, notSupported, numberAt, refuseOthers, sizeMbAt, textAt, wholeNumberAt } from './values.ts'
 
-/** Compose follows these no more than Berth does. */
-const ofSwarm = ['labels', 'update_config', 'rollback_config', 'placement', 'endpoint_mode']
+/** Swarm settings, which Compose ignores too. */
+const swarmFields = ['labels', 'update_config', 'rollback_config', 'placement', 'endpoint_mode']
 
-/** The `deploy` part: how many, with how much. */
+/** Reads `deploy`: replicas, resources and the restart policy. */
 export function readDeploy(value: unknown, location: Location, service: ComposeService): void {
   const fields = Object.fromEntries(fieldsAt(value, location))
-  refuseOthers(fields, ['mode', 'replicas', 'resources', 'restart_policy', ...ofSwarm], location)
-  for (const key of ofSwarm) if (fields[key] !== undefined) warn(within(location, key), 'has no effect outside of a swarm')
+  refuseOthers(fields, ['mode', 'replicas', 'resources', 'restart_policy', ...swarmFields], location)
+  for (const key of swarmFields) if (fields[key] !== undefined) warn(within(location, key), 'has no effect outside of a swarm')
   const mode = textAt(fields.mode, within(location, 'mode'))
   if (mode !== null && mode !== 'replicated' && mode !== 'global')
     refuse(within(location, 'mode'), `"${mode}" is not supported: it is for a swarm`)
@@ -23,7 +23,7 @@ export function readCpus(value: unknown, location: Location): number | null {
   return cpus === null || cpus > 0 ? cpus : null
 }
 
-/** `-1` and `0` are Docker's words for no limit. */
+/** Null for `-1` and `0`, which mean no limit in Docker. */
 export function readPidsLimit(value: unknown, location: Location): number | null {
   const limit = numberAt(value, location)
   return limit !== null && Number.isInteger(limit) && limit > 0 ? limit : null
@@ -40,7 +40,7 @@ function readResources(value: unknown, location: Location, service: ComposeServi
   service.pidsLimit = readPidsLimit(limits.pids, within(at, 'pids')) ?? service.pidsLimit
   for (const [key, item] of fieldsAt(resources.reservations, within(location, 'reservations'))) {
     const reserved = within(within(location, 'reservations'), key)
-    if (key === 'devices' && mayBeOn(item)) refuse(reserved, 'devices of the host are not handed out')
+    if (key === 'devices' && mayBeOn(item)) refuse(reserved, 'containers have no access to devices of the host')
     else if (key === 'memory') service.memoryReservationMb = sizeMbAt(item, reserved) ?? service.memoryReservationMb
     else if (key === 'cpus') warn(reserved, 'has no effect outside of a swarm')
     else refuse(reserved, notSupported)

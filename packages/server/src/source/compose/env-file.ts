@@ -11,21 +11,21 @@ const maxValues = 1024 ** 2
  * single quotes a dollar is literal.
  */
 export function readEnvFile(text: string, known: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const whole = text.slice(0, maxEnvFileLength)
-  const lines = [...whole.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*('?)/gm)]
+  const limitedText = text.slice(0, maxEnvFileLength)
+  const lines = [...limitedText.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*('?)/gm)]
   const literal = new Set(lines.flatMap(([, name, quote]) => (quote ? [name] : [])))
   // The parser sorts the names, but a value may only reference earlier ones.
-  const paths = new Map(lines.map(({ 1: name = '', index }) => [name, index]))
-  const parsed = Object.entries(parseEnv(whole) as Record<string, string>)
-  parsed.sort(([left], [right]) => (paths.get(left) ?? 0) - (paths.get(right) ?? 0))
+  const positions = new Map(lines.map(({ 1: name = '', index }) => [name, index]))
+  const parsed = Object.entries(parseEnv(limitedText) as Record<string, string>)
+  parsed.sort(([left], [right]) => (positions.get(left) ?? 0) - (positions.get(right) ?? 0))
   const values: Record<string, string> = {}
-  const all: Record<string, string> = { ...known }
-  let left = maxValues
+  const scope: Record<string, string> = { ...known }
+  let remaining = maxValues
   for (const [name, value] of parsed) {
-    values[name] = literal.has(name) || !value.includes('$') ? value : interpolate(value, all, left).value
-    if (!Object.hasOwn(known, name)) all[name] = values[name]
-    left -= values[name].length
-    if (left <= 0) break
+    values[name] = literal.has(name) || !value.includes('$') ? value : interpolate(value, scope, remaining).value
+    if (!Object.hasOwn(known, name)) scope[name] = values[name]
+    remaining -= values[name].length
+    if (remaining <= 0) break
   }
   return values
 }

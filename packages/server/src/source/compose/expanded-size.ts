@@ -12,7 +12,7 @@ const message = 'it is too large or too deep once its aliases are followed'
  * Throws when a document is too large after expanding its aliases. Call before anything follows them: a file of a few kilobytes
  * can expand to billions of nodes.
  */
-export function expandedSize(contents: unknown, limits: ExpandedLimits): void {
+export function checkExpandedSize(contents: unknown, limits: ExpandedLimits): void {
   const sizes = new Map<string, number>()
   let [aliases, total] = [0, 0]
   const count = (size: number): number => {

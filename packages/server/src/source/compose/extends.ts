@@ -6,22 +6,22 @@ type Services = Record<string, unknown>
 
 /** Resolves `extends` within one file: each service with its base merged into it. */
 export function resolveExtends(services: Services, location: Location): Services {
-  const done = new Map<string, unknown>()
+  const resolved = new Map<string, unknown>()
   const budget = { nodes: maxMerged }
   try {
-    for (const name of Object.keys(services)) resolveOne(name, services, [], { done, budget }, location)
+    for (const name of Object.keys(services)) resolveService(name, services, [], { resolved, budget }, location)
   } catch (error) {
-    if (!(error instanceof TooMuch)) throw error
-    refuse(location, 'the services are too large once what they extend is merged into them')
+    if (!(error instanceof MergeTooLarge)) throw error
+    refuse(location, 'the services are too large after their extends are resolved')
     return {}
   }
-  return Object.fromEntries(done)
+  return Object.fromEntries(resolved)
 }
 
-export class TooMuch extends Error {}
+export class MergeTooLarge extends Error {}
 
-interface Merging {
-  done: Map<string, unknown>
+interface MergeState {
+  resolved: Map<string, unknown>
   budget: { nodes: number }
 }
 
@@ -31,22 +31,22 @@ export const maxMerged = 100_000
 /** Longer than any real chain, and short enough for the stack. */
 const maxChain = 20
 
-function resolveOne(name: string, services: Services, chain: string[], merging: Merging, location: Location): unknown {
-  const { done, budget } = merging
-  if (done.has(name)) return done.get(name)
+function resolveService(name: string, services: Services, chain: string[], state: MergeState, location: Location): unknown {
+  const { resolved, budget } = state
+  if (resolved.has(name)) return resolved.get(name)
   const service = services[name]
   let merged = service
   if (isMapping(service) && Object.hasOwn(service, 'extends')) {
-    const { extends: extended, ...own } = service
+    const { extends: extended, ...overrides } = service
     const at = within(within(location, name), 'extends')
     const base = baseName(extended, at)
-    merged = own
+    merged = overrides
     if (base !== null && mayExtend(base, services, [...chain, name], at))
-      merged = merge(resolveOne(base, services, [...chain, name], merging, location), own, budget)
+      merged = merge(resolveService(base, services, [...chain, name], state, location), overrides, budget)
   }
-  // A service of a cycle is settled by the call that started the cycle.
-  if (!done.has(name)) done.set(name, merged)
-  return done.get(name)
+  // In a cycle, the call that started the cycle stores the result.
+  if (!resolved.has(name)) resolved.set(name, merged)
+  return resolved.get(name)
 }
 
 function mayExtend(base: string, services: Services, chain: string[], location: Location): boolean {
@@ -70,15 +70,15 @@ function baseName(value: unknown, location: Location): string | null {
 /** Lists that are replaced; all other lists are appended. */
 const replaced = new Set(['command', 'entrypoint', 'test'])
 
-/** Merges `own` over `base`, as Compose does for `extends` and override files. */
-export function merge(base: unknown, own: unknown, budget: Merging['budget'], key = ''): unknown {
+/** Merges `overrides` over `base`, as Compose does for `extends` and override files. */
+export function merge(base: unknown, overrides: unknown, budget: MergeState['budget'], key = ''): unknown {
   budget.nodes -= 1 + sizeOf(base)
-  if (budget.nodes < 0) throw new TooMuch()
-  if (own === null || own === undefined) return base
-  if (Array.isArray(base) && Array.isArray(own) && !replaced.has(key) && !hasPairs(key)) return [...base, ...own]
+  if (budget.nodes < 0) throw new MergeTooLarge()
+  if (overrides === null || overrides === undefined) return base
+  if (Array.isArray(base) && Array.isArray(overrides) && !replaced.has(key) && !hasPairs(key)) return [...base, ...overrides]
   const first = mappingOf(base, key)
-  const second = mappingOf(own, key)
-  if (!first || !second) return own
+  const second = mappingOf(overrides, key)
+  if (!first || !second) return overrides
   const keys = new Set([...Object.keys(first), ...Object.keys(second)])
   return Object.fromEntries(
     [...keys].map((name) => [name, Object.hasOwn(second, name) ? merge(first[name], second[name], budget, name) : first[name]]),

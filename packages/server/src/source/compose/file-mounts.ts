@@ -6,8 +6,8 @@ import { isMapping, listAt, refuseOthers, textAt } from './values.ts'
 type Kind = 'secrets' | 'configs'
 
 /**
- * Compose hands `secrets` and `configs` that are files to a container as read-only binds, and so does the model. Those that are a text,
- * in the file (`content`) or in a variable (`environment`), become files of the container itself.
+ * Reads `secrets` and `configs`. As in Compose, those from a file become read-only bind mounts. Those from a text, in the file
+ * (`content`) or in a variable (`environment`), become files inside the container.
  */
 export function readFileMounts(kind: Kind, value: unknown, location: Location, service: ComposeService): ComposeMount[] {
   return listAt(value, location).flatMap((item, index) => {
@@ -20,7 +20,7 @@ export function readFileMounts(kind: Kind, value: unknown, location: Location, s
     const target = containerTarget(kind, name, textAt(fields.target, within(at, 'target')))
     if (definition === null) return []
     const defined = within({ ...at, path: kind }, name)
-    if (definition.file !== undefined) return ofFile(definition, fields, target, { at, defined })
+    if (definition.file !== undefined) return projectFileMount(definition, fields, target, { at, defined })
     service.files.push(...inlineFile(definition, fields, target, { at, defined }, service))
     return []
   })
@@ -28,7 +28,7 @@ export function readFileMounts(kind: Kind, value: unknown, location: Location, s
 
 interface Locations {
   at: Location
-  /** Where it is declared. */
+  /** The top-level declaration. */
   defined: Location
 }
 
@@ -55,7 +55,7 @@ function definitionOf(kind: Kind, name: string, location: Location): Record<stri
   return null
 }
 
-function ofFile(
+function projectFileMount(
   definition: Record<string, unknown>,
   fields: Record<string, unknown>,
   target: string,
@@ -81,12 +81,12 @@ function inlineFile(
   if (content === null) return []
   if (!/^\/[^\0]+$/.test(target)) refuse(within(at, 'target'), `"${target}" is not a path in the container`)
   if (content.length > maxContentLength) refuse(defined, `is longer than ${maxContentLength / 1024} KiB`)
-  const number = (key: string, base: number, otherwise: number) => {
+  const number = (key: string, base: number, fallback: number) => {
     const text = textAt(fields[key], within(at, key))
-    if (text === null) return otherwise
+    if (text === null) return fallback
     const value = /^(0o?)?[0-9]{1,10}$/.test(text) ? Number.parseInt(text.replace(/^0o/, ''), base) : Number.NaN
     if (Number.isNaN(value)) refuse(within(at, key), `"${text}" is not a number`)
-    return Number.isNaN(value) ? otherwise : value
+    return Number.isNaN(value) ? fallback : value
   }
   return [{ path: target, content, mode: number('mode', 8, 0o444) & 0o777, uid: number('uid', 10, 0), gid: number('gid', 10, 0) }]
 }
@@ -107,5 +107,5 @@ function contentOf(
   return null
 }
 
-/** A bare file name would read as the name of a volume. */
+/** Prefixes a bare file name, which would otherwise be a volume name. */
 const bindSource = (file: string) => (/^[./~\\]/.test(file) ? file : `./${file}`)

@@ -7,7 +7,7 @@ import { isMapping, pairsAt, textAt, textsAt } from './values.ts'
 
 const hostName = new RegExp(containerPatterns.hostOfAddress)
 const address = new RegExp(containerPatterns.address)
-const withheld = new RegExp(containerPatterns.withheldAddress)
+const hostAddress = new RegExp(containerPatterns.withheldAddress)
 
 export function readExtraHosts(value: unknown, location: Location): ComposeService['extraHosts'] {
   const lines = isMapping(value) ? pairsAt(value, location).map(([name, at]) => `${name}=${at ?? ''}`) : textsAt(value, location)
@@ -15,24 +15,25 @@ export function readExtraHosts(value: unknown, location: Location): ComposeServi
   return lines.slice(0, 100).flatMap((line, index) => {
     const at = within(location, index)
     const [, name = '', to = ''] = /^([^=:]+)[=:](.*)$/.exec(line) ?? []
-    const plain = to.replace(/^\[|\]$/g, '')
-    if (isWithheld(plain, at)) return []
-    if (!hostName.test(name) || !address.test(plain)) {
+    const addressText = to.replace(/^\[|\]$/g, '')
+    if (refuseHostAddress(addressText, at)) return []
+    if (!hostName.test(name) || !address.test(addressText)) {
       refuse(at, `"${line.slice(0, 100)}" is not of the form name:address`)
       return []
     }
-    return [{ name, address: plain }]
+    return [{ name, address: addressText }]
   })
 }
 
-function isWithheld(plain: string, at: Location): boolean {
-  const isOwn = plain === 'host-gateway' || withheld.test(plain)
-  if (isOwn) refuse(at, `"${plain}" is not supported: a project does not reach the machine it runs on. Remove the line`)
-  return isOwn
+function refuseHostAddress(addressText: string, at: Location): boolean {
+  const isHostAddress = addressText === 'host-gateway' || hostAddress.test(addressText)
+  if (isHostAddress)
+    refuse(at, `"${addressText}" is not supported: a project does not reach the machine it runs on. Remove the line`)
+  return isHostAddress
 }
 
 export const readDnsServers = (value: unknown, location: Location): string[] =>
-  textsAt(value, location).filter((server, index) => !isWithheld(server, within(location, index)))
+  textsAt(value, location).filter((server, index) => !refuseHostAddress(server, within(location, index)))
 
 const isLimit = (name: string): name is UlimitName => Object.hasOwn(maxUlimit, name)
 
@@ -49,14 +50,14 @@ export function readUlimits(value: unknown, location: Location): ComposeService[
     const [soft, hard] = isMapping(limit)
       ? [numberAt(limit.soft), numberAt(limit.hard ?? limit.soft)]
       : [numberAt(limit), numberAt(limit)]
-    const isNumber = [soft, hard].every((one) => Number.isInteger(one) && one >= -1)
+    const isNumber = [soft, hard].every((number) => Number.isInteger(number) && number >= -1)
     if (!isNumber) {
       refuse(at, 'is not a whole number')
       return []
     }
-    const isTooMuch = (one: number) => one > max || one < leastOfUlimit(name)
-    if (isTooMuch(hard) || isTooMuch(soft)) {
-      refuse(at, `${hard} is more than a container is given: at most ${max}`)
+    const isOutOfRange = (number: number) => number > max || number < leastOfUlimit(name)
+    if (isOutOfRange(hard) || isOutOfRange(soft)) {
+      refuse(at, `${hard} is more than the maximum of ${max}`)
       return []
     }
     return [{ name, soft, hard }]
@@ -68,7 +69,7 @@ const harmless = new Set<string>(harmlessSysctls)
 export function readSysctls(value: unknown, location: Location, service: ComposeService): void {
   for (const [name, setting] of pairsAt(value, location)) {
     const at = within(location, name)
-    if (!harmless.has(name)) refuse(at, "is a setting of the machine's kernel, which is not for a container to change")
+    if (!harmless.has(name)) refuse(at, "is a setting of the machine's kernel, which a container may not change")
     else if (setting === null || !new RegExp(sysctlPattern(name)).test(setting))
       refuse(at, name.startsWith('net.ipv6.') ? 'can only be 1: networks of projects are IPv4' : 'is not a number')
     else service.sysctls = { ...service.sysctls, [name]: setting }

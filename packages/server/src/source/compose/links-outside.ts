@@ -10,9 +10,9 @@ export async function findLinksOutside(services: readonly ComposeService[], fold
   const root = await realpath(folder)
   const found = await Promise.all(
     services.flatMap(pathsOf).map(async ({ path, field }) => {
-      const real = await realpathOfExisting(join(root, path))
-      const below = relative(root, real)
-      const isOutside = below === '..' || below.startsWith('..') || below.startsWith('/')
+      const realPath = await realpathOfExisting(join(root, path))
+      const relativePath = relative(root, realPath)
+      const isOutside = relativePath === '..' || relativePath.startsWith('..') || relativePath.startsWith('/')
       return isOutside ? [{ path: field, message: `"${path}" is a link that leads outside the project` }] : []
     }),
   )

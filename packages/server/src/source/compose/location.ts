@@ -35,7 +35,7 @@ export interface Location {
 }
 
 export const within = (location: Location, key: string | number): Location => ({
-  path: cut(location.path === '' ? String(key) : `${location.path}.${key}`, 300),
+  path: truncate(location.path === '' ? String(key) : `${location.path}.${key}`, 300),
   reading: location.reading,
 })
 
@@ -43,17 +43,17 @@ export const within = (location: Location, key: string | number): Location => ({
 const maxProblems = 500
 
 export function warn(location: Location, message: string): void {
-  note(location.reading.warnings, location, message)
+  addProblem(location.reading.warnings, location, message)
 }
 
 export function refuse(location: Location, message: string): void {
-  note(location.reading.refused, location, message)
+  addProblem(location.reading.refused, location, message)
 }
 
-function note(problems: Problem[], { path }: Location, message: string): void {
-  if (problems.length < maxProblems) problems.push({ path, message: cut(message, 500) })
+function addProblem(problems: Problem[], { path }: Location, message: string): void {
+  if (problems.length < maxProblems) problems.push({ path, message: truncate(message, 500) })
   // Reported for the whole file: the omitted problems may be about any service.
   else if (problems.length === maxProblems) problems.push({ path: '', message: `there are more than ${maxProblems} of these` })
 }
 
-const cut = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text)
+const truncate = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text)

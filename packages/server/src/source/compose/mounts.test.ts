@@ -44,7 +44,7 @@ describe('volumes', () => {
     const file = web('volumes: [cache:/cache]')
     expect(file.volumes).toEqual([{ name: 'cache', hostName: null, external: false, labels: {} }])
     expect(file.warnings).toEqual([
-      { path: 'services.web.volumes', message: 'the volume "cache" is not declared under volumes; it is made all the same' },
+      { path: 'services.web.volumes', message: 'the volume "cache" is not declared under volumes; it is created anyway' },
     ])
   })
   test('secrets and configs that are files are read-only binds', () => {

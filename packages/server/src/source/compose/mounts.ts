@@ -12,9 +12,9 @@ const engineSocket = /(^|\/)(docker|containerd|podman|crio|dockershim)\.sock$/
 export function readMounts(value: unknown, location: Location, service?: ComposeService): ComposeMount[] {
   return listAt(value, location).flatMap((item, index) => {
     const at = within(location, index)
-    const time = timeFileIn(item)
-    if (time && service) {
-      service.timeFiles.push(time)
+    const timeFile = timeFileIn(item)
+    if (timeFile && service) {
+      service.timeFiles.push(timeFile)
       return []
     }
     return (isMapping(item) ? longMount(item, at) : shortMount(item, at)) ?? []
@@ -37,17 +37,17 @@ function shortFields(item: unknown): Record<string, unknown> {
 /** `tmpfs: /run` or a list of `/run:size=64m,mode=1777`. */
 export function readTmpfs(value: unknown, location: Location): ComposeMount[] {
   return textsAt(value, location).flatMap((text) => {
-    const [target = '', given = ''] = text.split(':')
-    const all = given.split(',').filter(Boolean)
-    const size = all.find((option) => option.startsWith('size='))?.slice('size='.length)
+    const [target = '', optionText = ''] = text.split(':')
+    const allOptions = optionText.split(',').filter(Boolean)
+    const size = allOptions.find((option) => option.startsWith('size='))?.slice('size='.length)
     const bytes = size === undefined ? null : parseBytes(size)
     if (size !== undefined && bytes === null) refuse(location, `"${size}" is not a size such as 64m`)
-    const options = all.filter((option) => !option.startsWith('size='))
+    const options = allOptions.filter((option) => !option.startsWith('size='))
     return tmpfs(target, bytes === null ? null : Math.ceil(bytes / 1024 ** 2), location, options) ?? []
   })
 }
 
-/** A bind that a reader of `secrets` and `configs` makes of a file of the project. */
+/** A read-only bind of a project file, for `secrets` and `configs`. */
 export function fileMount(file: string, target: string, location: Location): ComposeMount | null {
   return mount('bind', file, target, true, location)
 }
@@ -55,7 +55,7 @@ export function fileMount(file: string, target: string, location: Location): Com
 const tmpfsOption = new RegExp(containerPatterns.tmpfsOption)
 const modes = ['ro', 'rw', 'z', 'Z', 'cached', 'delegated', 'consistent']
 
-/** `[source:]target[:mode,…]`; a source that starts like a path is one, anything else names a volume. */
+/** `[source:]target[:mode,…]`. A source that starts with `.`, `/` or `~` is a path; any other source is a volume name. */
 function shortMount(value: unknown, location: Location): ComposeMount | null {
   const text = textAt(value, location)
   if (text === null) return null
@@ -127,7 +127,7 @@ function tmpfs(target: string, sizeMb: number | null, location: Location, option
 
 function boundPath(source: string, location: Location): string | null {
   if (!engineSocket.test(source)) return projectPath(source, 'the host path', location)
-  refuse(location, `the engine's socket "${source}" would hand over the whole machine`)
+  refuse(location, `the engine's socket "${source}" gives control of the whole machine`)
   return null
 }
 

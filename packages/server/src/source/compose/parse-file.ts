@@ -1,5 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
-import { expandedSize } from './expanded-size.ts'
+import { checkExpandedSize } from './expanded-size.ts'
 import { interpolate } from './interpolate.ts'
 import { type Location, refuse, warn, within } from './location.ts'
 import { isMapping } from './values.ts'
@@ -14,7 +14,7 @@ const maxLength = 2 * 1024 ** 2
 
 /** Parses a file to plain values with interpolated variables; `null` with a refusal when it cannot be parsed. */
 export function parseFile(text: string, root: Location, path?: string): Record<string, unknown> | null {
-  if (Buffer.byteLength(text) > maxBytes) return giveUp(root, `is larger than ${maxBytes / 1024} KiB`)
+  if (Buffer.byteLength(text) > maxBytes) return refuseFile(root, `is larger than ${maxBytes / 1024} KiB`)
   try {
     const lines = new LineCounter()
     // The parser's own check for duplicate keys takes quadratic time, so the check is below.
@@ -26,22 +26,23 @@ export function parseFile(text: string, root: Location, path?: string): Record<s
       logLevel: 'error',
     })
     const [error] = document.errors
-    if (error) return giveUp(root, `is not valid YAML: ${firstLine(error.message)} (line ${lines.linePos(error.pos[0]).line})`)
+    if (error)
+      return refuseFile(root, `is not valid YAML: ${firstLine(error.message)} (line ${lines.linePos(error.pos[0]).line})`)
     for (const warning of document.warnings)
       refuse(root, `${firstLine(warning.message)} (line ${lines.linePos(warning.pos[0]).line})`)
-    expandedSize(document.contents, { aliases: maxAliases, nodes: maxNodes, depth: maxDepth * 2 })
-    keepScalarsAsWritten(document, lines, root)
+    checkExpandedSize(document.contents, { aliases: maxAliases, nodes: maxNodes, depth: maxDepth * 2 })
+    keepScalarText(document, lines, root)
     if (path !== undefined) noteLines(document.contents, path, lines, root)
     const values: unknown = document.toJS({ maxAliasCount: 100 })
     if (values === null) return {}
-    if (!isMapping(values)) return giveUp(root, 'is not a mapping')
-    return fillIn(values, root, { nodes: 0, length: 0, named: new Set() }, 0) as Record<string, unknown>
+    if (!isMapping(values)) return refuseFile(root, 'is not a mapping')
+    return interpolateAll(values, root, { nodes: 0, length: 0, named: new Set() }, 0) as Record<string, unknown>
   } catch (cause) {
-    return giveUp(root, `cannot be read: ${cause instanceof Error ? firstLine(cause.message) : 'unknown reason'}`)
+    return refuseFile(root, `cannot be read: ${cause instanceof Error ? firstLine(cause.message) : 'unknown reason'}`)
   }
 }
 
-function giveUp(root: Location, reason: string): null {
+function refuseFile(root: Location, reason: string): null {
   refuse(root, `the file ${reason}`)
   return null
 }
@@ -49,7 +50,7 @@ function giveUp(root: Location, reason: string): null {
 const firstLine = (message: string) => message.split('\n', 1)[0]!
 
 /** Keeps scalars as written: `1.10`, `0440` and ids above 2^53 must not become numbers. */
-function keepScalarsAsWritten(document: Document.Parsed, lines: LineCounter, root: Location): void {
+function keepScalarText(document: Document.Parsed, lines: LineCounter, root: Location): void {
   visit(document, {
     Scalar(_, node) {
       // `!reset` stands for no value: the text `null` after it is not a value.
@@ -89,21 +90,21 @@ interface Count {
 }
 
 /** Interpolates all texts. Aliases make the values a graph, so the number of nodes and the depth are limited. */
-function fillIn(value: unknown, location: Location, count: Count, depth: number): unknown {
+function interpolateAll(value: unknown, location: Location, count: Count, depth: number): unknown {
   if (++count.nodes > maxNodes || depth > maxDepth) throw new Error('it is too large or too deep once its aliases are followed')
-  if (typeof value === 'string') return fillInText(value, location, count)
+  if (typeof value === 'string') return interpolateText(value, location, count)
   if (value === null) return null
-  if (Array.isArray(value)) return value.map((item, index) => fillIn(item, within(location, index), count, depth + 1))
+  if (Array.isArray(value)) return value.map((item, index) => interpolateAll(item, within(location, index), count, depth + 1))
   if (isMapping(value) && Object.getPrototypeOf(value) === Object.prototype) {
     if (depth === 2) count.named.clear()
-    return withNamed(
+    return withVariables(
       Object.entries(value)
-        .filter(([key]) => !(takesExtensions(depth) && key.startsWith('x-')))
-        .map(([key, item]) => [key, fillIn(item, within(location, key), count, depth + 1)]),
+        .filter(([key]) => !(allowsExtensions(depth) && key.startsWith('x-')))
+        .map(([key, item]) => [key, interpolateAll(item, within(location, key), count, depth + 1)]),
       depth === 2 && location.path.startsWith('services.') ? count.named : [],
     )
   }
-  refuse(location, 'is of a kind that Compose files do not have')
+  refuse(location, 'has a type that Compose files do not support')
   return null
 }
 
@@ -111,21 +112,21 @@ function fillIn(value: unknown, location: Location, count: Count, depth: number)
  * Adds the referenced variables to a service, in an extension field that a file cannot set. A merged service then has those of all
  * its parts.
  */
-function withNamed(fields: [string, unknown][], named: Iterable<string>): Record<string, unknown> {
+function withVariables(fields: [string, unknown][], named: Iterable<string>): Record<string, unknown> {
   const names = [...named]
-  return Object.fromEntries(names.length > 0 ? [...fields, [namedVariables, names]] : fields)
+  return Object.fromEntries(names.length > 0 ? [...fields, [variablesField, names]] : fields)
 }
 
-export const namedVariables = 'x-berth-variables'
+export const variablesField = 'x-berth-variables'
 
 /** Extensions are allowed in the file itself and in each service; deeper, `x-…` may be a label or a variable. */
-const takesExtensions = (depth: number) => depth === 0 || depth === 2
+const allowsExtensions = (depth: number) => depth === 0 || depth === 2
 
-function fillInText(text: string, location: Location, count: Count): string {
-  const { value, named, unset, missing, malformed } = interpolate(text, location.reading.env, maxLength - count.length)
+function interpolateText(text: string, location: Location, count: Count): string {
+  const { value, referenced, unset, missing, malformed } = interpolate(text, location.reading.env, maxLength - count.length)
   count.length += value.length
-  for (const name of named) count.named.add(name)
-  for (const name of unset) warn(location, `the variable ${name} is not set; an empty text takes its place`)
+  for (const name of referenced) count.named.add(name)
+  for (const name of unset) warn(location, `the variable ${name} is not set; an empty text is used`)
   for (const piece of malformed)
     warn(location, `"${piece.slice(0, 80)}" is not a variable and is left as written; write $$ for a dollar`)
   for (const { variable, message } of missing)

@@ -1,10 +1,10 @@
 import { posix } from 'node:path'
 import { type Location, refuse } from './location.ts'
 
-/** The path from the project's root, or `null` with a refusal when it leaves the project. `what` starts the message. */
-export function projectPath(path: string, what: string, location: Location): string | null {
+/** The path from the project's root, or `null` with a refusal when it leaves the project. `subject` starts the message. */
+export function projectPath(path: string, subject: string, location: Location): string | null {
   const inside = insideProject(path, location)
-  if (inside === null) refuse(location, `${what} "${path}" lies outside the project`)
+  if (inside === null) refuse(location, `${subject} "${path}" lies outside the project`)
   return inside
 }
 

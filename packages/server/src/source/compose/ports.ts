@@ -6,23 +6,23 @@ import { isMapping, listAt, refuseOthers, textAt } from './values.ts'
 const maxRange = 100
 
 export function readPorts(value: unknown, location: Location): ComposePort[] {
-  return fewOf(listAt(value, location), location).flatMap((item, index) =>
+  return limitItems(listAt(value, location), location).flatMap((item, index) =>
     isMapping(item) ? longPort(item, within(location, index)) : shortPort(item, within(location, index)),
   )
 }
 
 export function readExpose(value: unknown, location: Location): { target: number; protocol: ComposeProtocol }[] {
-  return fewOf(listAt(value, location), location).flatMap((item, index) => {
+  return limitItems(listAt(value, location), location).flatMap((item, index) => {
     const at = within(location, index)
     const [range, protocol] = rangeAndProtocol(textAt(item, at) ?? '', at)
     return (range ?? []).map((target) => ({ target, protocol }))
   })
 }
 
-/** Each of them may be a range. */
+/** Maximum number of lines; each may be a range. */
 const maxLines = 200
 
-function fewOf(items: unknown[], location: Location): unknown[] {
+function limitItems(items: unknown[], location: Location): unknown[] {
   if (items.length > maxLines) refuse(location, `has more than ${maxLines} lines`)
   return items.slice(0, maxLines)
 }
@@ -35,17 +35,17 @@ function shortPort(value: unknown, location: Location): ComposePort[] {
   const last = parts.pop()!
   const published = parts.pop() ?? ''
   const hostIp = parts.join(':').replace(/^\[(.*)\]$/, '$1')
-  return pair(hostIp, published, last, location)
+  return combinePorts(hostIp, published, last, location)
 }
 
 function longPort(fields: Record<string, unknown>, location: Location): ComposePort[] {
   refuseOthers(fields, ['target', 'published', 'host_ip', 'protocol', 'mode', 'name', 'app_protocol'], location)
   const read = (key: string) => textAt(fields[key], within(location, key)) ?? ''
   const protocol = read('protocol')
-  return pair(read('host_ip'), read('published'), protocol ? `${read('target')}/${protocol}` : read('target'), location)
+  return combinePorts(read('host_ip'), read('published'), protocol ? `${read('target')}/${protocol}` : read('target'), location)
 }
 
-function pair(hostIp: string, publishedText: string, targetText: string, location: Location): ComposePort[] {
+function combinePorts(hostIp: string, publishedText: string, targetText: string, location: Location): ComposePort[] {
   const [targets, protocol] = rangeAndProtocol(targetText, location)
   const published = publishedText === '' ? [] : parseRange(publishedText)
   if (!targets) return []
@@ -54,7 +54,7 @@ function pair(hostIp: string, publishedText: string, targetText: string, locatio
     return []
   }
   if (published.length > 1 && published.length !== targets.length) {
-    // Compose takes any free port of a longer range; a fixed one can be shown to the user.
+    // Compose uses any free port of a longer range. Here the first is used, so that the user knows it.
     if (targets.length > 1) refuse(location, 'the two port ranges differ in length')
     else warn(location, `only the first port of "${publishedText}" is used`)
   }
@@ -67,8 +67,8 @@ function pair(hostIp: string, publishedText: string, targetText: string, locatio
 function rangeAndProtocol(text: string, location: Location): [number[] | null, ComposeProtocol] {
   const [ports = '', protocol = 'tcp', ...rest] = text.split('/')
   const range = parseRange(ports)
-  const known = protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp'
-  if (range && known && rest.length === 0) return [range, protocol]
+  const isSupported = protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp'
+  if (range && isSupported && rest.length === 0) return [range, protocol]
   refuse(location, `"${text}" is not a port, or a range of more than ${maxRange}`)
   return [null, 'tcp']
 }

@@ -22,24 +22,24 @@ export function toProjectServices(file: ComposeFile, profiles: readonly string[]
   const warnings: Problem[] = []
   const refused: Problem[] = []
   const started = file.services.filter((service) => isStarted(service, profiles))
-  const marked = serviceToMark(started)
+  const exposed = chooseExposedService(started)
   const tasks = tasksIn(started)
   const internal = internalNetworks(file)
   const services = started.map((service) => {
     const refuse = (field: string, message: string) => refused.push({ path: `services.${service.name}.${field}`, message })
     refuseDependencies(service, file.services, profiles, refuse)
-    const isReached = service === marked || isPublished(service)
-    warnings.push(...unpublishedPorts(service, isReached))
+    const isReachable = service === exposed || isPublished(service)
+    warnings.push(...unpublishedPorts(service, isReachable))
     return {
       name: service.name,
       image: service.image,
       build: buildOf(service),
-      command: words(service.command, (message) => refuse('command', message)),
-      entrypoint: words(service.entrypoint, (message) => refuse('entrypoint', message)),
+      command: commandWords(service.command, (message) => refuse('command', message)),
+      entrypoint: commandWords(service.entrypoint, (message) => refuse('entrypoint', message)),
       environment: service.environment,
       ports: portsOf(service),
-      exposed: service === marked,
-      ...(service !== marked && isPublished(service) ? { route: true } : {}),
+      exposed: service === exposed,
+      ...(service !== exposed && isPublished(service) ? { route: true } : {}),
       volumes: service.volumes.map(({ type, source, target, readOnly }) => ({
         type,
         source: type === 'volume' ? (source ?? anonymousName(service.name, target)) : source,
@@ -50,8 +50,8 @@ export function toProjectServices(file: ComposeFile, profiles: readonly string[]
       healthcheck: service.healthcheck && { ...service.healthcheck },
       restart: restartOf(service, tasks),
       ...replicasOf(service, refuse),
-      cpuCores: bounded(service.cpuCores, 0.1, limits.cpuCoresMaximum, (message) => refuse('cpus', message)),
-      memoryMb: bounded(service.memoryMb, 16, 65536, (message) => refuse('mem_limit', message)),
+      cpuCores: withinLimits(service.cpuCores, 0.1, limits.cpuCoresMaximum, (message) => refuse('cpus', message)),
+      memoryMb: withinLimits(service.memoryMb, 16, 65536, (message) => refuse('mem_limit', message)),
       labels: service.labels,
       ...containerOf(service, internal, refuse),
     }
@@ -59,7 +59,7 @@ export function toProjectServices(file: ComposeFile, profiles: readonly string[]
   const excluded = file.services.filter((service) => !started.includes(service))
   const names = new Set(services.map(({ name }) => name))
   return {
-    services: services.map((one) => ({ ...one, dependsOn: one.dependsOn.filter((name) => names.has(name)) })),
+    services: services.map((service) => ({ ...service, dependsOn: service.dependsOn.filter((name) => names.has(name)) })),
     files: Object.fromEntries(started.filter(({ files }) => files.length > 0).map(({ name, files }) => [name, files])),
     leftOut: excluded.map(({ name }) => name),
     warnings: [...warnings, ...excluded.map(exclusionReason), ...unknownProfiles(file, profiles)],
@@ -107,7 +107,7 @@ function refuseDependencies(
   refuse: (field: string, message: string) => void,
 ): void {
   for (const { service: name, required } of dependsOn) {
-    const other = services.find((one) => one.name === name)
+    const other = services.find((service) => service.name === name)
     if (other && required && !isStarted(other, profiles))
       refuse('depends_on', `"${name}" does not run: ${exclusionReason(other).message.replace(/^the service does not run: /, '')}`)
   }
@@ -122,13 +122,13 @@ function replicasOf(
 ): Pick<Service, 'replicas'> {
   if (replicas === null || replicas <= 1) return {}
   if (containerName !== null) refuse('container_name', 'only one container can have the name: remove it, or scale')
-  if (replicas > limits.replicasMaximum) refuse('scale', `${replicas} is more than is given: at most ${limits.replicasMaximum}`)
+  if (replicas > limits.replicasMaximum) refuse('scale', `${replicas} is more than the maximum of ${limits.replicasMaximum}`)
   return { replicas: Math.min(replicas, limits.replicasMaximum) }
 }
 
 /** Warns about host ports that are not published: the edge serves only the first port of a service. */
-function unpublishedPorts(service: ComposeService, isReached: boolean): Problem[] {
-  const first = isReached ? portsOf(service)[0] : undefined
+function unpublishedPorts(service: ComposeService, isReachable: boolean): Problem[] {
+  const first = isReachable ? portsOf(service)[0] : undefined
   const others = service.ports.filter(({ target, protocol }) => protocol !== 'tcp' || target !== first)
   if (others.length === 0) return []
   const list = [...new Set(others.map(({ target, protocol }) => `${target}/${protocol}`))].slice(0, 10).join(', ')
@@ -137,22 +137,22 @@ function unpublishedPorts(service: ComposeService, isReached: boolean): Problem[
   ]
 }
 
-/** The service to expose, as a Compose file marks none: one on port 80, else one that no other service depends on. */
-function serviceToMark(started: readonly ComposeService[]): ComposeService | null {
+/** Chooses the service to expose: one on port 80, else one that no other service depends on. A Compose file does not name it. */
+function chooseExposedService(started: readonly ComposeService[]): ComposeService | null {
   const servers = started.filter((service) => !isDatabase(service))
   const published = servers.filter((service) => service.ports.some((port) => port.protocol === 'tcp'))
   const reachable = published.length > 0 ? published : servers.filter((service) => service.expose.length > 0)
   const products = reachable.filter((service) => !isTool(service))
   const candidates = products.length > 0 ? products : reachable
-  const needed = new Set(started.flatMap(({ dependsOn }) => dependsOn.map(({ service }) => service)))
-  const inFront = candidates.filter(({ name }) => !needed.has(name))
-  const ofTheWeb = (wanted: number) => candidates.find(({ ports }) => ports.some(({ published }) => published === wanted))
+  const dependencies = new Set(started.flatMap(({ dependsOn }) => dependsOn.map(({ service }) => service)))
+  const entryServices = candidates.filter(({ name }) => !dependencies.has(name))
+  const publishedOn = (wanted: number) => candidates.find(({ ports }) => ports.some(({ published }) => published === wanted))
   return (
-    ofTheWeb(80) ??
-    ofTheWeb(443) ??
-    inFront.find(({ ports }) => ports.some(({ target }) => target === 80)) ??
-    inFront.find(({ build }) => build) ??
-    inFront[0] ??
+    publishedOn(80) ??
+    publishedOn(443) ??
+    entryServices.find(({ ports }) => ports.some(({ target }) => target === 80)) ??
+    entryServices.find(({ build }) => build) ??
+    entryServices[0] ??
     candidates.find(({ build }) => build) ??
     candidates[0] ??
     null
@@ -187,12 +187,12 @@ function buildOf({ build }: ComposeService): Service['build'] {
 /** TCP ports in order of preference for requests: port 80 first, ports of other protocols last. */
 function portsOf({ ports, expose }: ComposeService): number[] {
   const targets = [...ports, ...expose].filter((port) => port.protocol === 'tcp').map((port) => port.target)
-  const turn = (port: number) => (port === 80 ? 0 : otherPorts.has(port) ? 2 : 1)
-  return [...new Set(targets)].sort((left, right) => turn(left) - turn(right))
+  const rank = (port: number) => (port === 80 ? 0 : otherPorts.has(port) ? 2 : 1)
+  return [...new Set(targets)].sort((left, right) => rank(left) - rank(right))
 }
 const otherPorts = new Set([22, 25, 53, 443, 8443])
 
-function words(command: ComposeCommand | null, refuse: (message: string) => void): string[] | null {
+function commandWords(command: ComposeCommand | null, refuse: (message: string) => void): string[] | null {
   if (command === null) return null
   if (command.kind === 'exec') return command.argv
   const split = splitWords(command.line)
@@ -200,7 +200,7 @@ function words(command: ComposeCommand | null, refuse: (message: string) => void
   return split
 }
 
-function bounded(value: number | null, minimum: number, maximum: number, refuse: (message: string) => void): number | null {
+function withinLimits(value: number | null, minimum: number, maximum: number, refuse: (message: string) => void): number | null {
   if (value === null || (value >= minimum && value <= maximum)) return value
   refuse(`${value} is out of bounds: ${minimum} to ${maximum}`)
   return null

@@ -62,7 +62,7 @@ describe('variables, anchors, merge keys and extensions', () => {
     const file = web('environment: { A: "${GONE}!" }')
     expect(file.web.environment).toEqual({ A: '!' })
     expect(file.warnings).toEqual([
-      { path: 'services.web.environment.A', message: 'the variable GONE is not set; an empty text takes its place' },
+      { path: 'services.web.environment.A', message: 'the variable GONE is not set; an empty text is used' },
     ])
   })
   test('a field without effect is a warning, and an unknown one is refused', () => {

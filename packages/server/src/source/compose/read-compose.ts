@@ -4,7 +4,7 @@ import { type Location, type Reading, refuse, within } from './location.ts'
 import type { ComposeFile, ComposeService } from './model.ts'
 import { parseFile } from './parse-file.ts'
 import { projectPath } from './paths.ts'
-import { relate } from './relations.ts'
+import { checkReferences } from './relations.ts'
 import { readService } from './service.ts'
 import { readNetworks, readVolumes } from './shared-parts.ts'
 import { fieldsAt, isMapping, refuseOthers, textAt, textsAt } from './values.ts'
@@ -37,7 +37,7 @@ export function readValues(file: Record<string, unknown>, root: Location): Compo
   const volumes = readVolumes(file.volumes, within(root, 'volumes'))
   const networks = readNetworks(file.networks, within(root, 'networks'))
   const services = readServices(file.services, within(root, 'services'))
-  relate(services, volumes, networks, root)
+  checkReferences(services, volumes, networks, root)
   return { name: textAt(file.name, within(root, 'name')), services, volumes, networks, missing, warnings, refused }
 }
 

@@ -1,11 +1,11 @@
 import { posix } from 'node:path'
 import { readEnvFile } from './env-file.ts'
-import { maxMerged, merge, TooMuch } from './extends.ts'
+import { MergeTooLarge, maxMerged, merge } from './extends.ts'
 import { type Location, refuse, type SourceLine, within } from './location.ts'
 import type { ComposeFile } from './model.ts'
 import { parseFile } from './parse-file.ts'
 import { type ReadComposeOptions, readValues, startReading } from './read-compose.ts'
-import { relocated } from './relocate.ts'
+import { relocate } from './relocate.ts'
 import { isMapping, plainText } from './values.ts'
 
 /** The files of a stack on a machine; paths are absolute there. */
@@ -45,7 +45,7 @@ export function readStack(stack: StackFiles, options?: ReadComposeOptions): Stac
       if (values) merged = merge(merged, withExtended(values, path, context), context.budget) as Record<string, unknown>
     }
   } catch (error) {
-    if (!(error instanceof TooMuch)) throw error
+    if (!(error instanceof MergeTooLarge)) throw error
     refuse(root, 'the files are too large once they are merged')
   }
   const file = readValues(merged, root)
@@ -69,28 +69,31 @@ const envIn = (text: string | null): Record<string, string> => (text === null ? 
 /** Merges services of other files into the services that extend them. */
 function withExtended(values: Record<string, unknown>, path: string, context: Context): Record<string, unknown> {
   if (!isMapping(values.services)) return values
-  const services = Object.entries(values.services).map(([name, service]) => [name, extended(service, name, path, context, 0)])
+  const services = Object.entries(values.services).map(([name, service]) => [
+    name,
+    resolveExtended(service, name, path, context, 0),
+  ])
   return { ...values, services: Object.fromEntries(services) }
 }
 
-function extended(service: unknown, name: string, path: string, context: Context, depth: number): unknown {
-  const reported = isMapping(service) ? baseOf(service.extends, path, depth) : null
-  if (!isMapping(service) || !reported) return service
-  const { extends: _, ...own } = service
-  const { file } = reported
+function resolveExtended(service: unknown, name: string, path: string, context: Context, depth: number): unknown {
+  const baseRef = isMapping(service) ? baseOf(service.extends, path, depth) : null
+  if (!isMapping(service) || !baseRef) return service
+  const { extends: _, ...overrides } = service
+  const { file } = baseRef
   const at = within(within(context.root, 'services'), name)
-  const base = depth < maxExtended ? serviceIn(file, reported.service, context, depth) : undefined
+  const base = depth < maxExtended ? serviceIn(file, baseRef.service, context, depth) : undefined
   if (base === undefined)
-    refuse(within(at, 'extends'), `"${file.slice(1)}" has no service "${reported.service}", or could not be read`)
-  return base === undefined ? own : merge(base, own, context.budget)
+    refuse(within(at, 'extends'), `"${file.slice(1)}" has no service "${baseRef.service}", or could not be read`)
+  return base === undefined ? overrides : merge(base, overrides, context.budget)
 }
 
 /** The file and name of the extended service; null where `extends` is resolved later, in the merged file. */
-function baseOf(reported: unknown, path: string, depth: number): { file: string; service: string } | null {
-  const fields = typeof reported === 'string' ? { service: reported } : isMapping(reported) ? reported : {}
+function baseOf(value: unknown, path: string, depth: number): { file: string; service: string } | null {
+  const fields = typeof value === 'string' ? { service: value } : isMapping(value) ? value : {}
   const service = plainText(fields.service)
   if (typeof fields.file === 'string') return { file: posix.resolve(posix.dirname(path), fields.file), service }
-  // In an extended file, a service without `file` refers to that same file, not to ours.
+  // In an extended file, a service without `file` refers to that same file.
   return depth > 0 && 'service' in fields ? { file: path, service } : null
 }
 
@@ -98,18 +101,18 @@ function serviceIn(file: string, name: string, context: Context, depth: number):
   context.wanted.add(file)
   const services = servicesOf(file, context)
   if (!Object.hasOwn(services, name)) return undefined
-  return extended(services[name], name, file, context, depth + 1)
+  return resolveExtended(services[name], name, file, context, depth + 1)
 }
 
 /** Services of an extended file, parsed once. */
 function servicesOf(file: string, { stack, root, parsed }: Context): Record<string, unknown> {
-  const known = parsed.get(file)
-  if (known) return known
+  const cached = parsed.get(file)
+  if (cached) return cached
   const text = stack.others[file]
   const values = typeof text === 'string' ? parseFile(text, root) : null
   const folder = posix.relative(posix.resolve('/', stack.workingDir), posix.dirname(file))
   const services = Object.fromEntries(
-    Object.entries(isMapping(values?.services) ? values.services : {}).map(([name, one]) => [name, relocated(one, folder)]),
+    Object.entries(isMapping(values?.services) ? values.services : {}).map(([name, one]) => [name, relocate(one, folder)]),
   )
   parsed.set(file, services)
   return services

@@ -8,15 +8,15 @@ type Validator = (value: unknown, location: Location, service: ComposeService) =
 
 /** Service fields that can reach outside the project, each with its check. Harmless values are read or produce a warning. */
 export const refusedFields: Record<string, Validator> = {
-  privileged: refusedWhenOn('a privileged container owns the machine'),
-  use_api_socket: refusedWhenOn("the engine's socket would hand over the whole machine"),
-  devices: refusedWhenOn('devices of the host are not handed out'),
-  device_cgroup_rules: refusedWhenOn('devices of the host are not handed out'),
-  gpus: refusedWhenOn('devices of the host are not handed out'),
+  privileged: refuseIfSet('a privileged container would control the whole machine'),
+  use_api_socket: refuseIfSet("the engine's socket gives control of the whole machine"),
+  devices: refuseIfSet('containers have no access to devices of the host'),
+  device_cgroup_rules: refuseIfSet('containers have no access to devices of the host'),
+  gpus: refuseIfSet('containers have no access to devices of the host'),
   sysctls: readSysctls,
-  cgroup_parent: refusedWhenOn('a container cannot choose its control group'),
-  external_links: refusedWhenOn('containers outside the project cannot be linked'),
-  provider: refusedWhenOn('a provider is a program that runs on the host'),
+  cgroup_parent: refuseIfSet('a container cannot choose its control group'),
+  external_links: refuseIfSet('containers outside the project cannot be linked'),
+  provider: refuseIfSet('a provider is a program that runs on the host'),
   network_mode: validateNetworkMode,
   pid: namespace('process', []),
   ipc: namespace('IPC', ['private', 'shareable']),
@@ -27,8 +27,8 @@ export const refusedFields: Record<string, Validator> = {
   security_opt: validateSecurityOptions,
   post_start: validateHooks,
   pre_stop: validateHooks,
-  label_file: refusedWhenOn('is not supported: write the labels under labels'),
-  credential_spec: refusedWhenOn('is not supported: it is for Windows'),
+  label_file: refuseIfSet('is not supported: write the labels under labels'),
+  credential_spec: refuseIfSet('is not supported: it is for Windows'),
   pull_policy: validatePullPolicy,
 }
 
@@ -36,7 +36,7 @@ export const refusedFields: Record<string, Validator> = {
 function validatePullPolicy(value: unknown, location: Location): void {
   const policy = textAt(value, location)
   if (policy === null || ['missing', 'if_not_present', 'build'].includes(policy)) return
-  if (policy === 'never') refuse(location, '"never" is not supported: an image that is not there is pulled')
+  if (policy === 'never') refuse(location, '"never" is not supported: a missing image is always pulled')
   else refuse(location, `"${policy}" is not supported: name the version in the tag of the image, and change it to update`)
 }
 
@@ -48,7 +48,7 @@ function validateNetworkMode(value: unknown, location: Location, service: Compos
   else if (mode !== '' && mode !== 'default') refuse(location, `the network namespace "${mode}" is not the container's own`)
 }
 
-function refusedWhenOn(reason: string): Validator {
+function refuseIfSet(reason: string): Validator {
   return (value, location) => {
     const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
     if (mayBeOn(value) && !isEmpty) refuse(location, reason)
@@ -67,7 +67,7 @@ function namespace(kind: string, harmless: readonly string[]): Validator {
 }
 
 /** Capabilities that every container already has. */
-const given = new Set('CHOWN DAC_OVERRIDE FOWNER FSETID KILL NET_BIND_SERVICE SETGID SETUID'.split(' '))
+const defaultCapabilities = new Set('CHOWN DAC_OVERRIDE FOWNER FSETID KILL NET_BIND_SERVICE SETGID SETUID'.split(' '))
 const addable = new Set<string>(addableCapabilities)
 
 function validateCapabilities(value: unknown, location: Location, service: ComposeService): void {
@@ -75,7 +75,8 @@ function validateCapabilities(value: unknown, location: Location, service: Compo
   for (const [index, item] of listAt(value, location).entries()) {
     const name = plainText(item).toUpperCase().replace(/^CAP_/, '')
     if (addable.has(name)) service.capAdd.push(name)
-    else if (!given.has(name)) refuse(within(location, index), `the capability ${name} is beyond a container's usual ones`)
+    else if (!defaultCapabilities.has(name))
+      refuse(within(location, index), `the capability ${name} is beyond a container's usual ones`)
   }
 }
 
@@ -93,6 +94,6 @@ function validateSecurityOptions(value: unknown, location: Location, service: Co
 function validateHooks(value: unknown, location: Location): void {
   for (const [index, hook] of listAt(value, location).entries())
     if (isMapping(hook) && mayBeOn(hook.privileged))
-      refuse(within(location, `${index}.privileged`), 'a privileged command owns the machine')
+      refuse(within(location, `${index}.privileged`), 'a privileged command would control the whole machine')
   refuse(location, 'is not supported: run the command in the entrypoint of the service')
 }

@@ -2,7 +2,12 @@ import { type Location, refuse, warn, within } from './location.ts'
 import type { ComposeNetwork, ComposeService, ComposeVolume } from './model.ts'
 
 /** Checks references between parts of the file: dependencies, volumes and networks. */
-export function relate(services: ComposeService[], volumes: ComposeVolume[], networks: ComposeNetwork[], root: Location): void {
+export function checkReferences(
+  services: ComposeService[],
+  volumes: ComposeVolume[],
+  networks: ComposeNetwork[],
+  root: Location,
+): void {
   const at = (service: ComposeService, field: string) => within(within(within(root, 'services'), service.name), field)
   const names = new Set(services.map((service) => service.name))
   const knownVolumes = new Set(volumes.map((volume) => volume.name))
@@ -16,32 +21,32 @@ export function relate(services: ComposeService[], volumes: ComposeVolume[], net
     for (const { source } of service.volumes.filter((mount) => mount.type === 'volume')) {
       if (source === null || knownVolumes.has(source)) continue
       knownVolumes.add(source)
-      warn(at(service, 'volumes'), `the volume "${source}" is not declared under volumes; it is made all the same`)
+      warn(at(service, 'volumes'), `the volume "${source}" is not declared under volumes; it is created anyway`)
       volumes.push({ name: source, hostName: null, external: false, labels: {} })
     }
     for (const { name } of service.networks) {
       if (knownNetworks.has(name)) continue
       knownNetworks.add(name)
-      warn(at(service, 'networks'), `the network "${name}" is not declared under networks; it is made all the same`)
+      warn(at(service, 'networks'), `the network "${name}" is not declared under networks; it is created anyway`)
       networks.push({ name, hostName: null, external: false, internal: false })
     }
   }
   shareVolumes(services, (service) => at(service, 'volumes_from'))
-  nameLinks(services, (service) => at(service, 'links'))
-  refuseCircles(services, (service) => at(service, 'depends_on'))
+  addLinkAliases(services, (service) => at(service, 'links'))
+  refuseCycles(services, (service) => at(service, 'depends_on'))
 }
 
 /** Adds the mounts of the services in `volumes_from`; the service's own mounts take precedence. */
 function shareVolumes(services: ComposeService[], location: (service: ComposeService) => Location): void {
   const byName = new Map(services.map((service) => [service.name, service]))
-  const own = new Map(services.map(({ name, volumes }) => [name, volumes]))
+  const ownVolumes = new Map(services.map(({ name, volumes }) => [name, volumes]))
   for (const service of services)
     for (const { service: name, readOnly } of service.volumesFrom) {
       const other = byName.get(name)
       if (!other) refuse(location(service), `there is no service "${name}"`)
       else if (other.volumesFrom.length > 0) refuse(location(service), `"${name}" takes its volumes from another service`)
-      const taken = new Set(service.volumes.map(({ target }) => target))
-      const shared = (own.get(name) ?? []).filter(({ type, target }) => type !== 'tmpfs' && !taken.has(target))
+      const usedTargets = new Set(service.volumes.map(({ target }) => target))
+      const shared = (ownVolumes.get(name) ?? []).filter(({ type, target }) => type !== 'tmpfs' && !usedTargets.has(target))
       service.volumes = [...service.volumes, ...shared.map((mount) => ({ ...mount, readOnly: readOnly || mount.readOnly }))]
       if (other && !service.dependsOn.some((one) => one.service === name))
         service.dependsOn.push({ service: name, condition: 'service_started', required: true })
@@ -49,7 +54,7 @@ function shareVolumes(services: ComposeService[], location: (service: ComposeSer
 }
 
 /** Turns link aliases into network aliases of the linked service. Two services cannot have the same one. */
-function nameLinks(services: ComposeService[], location: (service: ComposeService) => Location): void {
+function addLinkAliases(services: ComposeService[], location: (service: ComposeService) => Location): void {
   const owners = new Map(services.map(({ name }) => [name, name]))
   for (const service of services)
     for (const { service: name, alias } of service.linkAliases) {
@@ -64,19 +69,19 @@ function nameLinks(services: ComposeService[], location: (service: ComposeServic
 }
 
 /** Refuses dependency cycles: removes services without remaining dependencies until only cycles are left. */
-function refuseCircles(services: ComposeService[], location: (service: ComposeService) => Location): void {
+function refuseCycles(services: ComposeService[], location: (service: ComposeService) => Location): void {
   const waitsFor = new Map(services.map((service) => [service.name, new Set(service.dependsOn.map((one) => one.service))]))
   const waiters = new Map<string, string[]>(services.map((service) => [service.name, []]))
   for (const [name, others] of waitsFor) for (const other of others) waiters.get(other)?.push(name)
-  const free = services.filter((service) => waitsFor.get(service.name)!.size === 0).map((service) => service.name)
-  for (let name = free.pop(); name !== undefined; name = free.pop()) {
+  const ready = services.filter((service) => waitsFor.get(service.name)!.size === 0).map((service) => service.name)
+  for (let name = ready.pop(); name !== undefined; name = ready.pop()) {
     waitsFor.delete(name)
     for (const waiter of waiters.get(name) ?? []) {
       const others = waitsFor.get(waiter)
       others?.delete(name)
-      if (others?.size === 0) free.push(waiter)
+      if (others?.size === 0) ready.push(waiter)
     }
   }
   const first = services.find((service) => waitsFor.has(service.name))
-  if (first) refuse(location(first), `services wait for one another: ${[...waitsFor.keys()].join(', ')}`)
+  if (first) refuse(location(first), `services depend on each other: ${[...waitsFor.keys()].join(', ')}`)
 }

@@ -39,7 +39,7 @@ describe('environment', () => {
   test('a key without a value comes from the environment', () => {
     const file = web('environment: { GIVEN: , GONE: }', { env: { GIVEN: 'yes' } })
     expect(file.web.environment).toEqual({ GIVEN: 'yes' })
-    expect(file.warnings).toEqual([{ path: 'services.web.environment.GONE', message: 'has no value and is left out' }])
+    expect(file.warnings).toEqual([{ path: 'services.web.environment.GONE', message: 'has no value and is ignored' }])
   })
   test('hostile keys stay plain keys', () => {
     const file = web('environment: { __proto__: a, constructor: b }')
@@ -91,6 +91,6 @@ describe('dependencies', () => {
     const file = read(
       'services:\n  a: { image: x, depends_on: [b] }\n  b: { image: x, depends_on: [a] }\n  c: { image: x, depends_on: [d] }\n  d: { image: x }',
     )
-    expect(file.refused).toEqual([{ path: 'services.a.depends_on', message: 'services wait for one another: a, b' }])
+    expect(file.refused).toEqual([{ path: 'services.a.depends_on', message: 'services depend on each other: a, b' }])
   })
 })

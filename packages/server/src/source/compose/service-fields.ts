@@ -175,7 +175,7 @@ export const unsupportedFields: Record<string, string> = {
   cpu_rt_period: 'is not supported: use cpus',
   cpu_rt_runtime: 'is not supported: use cpus',
   cpu_shares: 'is not supported: use cpus',
-  cpuset: 'is not supported: use cpus. Which processors a container runs on is not for a project to choose',
+  cpuset: 'is not supported: use cpus. A project may not choose its processors',
   isolation: 'is not supported: it is for Windows',
   mac_address: 'is not supported: remove it. The engine chooses the address',
   mem_swappiness: 'is not supported: use mem_limit. Containers have no swap',
@@ -195,10 +195,10 @@ function readEnvironment(value: unknown, location: Location, service: ComposeSer
   const { env } = location.reading
   return Object.fromEntries(
     pairsAt(value, location).flatMap(([key, item]) => {
-      const given = item ?? (Object.hasOwn(env, key) ? env[key]! : null)
+      const variable = item ?? (Object.hasOwn(env, key) ? env[key]! : null)
       if (item === null) service.variables.push(key)
-      if (given === null) warn(within(location, key), 'has no value and is left out')
-      return given === null ? [] : [[key, given]]
+      if (variable === null) warn(within(location, key), 'has no value and is ignored')
+      return variable === null ? [] : [[key, variable]]
     }),
   )
 }
@@ -227,9 +227,14 @@ function readLinks(value: unknown, location: Location, service: ComposeService):
   }
 }
 
-const chosen =
+const addressReason =
   "is not supported: Berth chooses the addresses of networks, so that no two projects have the same. Use the service's name"
-const endpointReasons = { ipv4_address: chosen, ipv6_address: chosen, link_local_ips: chosen, mac_address: chosen }
+const endpointReasons = {
+  ipv4_address: addressReason,
+  ipv6_address: addressReason,
+  link_local_ips: addressReason,
+  mac_address: addressReason,
+}
 
 /** Reads `service` and `service:ro`; `container:…` is outside the project. */
 function readVolumesFrom(value: unknown, location: Location): ComposeService['volumesFrom'] {
@@ -257,7 +262,7 @@ export function readLabels(value: unknown, location: Location): Record<string, s
   return Object.fromEntries(
     pairsAt(value, location).flatMap(([key, item]) => {
       if (!reservedLabel.test(key)) return [[key, item ?? '']]
-      warn(within(location, key), 'is a reserved label and is left out')
+      warn(within(location, key), 'is a reserved label and is ignored')
       return []
     }),
   )

@@ -4,11 +4,11 @@ import type { ComposeFile, ComposeService } from './model.ts'
 const isAlias = (alias: string) => new RegExp(containerPatterns.alias).test(alias)
 const isNetwork = (name: string) => new RegExp(containerPatterns.network).test(name)
 
-/** Networks that lead nowhere. */
+/** Networks without access to the outside. */
 export const internalNetworks = ({ networks }: ComposeFile): ReadonlySet<string> =>
   new Set(networks.filter(({ internal }) => internal).map(({ name }) => name))
 
-/** Where services of `network_mode: bridge` meet, apart from the project's other networks. */
+/** The network of services with `network_mode: bridge`, separate from the project's other networks. */
 const bridge = 'bridge.'
 
 /** The networks that a service joins. Null: only the default one, without settings. */
@@ -17,17 +17,18 @@ export function networksOf(
   internal: ReadonlySet<string>,
   refuse: (field: string, message: string) => void,
 ): ContainerSettings['networks'] | null {
-  if (networkMode !== null && networks.length > 0) refuse('network_mode', 'stands beside networks: keep one of them')
+  if (networkMode !== null && networks.length > 0) refuse('network_mode', 'conflicts with networks: keep one of them')
   if (networkMode === 'none') return []
   if (networkMode === 'bridge') return [{ name: bridge }]
-  const named = networks.length > 0 ? networks : [{ name: 'default', aliases: [] }]
-  for (const { name, aliases } of named) {
+  const joined = networks.length > 0 ? networks : [{ name: 'default', aliases: [] }]
+  for (const { name, aliases } of joined) {
     if (!isNetwork(name)) refuse('networks', `"${name.slice(0, 80)}" is not a name for a network`)
     for (const alias of aliases) if (!isAlias(alias)) refuse('networks', `"${alias.slice(0, 80)}" is not a host name`)
   }
-  const isPlain = named.length === 1 && named[0]?.name === 'default' && named[0].aliases.length === 0 && !internal.has('default')
+  const isPlain =
+    joined.length === 1 && joined[0]?.name === 'default' && joined[0].aliases.length === 0 && !internal.has('default')
   if (isPlain) return null
-  return named.map(({ name, aliases }) => ({
+  return joined.map(({ name, aliases }) => ({
     name,
     ...(aliases.length > 0 ? { aliases: [...new Set(aliases)] } : {}),
     ...(internal.has(name) ? { internal: true } : {}),

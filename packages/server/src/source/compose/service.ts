@@ -1,6 +1,6 @@
 import { type Location, refuse, warn, within } from './location.ts'
 import type { ComposeMount, ComposeService } from './model.ts'
-import { namedVariables } from './parse-file.ts'
+import { variablesField } from './parse-file.ts'
 import { refusedFields } from './refused-fields.ts'
 import { fieldsWithoutEffect, serviceFields, unsupportedFields } from './service-fields.ts'
 import { fieldsAt, isMapping, notSupported, plainText } from './values.ts'
@@ -22,10 +22,10 @@ export function readService(name: string, value: unknown, location: Location): C
     else if (Object.hasOwn(fieldsWithoutEffect, key)) warn(at, fieldsWithoutEffect[key]!)
     else refuse(at, Object.hasOwn(unsupportedFields, key) ? unsupportedFields[key]! : notSupported)
   }
-  const named = isMapping(value) ? value[namedVariables] : null
+  const named = isMapping(value) ? value[variablesField] : null
   if (Array.isArray(named)) service.variables = [...new Set([...service.variables, ...named.map(plainText)])]
   service.volumes = lastOfEachTarget(service.volumes)
-  settleCpuQuota(service, location)
+  convertCpuQuota(service, location)
   refuseFilesInReadOnly(service, location)
   // A refused build is already reported.
   if (!service.image && !service.build && location.reading.refused.length === refusedBefore)
@@ -34,10 +34,10 @@ export function readService(name: string, value: unknown, location: Location): C
 }
 
 /** Converts a CPU quota per period to a number of CPUs. Docker's default period is 100 ms. */
-function settleCpuQuota(service: ComposeService, location: Location): void {
+function convertCpuQuota(service: ComposeService, location: Location): void {
   const { cpuQuota, cpuPeriod } = service
   if (cpuQuota !== null && cpuQuota > 0) service.cpuCores ??= cpuQuota / (cpuPeriod || 100_000)
-  else if (cpuPeriod !== null && cpuQuota === null) refuse(within(location, 'cpu_period'), 'needs cpu_quota beside it')
+  else if (cpuPeriod !== null && cpuQuota === null) refuse(within(location, 'cpu_period'), 'requires cpu_quota')
 }
 
 /** Refuses inline files in a read-only container, as Compose does: they cannot be written before it starts. */

@@ -104,7 +104,7 @@ export function pairsAt(value: unknown, location: Location): [string, string | n
 const reasonFor = (key: string, reasons: Readonly<Record<string, string>>) =>
   Object.hasOwn(reasons, key) ? reasons[key]! : notSupported
 
-export const notSupported = 'is not supported: remove it, or change it to a setting that is'
+export const notSupported = 'is not supported: remove it or use a supported setting'
 
 /** Refuses unknown fields of a mapping; `reasons` has specific messages. */
 export function refuseOthers(

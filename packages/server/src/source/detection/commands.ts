@@ -1,8 +1,8 @@
-/** A word of a command as a user would type it: quoted only when it has to be. */
+/** Quotes a word of a command if necessary. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** The two lines one after the other, where both are there. */
+/** Joins two commands with `&&`; a missing command is ignored. */
 export const both = (first: string | null, second: string | null): string | null =>
   first && second ? `${first} && ${second}` : (first ?? second)

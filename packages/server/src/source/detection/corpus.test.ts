@@ -33,9 +33,9 @@ test('what a file of another host asks for and is not done is said', async () =>
       'render.yaml': 'databases:\n  - name: db\nservices:\n  - type: web\n    name: api\n  - type: cron\n    name: n\n',
     }),
   )
-  expect(warnings.join('\n')).toMatch(/vercel\.json: crons are left out/)
-  expect(warnings.join('\n')).toMatch(/render\.yaml: cron jobs are left out/)
-  expect(warnings.join('\n')).toMatch(/render\.yaml: databases are left out/)
+  expect(warnings.join('\n')).toMatch(/vercel\.json: crons are ignored/)
+  expect(warnings.join('\n')).toMatch(/render\.yaml: cron jobs are ignored/)
+  expect(warnings.join('\n')).toMatch(/render\.yaml: databases are ignored/)
 })
 
 test('a service that extends one of another file of the project has what that file says', async () => {
@@ -60,7 +60,7 @@ test('a variable that a Compose file asks for in many places is told of once', a
   )
   expect(warnings).toEqual([
     'compose.yaml, line 4: services.web.environment.2: the variable KEY has to be set',
-    'compose.yaml, line 4: services.web.environment.0: the variable GONE is not set; an empty text takes its place',
+    'compose.yaml, line 4: services.web.environment.0: the variable GONE is not set; an empty text is used',
   ])
   expect(refused).toHaveLength(1)
 })

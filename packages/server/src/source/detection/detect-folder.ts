@@ -3,13 +3,13 @@ import type { Detection, Evidence } from './detection.ts'
 import { Folder } from './folder.ts'
 import { javascriptManagers } from './javascript-tools.ts'
 import { subfolderApps } from './monorepo.ts'
-import { followPlatformFiles } from './platform-files/index.ts'
-import { followProcfile } from './procfile.ts'
+import { applyPlatformFiles } from './platform-files/index.ts'
+import { applyProcfile } from './procfile.ts'
 import { RootDirectoryError } from './root-directory-error.ts'
 import { runtimeVersions } from './runtime-versions.ts'
 import { SourceFileError } from './source-file-error.ts'
-import { type App, check, firstMatch, type Match, type Plan, type Stack } from './stack.ts'
-import { anyCompose, composeBeside } from './stacks/compose.ts'
+import { type App, firstMatch, type Match, type Plan, readApp, type Stack } from './stack.ts'
+import { anyCompose, composeNotUsedWarning } from './stacks/compose.ts'
 import { dockerfileAt } from './stacks/docker.ts'
 import { appStacks, stacks } from './stacks/index.ts'
 import { chooseOne } from './stacks/monorepo.ts'
@@ -35,7 +35,7 @@ export interface DetectOptions {
 }
 
 /** Stacks that define build and start entirely: no other file counts. */
-const images = ['compose', 'dockerfile']
+const imageStacks = ['compose', 'dockerfile']
 
 /** Detects from a folder's files how to build and run it. No file is executed, and no file outside the folder is read. */
 export async function detectFolder(folder: string, options: DetectOptions = {}): Promise<Detection> {
@@ -44,29 +44,32 @@ export async function detectFolder(folder: string, options: DetectOptions = {}):
   if (path === null)
     throw new RootDirectoryError(`rootDirectory "${rootDirectory}" leads out of the project: name a folder in it`)
   const root = await Folder.open(folder, { maxFiles, abort, rootDirectory: path })
-  const chosen = await chosenFile(appFolder(root, path), options)
-  const detection = await detectAt(root, path, options, chosen)
-  if (chosen) return bounded(detection, root)
+  const configured = await configuredStacks(appFolder(root, path), options)
+  const detection = await detectAt(root, path, options, configured)
+  if (configured) return limitFields(detection, root)
   const own = path === '.' ? await chooseOnlyApp(detection, root, options) : detection
-  return bounded(await followFramework(own, root, path, options), root)
+  return limitFields(await applyFramework(own, root, path, options), root)
 }
 
 /** The stack row of the file in the settings; throws `SourceFileError` when the folder does not contain it. */
-async function chosenFile(folder: Folder, { composePath, dockerfilePath }: DetectOptions): Promise<readonly Stack[] | undefined> {
+async function configuredStacks(
+  folder: Folder,
+  { composePath, dockerfilePath }: DetectOptions,
+): Promise<readonly Stack[] | undefined> {
   if (composePath) await requireFile(folder, 'composePath', composePath)
   if (dockerfilePath) await requireFile(folder, 'dockerfilePath', dockerfilePath)
   if (composePath) return anyCompose
   return dockerfilePath ? [dockerfileAt(posix.normalize(dockerfilePath))] : undefined
 }
 
-async function requireFile(folder: Folder, setting: 'composePath' | 'dockerfilePath', written: string): Promise<void> {
-  const path = insideFolder(written)
+async function requireFile(folder: Folder, setting: 'composePath' | 'dockerfilePath', path: string): Promise<void> {
+  const inside = insideFolder(path)
   const next = `set ${setting} to a file of the project, or to null`
-  if (path === null) throw new SourceFileError(`${setting} "${written}" leads out of the project: ${next}`)
-  if (!folder.has(path)) throw new SourceFileError(`${setting}: "${folder.full(path)}" does not exist in the source: ${next}`)
-  if ((await folder.text(path)) === null)
+  if (inside === null) throw new SourceFileError(`${setting} "${path}" leads out of the project: ${next}`)
+  if (!folder.has(inside)) throw new SourceFileError(`${setting}: "${folder.full(inside)}" does not exist in the source: ${next}`)
+  if ((await folder.text(inside)) === null)
     throw new SourceFileError(
-      `${setting}: "${folder.full(path)}" cannot be read: it is larger than 1 MiB, or a link out of the project: ${next}`,
+      `${setting}: "${folder.full(inside)}" cannot be read: it is larger than 1 MiB, or a link out of the project: ${next}`,
     )
 }
 
@@ -74,7 +77,7 @@ async function requireFile(folder: Folder, setting: 'composePath' | 'dockerfileP
 const workspaceTools = ['turborepo', 'nx', 'lerna', 'pnpm-workspaces', 'workspaces']
 
 /** Applies the framework from the settings; one that the runtime does not support is left to detection. */
-async function followFramework(own: Detection, root: Folder, path: string, options: DetectOptions): Promise<Detection> {
+async function applyFramework(own: Detection, root: Folder, path: string, options: DetectOptions): Promise<Detection> {
   const { framework, without = [] } = options
   const isDecided = !framework || framework === own.framework || without.includes(framework) || workspaceTools.includes(framework)
   const rows = isDecided ? [] : stacks.filter((stack) => stack.framework === framework)
@@ -90,7 +93,7 @@ async function followFramework(own: Detection, root: Folder, path: string, optio
 async function detectAt(root: Folder, path: string, options: DetectOptions, rows?: readonly Stack[]): Promise<Detection> {
   const { abort, without = [], variables, packageManager, composePath, composeProfiles } = options
   const app: App = {
-    ...(await check(appFolder(root, path))),
+    ...(await readApp(appFolder(root, path))),
     ...(variables ? { variables } : {}),
     ...(packageManager ? { packageManager } : {}),
     ...(composePath ? { composePath: posix.normalize(composePath) } : {}),
@@ -98,14 +101,21 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
   }
   const { match, leftOut: excluded } = rows ? { match: await chosenRow(app, rows) } : await chooseStack(app, without)
   abort?.throwIfAborted()
-  const isImage = match !== null && images.includes(match.stack.framework)
+  const isImage = match !== null && imageStacks.includes(match.stack.framework)
   const own = match ? await match.stack.plan(app) : await emptyPlan(app, excluded)
-  const plan = match && !isImage ? await followPlatformFiles(app, await followProcfile(app, own), match.stack.framework) : own
+  const plan = match && !isImage ? await applyPlatformFiles(app, await applyProcfile(app, own), match.stack.framework) : own
   const versions = await runtimeVersions(app)
-  const beside = match && match.stack.framework !== 'compose' && !without.includes('compose') ? await composeBeside(app) : null
+  const composeWarning =
+    match && match.stack.framework !== 'compose' && !without.includes('compose') ? await composeNotUsedWarning(app) : null
   const unused = excluded === 'dockerfile' ? ['its Dockerfile is not used: that needs Docker'] : []
-  const other = otherManager(app, plan, packageManager)
-  const warnings = [...(plan.warnings ?? []), ...versions.warnings, ...(beside ? [beside] : []), ...unused, ...other]
+  const other = managerWarnings(app, plan, packageManager)
+  const warnings = [
+    ...(plan.warnings ?? []),
+    ...versions.warnings,
+    ...(composeWarning ? [composeWarning] : []),
+    ...unused,
+    ...other,
+  ]
   const evidence = [...(match?.evidence ?? []), ...(plan.evidence ?? []), ...versions.evidence]
   return {
     name: plan.name || manifestName(app, plan) || app.folder.name,
@@ -149,7 +159,7 @@ async function chooseStack(app: App, without: readonly string[]): Promise<{ matc
 }
 
 /** Warns about a package manager from the settings that the plan does not use. */
-function otherManager({ manifests }: App, plan: Plan, wanted: string | undefined): string[] {
+function managerWarnings({ manifests }: App, plan: Plan, wanted: string | undefined): string[] {
   const isUsed = plan.packageManager === wanted || (manifests.npm && javascriptManagers.some((one) => one === wanted))
   return !wanted || isUsed
     ? []
@@ -174,27 +184,27 @@ function appFolder(root: Folder, path: string): Folder {
   return root.at(path)
 }
 
-const namedFolders = 8
+const maxListedFolders = 8
 
 /** Error text for a missing folder: lists the folders of its nearest existing parent. */
 function noSuchFolder(root: Folder, path: string): string {
   const parts = path.split('/')
   while (parts.length > 0 && !root.hasFolder(parts.join('/'))) parts.pop()
-  const above = root.at(parts.join('/') || '.')
-  const names = above.folders.filter((name) => !/^\.|[\0-\x1f\x7f]/.test(name)).map((name) => `"${above.full(name)}"`)
-  const there = names.length > namedFolders ? [...names.slice(0, namedFolders), '…'] : names
-  const instead = there.length > 0 ? `there is ${there.join(', ')}` : 'there are no folders in it'
-  return `There is no folder "${path}" in the project: set rootDirectory to one that exists (${instead}), or to null for the project's own`
+  const parent = root.at(parts.join('/') || '.')
+  const names = parent.folders.filter((name) => !/^\.|[\0-\x1f\x7f]/.test(name)).map((name) => `"${parent.full(name)}"`)
+  const listed = names.length > maxListedFolders ? [...names.slice(0, maxListedFolders), '…'] : names
+  const alternatives = listed.length > 0 ? `there is ${listed.join(', ')}` : 'there are no folders in it'
+  return `There is no folder "${path}" in the project: set rootDirectory to one that exists (${alternatives}), or to null for the project's own`
 }
 
 /** The plan of a folder without any signs; its subfolders may contain apps. */
 async function emptyPlan({ folder }: App, excluded: string | undefined): Promise<Plan> {
   const apps = await subfolderApps(folder, appStacks)
-  const nothing =
+  const noSigns =
     excluded === undefined
       ? ['nothing in the folder says how to build or start it: add a Dockerfile, or set the start command']
       : []
-  return { type: 'app', language: null, apps, warnings: apps.length > 0 ? [chooseOne(apps.map((app) => app.path))] : nothing }
+  return { type: 'app', language: null, apps, warnings: apps.length > 0 ? [chooseOne(apps.map((app) => app.path))] : noSigns }
 }
 
 const manifestName = ({ manifests }: App, { ecosystem }: Plan) =>
@@ -203,16 +213,16 @@ const manifestName = ({ manifests }: App, { ecosystem }: Plan) =>
     ?.name?.replace(/^@[^/]*\//, '')
 
 /** Limits the detection to the bounds of a project's fields: values from files may have any size and content. */
-function bounded(detection: Detection, root: Folder): Detection {
+function limitFields(detection: Detection, root: Folder): Detection {
   const warnings = [...detection.warnings]
   const command = (name: string, line: string | null) => {
     if (line === null || (line.length <= 500 && !/[\0-\x1f]/.test(line))) return line
-    warnings.push(`the ${name} command is longer than 500 characters or holds control characters; it is left out`)
+    warnings.push(`the ${name} command is longer than 500 characters or contains control characters; it is ignored`)
     return null
   }
   const output = detection.outputDirectory === null ? null : insideFolder(detection.outputDirectory)
   if (output === null && detection.outputDirectory !== null)
-    warnings.push('the output directory leads out of the folder; it is left out')
+    warnings.push('the output directory leads out of the folder; it is ignored')
   return {
     ...detection,
     name: cleanName(detection.name ?? '') || null,
@@ -221,19 +231,19 @@ function bounded(detection: Detection, root: Folder): Detection {
     startCommand: command('start', detection.startCommand),
     outputDirectory: output,
     ...(detection.healthPath && !/^\/[^\s\0-\x1f]{0,200}$/.test(detection.healthPath) ? { healthPath: undefined } : {}),
-    evidence: unique(detection.evidence).slice(0, 200),
-    warnings: [...new Set([...warnings, ...root.warnings].map(cut))].slice(0, 100),
-    ...(detection.refused ? { refused: detection.refused.slice(0, 100).map(cut) } : {}),
+    evidence: uniqueEvidence(detection.evidence).slice(0, 200),
+    warnings: [...new Set([...warnings, ...root.warnings].map(truncate))].slice(0, 100),
+    ...(detection.refused ? { refused: detection.refused.slice(0, 100).map(truncate) } : {}),
   }
 }
 
 function insideFolder(path: string): string | null {
   const normal = posix.normalize(path).replace(/(?<=.)\/$/, '')
-  const leaves = normal.startsWith('/') || normal === '..' || normal.startsWith('..')
-  return leaves || normal.length > 200 || /[\\\0-\x1f]/.test(normal) ? null : normal
+  const isOutside = normal.startsWith('/') || normal === '..' || normal.startsWith('..')
+  return isOutside || normal.length > 200 || /[\\\0-\x1f]/.test(normal) ? null : normal
 }
 
-const cut = (message: string) => (message.length > 1000 ? `${message.slice(0, 999)}…` : message)
+const truncate = (message: string) => (message.length > 1000 ? `${message.slice(0, 999)}…` : message)
 
 /**
  * Makes a valid project name: one line, without terminal control or bidirectional characters. Empty where no visible character is
@@ -248,4 +258,4 @@ export function cleanName(name: string): string {
   return /[^\s\u200b-\u200f\u2060-\u2064\ufeff]/.test(clean) ? clean : ''
 }
 
-const unique = (evidence: Evidence[]) => [...new Map(evidence.map((one) => [`${one.file} ${one.says}`, one])).values()]
+const uniqueEvidence = (evidence: Evidence[]) => [...new Map(evidence.map((one) => [`${one.file} ${one.says}`, one])).values()]

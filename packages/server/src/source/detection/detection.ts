@@ -1,7 +1,7 @@
 import type { Service } from '@berth/contract'
 import type { SiteRules } from '../../platform/site-rules/site-rules.ts'
 
-/** How to build and run a folder, according to its files; `null` and `[]` where they say nothing. */
+/** How to build and run a folder, according to its files. `null` and `[]` mean unknown. */
 export interface Detection {
   name: string | null
   framework: string | null
@@ -55,7 +55,7 @@ export interface DetectedApp {
   framework: string | null
 }
 
-/** A file, and what was found in it. */
+/** A file and the fact that it shows. */
 export interface Evidence {
   file: string
   says: string

@@ -12,42 +12,42 @@ export interface Dockerfile {
 interface Stage {
   parent: Stage | undefined
   /** The stage's own instructions, in order. */
-  says: { keyword: string; rest: string }[]
+  instructions: { keyword: string; rest: string }[]
 }
 
 const maxPorts = 100
 
 export function parseDockerfile(text: string): Dockerfile {
   const stages = new Map<string, Stage>()
-  const global: Stage = { parent: undefined, says: [] }
+  const global: Stage = { parent: undefined, instructions: [] }
   let stage = global
   for (const { keyword, rest } of instructionsOf(text)) {
     if (keyword === 'FROM') {
       const [image = '', , name] = messageOf(rest).words
-      stage = { parent: stages.get(image.toLowerCase()) ?? global, says: [] }
+      stage = { parent: stages.get(image.toLowerCase()) ?? global, instructions: [] }
       stages.set((name ?? `#${stages.size}`).toLowerCase(), stage)
-    } else if (['ARG', 'ENV', 'EXPOSE', 'CMD'].includes(keyword)) stage.says.push({ keyword, rest })
+    } else if (['ARG', 'ENV', 'EXPOSE', 'CMD'].includes(keyword)) stage.instructions.push({ keyword, rest })
   }
-  return follow(stage)
+  return evaluate(stage)
 }
 
 /** Follows the parents of the last stage, each once and with one set of variables. */
-function follow(last: Stage): Dockerfile {
-  const line: Stage[] = []
-  for (let stage: Stage | undefined = last; stage; stage = stage.parent) line.push(stage)
+function evaluate(last: Stage): Dockerfile {
+  const lineage: Stage[] = []
+  for (let stage: Stage | undefined = last; stage; stage = stage.parent) lineage.push(stage)
   const variables = new Map<string, string>()
   const ports = new Set<number>()
   let command: string | null = null
-  for (const stage of line.reverse())
-    for (const { keyword, rest } of stage.says) {
+  for (const stage of lineage.reverse())
+    for (const { keyword, rest } of stage.instructions) {
       if (keyword === 'CMD') command = rest
       else if (keyword !== 'EXPOSE') setVariables(rest, variables)
-      else if (ports.size < maxPorts) for (const port of exposed(rest, variables)) ports.add(port)
+      else if (ports.size < maxPorts) for (const port of exposedPorts(rest, variables)) ports.add(port)
     }
   return { ports: [...ports], command }
 }
 
-function exposed(rest: string, variables: ReadonlyMap<string, string>): number[] {
+function exposedPorts(rest: string, variables: ReadonlyMap<string, string>): number[] {
   return substitute(rest, variables, 1000)
     .text.split(/\s+/)
     .flatMap((word) => {

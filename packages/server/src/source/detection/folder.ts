@@ -3,7 +3,7 @@ import { basename, join, posix } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { parseYaml } from '../bounded-yaml.ts'
 import { readInside } from '../read-inside.ts'
-import { type Inventory, type InventoryLimits, takeInventory } from './inventory.ts'
+import { type Inventory, type InventoryLimits, listInventory } from './inventory.ts'
 import { NamePattern } from './name-pattern.ts'
 import { stripComments, stripTrailingCommas } from './source-text.ts'
 
@@ -20,8 +20,8 @@ interface Project {
   /** File names of the folders that were queried. */
   names: Map<string, Set<string>>
   warnings: Set<string>
-  /** Cached results by key, as many rows ask a folder the same question. */
-  made: Map<string, unknown>
+  /** Cached results by key, because many rows of the table need the same result. */
+  cache: Map<string, unknown>
   bytesLeft: number
 }
 
@@ -41,18 +41,18 @@ export class Folder {
 
   static async open(folder: string, limits: InventoryLimits): Promise<Folder> {
     const root = await realpath(folder)
-    const inventory = await takeInventory(root, limits)
+    const inventory = await listInventory(root, limits)
     const project: Project = {
       root,
       inventory,
       texts: new Map(),
       names: new Map(),
       warnings: new Set(),
-      made: new Map(),
+      cache: new Map(),
       bytesLeft: maxBytesInAll,
     }
-    if (inventory.isPartial) project.warnings.add(`only the first ${limits.maxFiles} files were looked at`)
-    for (const link of inventory.leaving.slice(0, 5))
+    if (inventory.isPartial) project.warnings.add(`only the first ${limits.maxFiles} files were checked`)
+    for (const link of inventory.outsideLinks.slice(0, 5))
       project.warnings.add(`${link} is a link that leads out of the folder; it is not followed`)
     return new Folder('', project)
   }
@@ -116,9 +116,9 @@ export class Folder {
 
   #names(path: string): Set<string> {
     const { names, inventory } = this.#project
-    const known = names.get(path) ?? new Set(inventory.folders.get(path)?.files)
-    names.set(path, known)
-    return known
+    const fileNames = names.get(path) ?? new Set(inventory.folders.get(path)?.files)
+    names.set(path, fileNames)
+    return fileNames
   }
 
   hasFolder(path: string): boolean {
@@ -139,12 +139,12 @@ export class Folder {
     return new NamePattern(pattern).folders(this.path, this.#project.inventory).sort()
   }
 
-  /** The cached result of `make` for this folder; `of` is the cache key. */
-  once<Made>(of: string, make: () => Made): Made {
-    const key = `${of} ${this.path}`
-    const { made } = this.#project
-    if (!made.has(key)) made.set(key, make())
-    return made.get(key) as Made
+  /** The cached result of `make` for this folder and key. */
+  once<Result>(key: string, make: () => Result): Result {
+    const cacheKey = `${key} ${this.path}`
+    const { cache } = this.#project
+    if (!cache.has(cacheKey)) cache.set(cacheKey, make())
+    return cache.get(cacheKey) as Result
   }
 
   /** The whole text; `null` when the file is missing, too large or unreadable. */
@@ -184,7 +184,7 @@ export class Folder {
       try {
         return parse(text)
       } catch {
-        this.warn(`${this.full(file)} is not valid ${language}; it is left out`)
+        this.warn(`${this.full(file)} is not valid ${language}; it is ignored`)
         return null
       }
     })
@@ -212,8 +212,8 @@ export class Folder {
     if (read.text !== null) return read.text
     if (this.#project.bytesLeft < 0)
       this.warn(`the files are larger than ${maxBytesInAll / 1024 ** 2} MiB together; not all were read`)
-    else if (read.why === 'too large') this.warn(`${full} is larger than 1 MiB; it is left out`)
-    else this.warn(`${full} cannot be read; it is left out`)
+    else if (read.why === 'too large') this.warn(`${full} is larger than 1 MiB; it is ignored`)
+    else this.warn(`${full} cannot be read; it is ignored`)
     return null
   }
 }

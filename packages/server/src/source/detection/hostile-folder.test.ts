@@ -86,7 +86,7 @@ describe('nothing outside the folder is read', () => {
         'vite.config.js': `export default { build: { outDir: '${outDir}' } }`,
       })
       const { outputDirectory, warnings } = await detectFolder(folder)
-      expect([outputDirectory, warnings.at(-1)]).toEqual([null, 'the output directory leads out of the folder; it is left out'])
+      expect([outputDirectory, warnings.at(-1)]).toEqual([null, 'the output directory leads out of the folder; it is ignored'])
     }
   })
 })
@@ -108,7 +108,7 @@ describe('a broken file is a warning that names it', () => {
     ['app.csproj', '<Project', 'XML'],
   ])('%s with %j', async (name, text, language) => {
     const { warnings } = await detectFolder(await temporaryFolder({ [name]: text, 'index.html': '' }))
-    expect(warnings).toContain(`${name} is not valid ${language}; it is left out`)
+    expect(warnings).toContain(`${name} is not valid ${language}; it is ignored`)
   })
 
   test('a file over 1 MiB is left out', async () => {
@@ -118,7 +118,7 @@ describe('a broken file is a warning that names it', () => {
     })
     expect(await detectFolder(folder)).toMatchObject({
       framework: 'static',
-      warnings: ['package.json is larger than 1 MiB; it is left out'],
+      warnings: ['package.json is larger than 1 MiB; it is ignored'],
     })
   })
 
@@ -177,7 +177,7 @@ describe('words of a file are never more than words', () => {
     const { startCommand, warnings } = await detectFolder(folder)
     expect([startCommand, warnings.at(-1)]).toEqual([
       null,
-      'the start command is longer than 500 characters or holds control characters; it is left out',
+      'the start command is longer than 500 characters or contains control characters; it is ignored',
     ])
   })
 
@@ -238,8 +238,8 @@ describe('a folder without end has an end', () => {
     const folder = await temporaryFolder({ ...files, 'z/package.json': '{}', 'package.json': { dependencies: { next: '15' } } })
     const detection = await detectFolder(folder, { maxFiles: 50 })
     expect(detection).toMatchObject({ framework: 'nextjs' })
-    expect(detection.warnings).toContain('only the first 50 files were looked at')
-    expect((await detectFolder(folder, { maxFiles: 1000 })).warnings).not.toContain('only the first 1000 files were looked at')
+    expect(detection.warnings).toContain('only the first 50 files were checked')
+    expect((await detectFolder(folder, { maxFiles: 1000 })).warnings).not.toContain('only the first 1000 files were checked')
   })
 
   test('globs of stars match in bounded time', async () => {

@@ -7,7 +7,7 @@ export interface Inventory {
   /** Contents by path from the root; the root itself is `''`. */
   folders: Map<string, { files: string[]; folders: string[] }>
   /** Symlinks that lead out of the root; they are never followed. */
-  leaving: string[]
+  outsideLinks: string[]
   /** The limit was reached: there are more files. */
   isPartial: boolean
 }
@@ -20,7 +20,7 @@ export interface InventoryLimits {
 }
 
 /** Folders of builds, package managers and editors: large, and without information about the build. */
-const skipped = new Set(
+const skippedFolders = new Set(
   `node_modules bower_components jspm_packages .git .hg .svn vendor target dist build out coverage __pycache__ .venv venv .tox .mypy_cache
   .pytest_cache .next .nuxt .output .svelte-kit .astro .angular .turbo .nx .cache .parcel-cache .gradle .idea .vscode .terraform _build deps
   Pods obj .yarn .pnpm-store tmp log logs`.split(/\s+/),
@@ -28,34 +28,34 @@ const skipped = new Set(
 const maxDepth = 6
 const maxLinks = 100
 /** Enough to keep the disk busy, and few enough to leave the thread pool to other work. */
-const atOnce = 8
+const maxConcurrent = 8
 
 /** Lists breadth-first, so that the files near the root are known even if the limit is reached. */
-export async function takeInventory(root: string, { maxFiles, abort, rootDirectory = '' }: InventoryLimits): Promise<Inventory> {
-  const inventory: Inventory = { folders: new Map(), leaving: [], isPartial: false }
+export async function listInventory(root: string, { maxFiles, abort, rootDirectory = '' }: InventoryLimits): Promise<Inventory> {
+  const inventory: Inventory = { folders: new Map(), outsideLinks: [], isPartial: false }
   const links: string[] = []
-  let left = maxFiles
+  let remaining = maxFiles
   let level = ['']
-  for (let depth = 0; level.length > 0 && depth <= maxDepth + rootDirectory.split('/').length - 1 && left > 0; depth++) {
+  for (let depth = 0; level.length > 0 && depth <= maxDepth + rootDirectory.split('/').length - 1 && remaining > 0; depth++) {
     const next: string[] = []
-    for (let start = 0; start < level.length; start += atOnce) {
+    for (let start = 0; start < level.length; start += maxConcurrent) {
       abort?.throwIfAborted()
-      if (left <= 0) break
-      const paths = level.slice(start, start + atOnce)
+      if (remaining <= 0) break
+      const paths = level.slice(start, start + maxConcurrent)
       const listings = await Promise.all(paths.map((path) => list(root, path)))
       for (const [index, entries] of listings.entries()) {
-        take(paths[index]!, entries.length > left ? entries.slice(0, Math.max(0, left)) : entries, {
+        addListing(paths[index]!, entries.length > remaining ? entries.slice(0, Math.max(0, remaining)) : entries, {
           inventory,
           links,
           next,
           rootDirectory,
         })
-        left -= entries.length
+        remaining -= entries.length
       }
     }
     level = next
   }
-  inventory.isPartial = left < 0 || (left === 0 && level.length > 0)
+  inventory.isPartial = remaining < 0 || (remaining === 0 && level.length > 0)
   await followInside(root, links.slice(0, maxLinks), inventory)
   return inventory
 }
@@ -66,27 +66,27 @@ function list(root: string, path: string): Promise<Dirent[]> {
   return path === '' ? listing : listing.catch(() => [])
 }
 
-interface Taking {
+interface ListingState {
   inventory: Inventory
   links: string[]
   next: string[]
   rootDirectory: string
 }
 
-function take(path: string, entries: Dirent[], into: Taking): void {
+function addListing(path: string, entries: Dirent[], state: ListingState): void {
   const files: string[] = []
   const folders: string[] = []
   for (const entry of entries) {
     if (entry.isFile()) files.push(entry.name)
-    else if (entry.isSymbolicLink()) into.links.push(below(path, entry.name))
+    else if (entry.isSymbolicLink()) state.links.push(below(path, entry.name))
     else if (entry.isDirectory()) {
       const folder = below(path, entry.name)
-      if (skipped.has(entry.name) && !`${into.rootDirectory}/`.startsWith(`${folder}/`)) continue
+      if (skippedFolders.has(entry.name) && !`${state.rootDirectory}/`.startsWith(`${folder}/`)) continue
       folders.push(entry.name)
-      into.next.push(folder)
+      state.next.push(folder)
     }
   }
-  into.inventory.folders.set(path, { files, folders })
+  state.inventory.folders.set(path, { files, folders })
 }
 
 export const below = (path: string, name: string) => (path === '' ? name : `${path}/${name}`)
@@ -97,7 +97,7 @@ async function followInside(root: string, links: string[], inventory: Inventory)
     try {
       const real = await realpath(join(root, link))
       const path = relative(root, real)
-      if (path === '..' || path.startsWith('..')) inventory.leaving.push(link)
+      if (path === '..' || path.startsWith('..')) inventory.outsideLinks.push(link)
       else if ((await stat(real)).isFile()) addFile(link, inventory)
     } catch {
       // A dangling symlink is ignored.

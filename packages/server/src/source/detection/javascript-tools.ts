@@ -44,16 +44,16 @@ const runIn: Record<JavascriptManager, (name: string, script: string) => string>
 
 export async function javascriptTools(app: App): Promise<JavascriptTools> {
   const chosen = javascriptManagers.find((one) => one === app.packageManager)
-  const named = await managerField(app.folder)
-  const field = chosen && named?.manager !== chosen ? null : named
+  const declared = await managerField(app.folder)
+  const field = chosen && declared?.manager !== chosen ? null : declared
   const location = app.folder.upwards.find((folder) => lockfiles.some(([file]) => folder.has(file)))
   const locks = lockfiles.filter(([file]) => location?.has(file))
-  const wanted = chosen ?? field?.manager
-  const lock = locks.find(([, manager]) => manager === wanted) ?? (wanted ? undefined : locks[0])
-  const bun = wanted || lock ? null : scriptOfBun(app)
-  const manager = wanted ?? lock?.[1] ?? (bun === null ? 'npm' : 'bun')
+  const preferred = chosen ?? field?.manager
+  const lock = locks.find(([, manager]) => manager === preferred) ?? (preferred ? undefined : locks[0])
+  const bunScript = preferred || lock ? null : findBunScript(app)
+  const manager = preferred ?? lock?.[1] ?? (bunScript === null ? 'npm' : 'bun')
   const evidence: Evidence[] = field ? [{ file: field.file, says: `packageManager is ${field.text}` }] : []
-  if (bun !== null) evidence.push(scriptRuns(app, bun))
+  if (bunScript !== null) evidence.push(scriptRuns(app, bunScript))
   if (location && lock) evidence.push({ file: location.full(lock[0]), says: `${manager} is the package manager` })
   return {
     manager,
@@ -73,7 +73,7 @@ export async function javascriptTools(app: App): Promise<JavascriptTools> {
 }
 
 /** A script run by Bun, which without a lockfile is the only sign of a Bun project. */
-function scriptOfBun({ manifests }: App): string | null {
+function findBunScript({ manifests }: App): string | null {
   const scripts = [...(manifests.npm?.scripts ?? [])]
   return scripts.find(([, line]) => /^bun (?:run |--|\S+\.[jt]sx?(?:\s|$))/.test(line))?.[0] ?? null
 }

@@ -8,7 +8,7 @@ interface Source {
 }
 
 /** The version in `packageManager`, without its hash. */
-const inField = (manager: string): Source => ({
+const fromPackageManagerField = (manager: string): Source => ({
   runtime: manager,
   file: 'package.json',
   read: async (folder) => {
@@ -17,7 +17,7 @@ const inField = (manager: string): Source => ({
   },
 })
 
-const inEngines = (manager: string): Source => ({
+const fromEngines = (manager: string): Source => ({
   runtime: manager,
   file: 'package.json',
   read: async (folder) => (await readNpm(folder))?.engines.get(manager),
@@ -43,7 +43,7 @@ function versionsFor(manager: keyof typeof byLockfile, kind: string | undefined)
   return byLockfile[manager].find(([from]) => Number(kind) >= from)?.[1] ?? null
 }
 
-async function ofYarnLock(folder: Folder): Promise<string | null> {
+async function fromYarnLock(folder: Folder): Promise<string | null> {
   const head = (await folder.head('yarn.lock')) ?? ''
   if (/^# yarn lockfile v1$/m.test(head)) return '1'
   return versionsFor('yarn', /^__metadata:\s+version: (\d{1,3})$/m.exec(head)?.[1])
@@ -51,8 +51,8 @@ async function ofYarnLock(folder: Folder): Promise<string | null> {
 
 /** Sources of package manager versions; an explicit version comes before one derived from a lockfile. */
 export const managerVersions: readonly Source[] = [
-  ...['npm', 'pnpm', 'yarn', 'bun'].map(inField),
-  ...['pnpm', 'yarn'].map(inEngines),
+  ...['npm', 'pnpm', 'yarn', 'bun'].map(fromPackageManagerField),
+  ...['pnpm', 'yarn'].map(fromEngines),
   {
     runtime: 'pnpm',
     file: 'pnpm-lock.yaml',
@@ -62,7 +62,7 @@ export const managerVersions: readonly Source[] = [
         /^lockfileVersion: ['"]?(\d{1,3}(?:\.\d{1,3})?)/m.exec((await folder.head('pnpm-lock.yaml')) ?? '')?.[1],
       ),
   },
-  { runtime: 'yarn', file: 'yarn.lock', read: ofYarnLock },
+  { runtime: 'yarn', file: 'yarn.lock', read: fromYarnLock },
   // The text format exists since 1.2.
   { runtime: 'bun', file: 'bun.lock', read: async () => '>=1.2 <2' },
 ]

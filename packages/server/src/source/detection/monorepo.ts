@@ -2,14 +2,14 @@ import type { DetectedApp } from './detection.ts'
 import type { Folder } from './folder.ts'
 import { readNpm } from './manifests/npm.ts'
 import { dig, recordOf, textOf, textsOf } from './manifests/values.ts'
-import { type App, check, firstMatch, type Stack } from './stack.ts'
+import { type App, firstMatch, readApp, type Stack } from './stack.ts'
 
 /** The apps below a folder. `stacks` are the rows that one of them may be. */
 
 const maxPackages = 200
 const maxGlobs = 50
 
-/** The packages of a workspace that are apps and no libraries; `null` when the folder is no workspace. */
+/** The packages of a workspace that are apps, without libraries; `null` if the folder is not a workspace. */
 export const workspaceApps = (folder: Folder, stacks: readonly Stack[]): Promise<DetectedApp[] | null> =>
   folder.once('workspace', () => findWorkspaceApps(folder, stacks))
 
@@ -32,7 +32,7 @@ async function findWorkspacePackages(folder: Folder): Promise<string[] | null> {
   const paths = new Set<string>()
   for (const glob of globs.slice(0, maxGlobs)) {
     const isExcluded = glob.startsWith('!')
-    for (const path of folder.findFolders(pattern(glob))) {
+    for (const path of folder.findFolders(toPattern(glob))) {
       if (isExcluded) paths.delete(path)
       else if (path !== '' && folder.at(path).has('package.json')) paths.add(path)
     }
@@ -42,15 +42,15 @@ async function findWorkspacePackages(folder: Folder): Promise<string[] | null> {
 
 /** Apps in the subfolders of a project whose root has no signs, such as `backend` and `frontend`. */
 export async function subfolderApps(folder: Folder, stacks: readonly Stack[]): Promise<DetectedApp[]> {
-  const near = await appsAt(folder, folder.findFolders('*').slice(0, maxPackages), stacks)
-  if (near.length > 0) return near
+  const direct = await appsAt(folder, folder.findFolders('*').slice(0, maxPackages), stacks)
+  if (direct.length > 0) return direct
   return appsAt(folder, folder.findFolders('*/*').slice(0, maxPackages), stacks)
 }
 
 async function appsAt(folder: Folder, paths: string[], stacks: readonly Stack[]): Promise<DetectedApp[]> {
   const found = await Promise.all(
     paths.map(async (path) => {
-      const app = await check(folder.at(path))
+      const app = await readApp(folder.at(path))
       const match = await firstMatch(app, stacks)
       return match && !(await isLibrary(app, match.stack)) ? [{ name: appName(app), path, framework: match.stack.framework }] : []
     }),
@@ -58,7 +58,7 @@ async function appsAt(folder: Folder, paths: string[], stacks: readonly Stack[])
   return found.flat()
 }
 
-/** A package of Node without a framework is an app only when it can be started, and one of Go or Rust when it holds a program. */
+/** A Node package without a framework is a library unless it has a start script; a Go or Rust package, unless it has a program. */
 async function isLibrary(app: App, { framework, plan }: Stack): Promise<boolean> {
   if (framework === 'node' || framework === 'bun') return !app.manifests.npm?.scripts.has('start')
   return (framework === 'go' || framework === 'rust') && !(await plan(app)).startCommand
@@ -66,7 +66,7 @@ async function isLibrary(app: App, { framework, plan }: Stack): Promise<boolean>
 
 const appName = ({ folder, manifests }: App) => manifests.npm?.name?.replace(/^@[^/]*\//, '').slice(0, 100) || folder.name
 
-const pattern = (glob: string) =>
+const toPattern = (glob: string) =>
   glob
     .replace(/^!/, '')
     .replace(/^\.\//, '')
@@ -76,15 +76,15 @@ const pattern = (glob: string) =>
     .join('/')
 
 async function workspaceGlobs(folder: Folder): Promise<string[] | null> {
-  const ofPnpm = await folder.text('pnpm-workspace.yaml')
-  if (ofPnpm !== null) return listBelow(ofPnpm, 'packages')
+  const pnpmFile = await folder.text('pnpm-workspace.yaml')
+  if (pnpmFile !== null) return listBelow(pnpmFile, 'packages')
   const { workspaces } = (await readNpm(folder)) ?? {}
   if (workspaces) return workspaces
-  const ofLerna = await folder.json('lerna.json')
-  return ofLerna === null ? null : textsOf(dig(ofLerna, 'packages'))
+  const lernaFile = await folder.json('lerna.json')
+  return lernaFile === null ? null : textsOf(dig(lernaFile, 'packages'))
 }
 
-/** The items of one list of a YAML file that is written line by line, as this file always is. */
+/** The items of a list in a YAML file with one item per line, which is the usual form of this file. */
 function listBelow(yaml: string, key: string): string[] {
   const lines = yaml.split('\n')
   const start = lines.findIndex((line) => line.startsWith(`${key}:`))

@@ -10,8 +10,8 @@ export class NamePattern {
 
   constructor(pattern: string) {
     const segments = pattern.length > maxLength ? [] : pattern.split('/').filter((name) => name !== '.')
-    const isTooMuch = pattern.length > maxLength || segments.length > maxSegments
-    this.#segments = isTooMuch ? [() => false] : segments.map(segmentOf)
+    const isTooLong = pattern.length > maxLength || segments.length > maxSegments
+    this.#segments = isTooLong ? [() => false] : segments.map(segmentOf)
   }
 
   /** Paths of matching files, relative to the folder `base` of the inventory. */
@@ -19,7 +19,8 @@ export class NamePattern {
     const found: string[] = []
     this.#walk(base, inventory, (path, segment, index) => {
       if (index !== this.#segments.length - 1 || segment === 'any folders') return
-      for (const name of inventory.folders.get(join(base, path))?.files ?? []) if (segment(name)) found.push(below(path, name))
+      for (const name of inventory.folders.get(joinBase(base, path))?.files ?? [])
+        if (segment(name)) found.push(below(path, name))
     })
     return found
   }
@@ -33,29 +34,29 @@ export class NamePattern {
   }
 
   /** Visits each folder with each segment of the pattern that its entries are compared with. */
-  #walk(base: string, { folders }: Inventory, show: (path: string, segment: Segment, index: number) => void): void {
+  #walk(base: string, { folders }: Inventory, visit: (path: string, segment: Segment, index: number) => void): void {
     const seen = new Set<string>()
-    const ahead: [path: string, index: number][] = [['', 0]]
-    for (let next = ahead.pop(); next; next = ahead.pop()) {
+    const stack: [path: string, index: number][] = [['', 0]]
+    for (let next = stack.pop(); next; next = stack.pop()) {
       const [path, index] = next
       const key = `${index} ${path}`
       if (seen.has(key)) continue
       seen.add(key)
       const segment = this.#segments[index] ?? 'any folders'
-      show(path, segment, index)
+      visit(path, segment, index)
       if (index >= this.#segments.length) continue
       const isAny = segment === 'any folders'
-      if (isAny) ahead.push([path, index + 1])
-      for (const name of folders.get(join(base, path))?.folders ?? [])
-        if (isAny) ahead.push([below(path, name), index])
-        else if (segment(name)) ahead.push([below(path, name), index + 1])
+      if (isAny) stack.push([path, index + 1])
+      for (const name of folders.get(joinBase(base, path))?.folders ?? [])
+        if (isAny) stack.push([below(path, name), index])
+        else if (segment(name)) stack.push([below(path, name), index + 1])
     }
   }
 }
 
 type Segment = 'any folders' | ((name: string) => boolean)
 
-const join = (base: string, path: string) => (path === '' ? base : below(base, path))
+const joinBase = (base: string, path: string) => (path === '' ? base : below(base, path))
 
 /** Matches a name with one or more `*`, piece by piece: a hostile pattern costs no more than its length. */
 function segmentOf(pattern: string): Segment {

@@ -1,8 +1,8 @@
 import { parseCommandLine } from '../../platform/command-line.ts'
 
-/** A script of `package.json` and the line that runs in the end. */
+/** A script of `package.json` and its command line. */
 export interface PackageScript {
-  /** The last one of the chain. */
+  /** The last script of the chain. */
   name: string
   line: string
 }
@@ -10,7 +10,7 @@ export interface PackageScript {
 const managers = new Set(['npm', 'yarn', 'pnpm', 'bun'])
 const maxHops = 5
 
-/** Where a script only calls another one (`"start": "npm run serve"`), that one. */
+/** Follows scripts that only call another script (`"start": "npm run serve"`) and returns the last one. */
 export function finalScript(scripts: ReadonlyMap<string, string>, name: string): PackageScript {
   let current = { name, line: scripts.get(name) ?? '' }
   for (let hop = 0; hop < maxHops; hop++) {
@@ -24,7 +24,7 @@ export function finalScript(scripts: ReadonlyMap<string, string>, name: string):
 export const hasHooks = (scripts: ReadonlyMap<string, string>, name: string) =>
   scripts.has(`pre${name}`) || scripts.has(`post${name}`)
 
-/** `npm run x`, `yarn x`, `pnpm x`: the script's name where the whole line is such a call, without arguments of its own. */
+/** The called script if the whole line is a call without arguments: `npm run x`, `yarn x`, `pnpm x`. */
 function calledScript(line: string, scripts: ReadonlyMap<string, string>): string | null {
   const words = parseCommandLine(line)
   if (!Array.isArray(words) || !managers.has(words[0] ?? '')) return null

@@ -20,7 +20,7 @@ export function portInCommand(command: string, file: string): PortHint | null {
 }
 
 /** `Number(process.env.PORT) || 4000`, `Deno.env.get("PORT") ?? "4000"`. */
-const orElse = /\bPORT\b[^\n;]{0,24}?(?:\|\||\?\?|\bor\b) {0,2}["'(]{0,2}(\d{2,5})\b/
+const portOrDefault = /\bPORT\b[^\n;]{0,24}?(?:\|\||\?\?|\bor\b) {0,2}["'(]{0,2}(\d{2,5})\b/
 /** `os.environ.get("PORT", 4000)`; not the radix of `parseInt(process.env.PORT, 10)`. */
 const secondArgument = /\bPORT["'] {0,2}, {0,2}["']?(\d{2,5})\b/
 const environment = /\b(?:env|environ|getenv|Getenv|LookupEnv|get|fetch|ENV)\W{1,4}PORT\b/
@@ -34,11 +34,11 @@ export async function portInCode(folder: Folder, path: string): Promise<PortHint
   const text = await folder.text(path)
   if (text === null) return null
   const file = folder.full(path)
-  const takesPort = environment.test(text)
-  const standard = takesPort ? validPort((orElse.exec(text) ?? secondArgument.exec(text))?.[1]) : null
-  if (standard !== null)
-    return { port: standard, evidence: { file, says: `listens on PORT, else on ${standard}` }, isFixed: false }
-  const number = takesPort ? null : validPort((fixed.exec(text) ?? fixedAddress.exec(text))?.[1])
+  const readsPort = environment.test(text)
+  const defaultPort = readsPort ? validPort((portOrDefault.exec(text) ?? secondArgument.exec(text))?.[1]) : null
+  if (defaultPort !== null)
+    return { port: defaultPort, evidence: { file, says: `listens on PORT, else on ${defaultPort}` }, isFixed: false }
+  const number = readsPort ? null : validPort((fixed.exec(text) ?? fixedAddress.exec(text))?.[1])
   return number === null ? null : { port: number, evidence: { file, says: `listens on ${number}` }, isFixed: true }
 }
 

@@ -10,7 +10,7 @@ export const readProcfile = async (folder: Folder): Promise<Map<string, string> 
 }
 
 /** Applies the Procfile: its `web` or `worker` line is the start command. */
-export async function followProcfile({ folder }: App, plan: Plan): Promise<Plan> {
+export async function applyProcfile({ folder }: App, plan: Plan): Promise<Plan> {
   const lines = plan.type === 'app' || plan.type === 'worker' ? await readProcfile(folder) : null
   if (lines === null) return plan
   const name = lines.has('web') ? 'web' : lines.has('worker') ? 'worker' : null

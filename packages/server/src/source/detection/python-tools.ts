@@ -88,6 +88,6 @@ function pip({ folder, manifests }: App): PythonTools {
     install,
     run: (command) => command,
     evidence: requirements ? [{ file: folder.full(requirements), says: 'pip is the package manager' }] : [],
-    warnings: install ? [] : ['no file names what to install'],
+    warnings: install ? [] : ['no file lists the dependencies'],
   }
 }

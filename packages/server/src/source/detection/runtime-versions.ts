@@ -128,7 +128,7 @@ export async function runtimeVersions(
   const report = (runtime: string, version: string, file: string) => {
     if (Object.hasOwn(versions, runtime)) return
     if (!/^[\w .*<>=^~|,!+/-]{1,60}$/.test(version)) {
-      warnings.push(`${file} names no version of ${runtime} that can be read`)
+      warnings.push(`${file} contains no valid version of ${runtime}`)
       return
     }
     versions[runtime] = version

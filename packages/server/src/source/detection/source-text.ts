@@ -4,15 +4,15 @@
 export const stripComments = (text: string): string =>
   rewrite(text, /["'`/]/g, (at) => {
     if (text[at] !== '/') return null
-    if (text[at + 1] === '/') return { end: endOfLine(text, at), put: '' }
-    if (text[at + 1] !== '*') return { end: at + 1, put: '/' }
+    if (text[at + 1] === '/') return { end: endOfLine(text, at), replacement: '' }
+    if (text[at + 1] !== '*') return { end: at + 1, replacement: '/' }
     const end = text.indexOf('*/', at + 2)
-    return { end: end < 0 ? text.length : end + 2, put: '' }
+    return { end: end < 0 ? text.length : end + 2, replacement: '' }
   })
 
 /** Removes `#` comments, as in Python, Ruby, Elixir and Dockerfiles. */
 export const stripHashComments = (text: string): string =>
-  rewrite(text, /["'#]/g, (at) => (text[at] === '#' ? { end: endOfLine(text, at), put: '' } : null))
+  rewrite(text, /["'#]/g, (at) => (text[at] === '#' ? { end: endOfLine(text, at), replacement: '' } : null))
 
 /** Removes the comma before a closing bracket in JSON. */
 export const stripTrailingCommas = (text: string): string =>
@@ -20,21 +20,21 @@ export const stripTrailingCommas = (text: string): string =>
     if (text[at] !== ',') return null
     let next = at + 1
     while (next < text.length && /\s/.test(text[next]!)) next++
-    return { end: next, put: text[next] === '}' || text[next] === ']' ? '' : text.slice(at, next) }
+    return { end: next, replacement: text[next] === '}' || text[next] === ']' ? '' : text.slice(at, next) }
   })
 
-/** Replaces marks; a mark that `replace` skips opens a string, which is copied. */
-function rewrite(text: string, marks: RegExp, replace: (at: number) => { end: number; put: string } | null): string {
+/** Calls `replace` at each marker. A marker for which it returns null opens a string, which is copied. */
+function rewrite(text: string, markers: RegExp, replace: (at: number) => { end: number; replacement: string } | null): string {
   let result = ''
   let from = 0
   for (;;) {
-    marks.lastIndex = from
-    const at = marks.exec(text)?.index ?? text.length
+    markers.lastIndex = from
+    const at = markers.exec(text)?.index ?? text.length
     result += text.slice(from, at)
     if (at === text.length) return result
     const replaced = replace(at)
     const end = replaced ? replaced.end : endOfString(text, at)
-    result += replaced ? replaced.put : text.slice(at, end)
+    result += replaced ? replaced.replacement : text.slice(at, end)
     from = end
   }
 }

@@ -16,9 +16,9 @@ export interface App {
   composeProfiles?: readonly string[]
 }
 
-export const check = async (folder: Folder): Promise<App> => ({ folder, manifests: await readManifests(folder) })
+export const readApp = async (folder: Folder): Promise<App> => ({ folder, manifests: await readManifests(folder) })
 
-/** A row of the table: the signs of a stack, and its plan. */
+/** A row of the table: the condition for a stack, and its plan. */
 export interface Stack {
   framework: string
   when: Sign

@@ -13,7 +13,7 @@ const maxSiblings = 50
 
 /** Workspace packages that the app depends on and that have a build script, in build order. */
 export async function siblingsToBuild({ folder }: App): Promise<Sibling[]> {
-  const packages = await packagesAround(folder)
+  const packages = await workspacePackagesByName(folder)
   if (packages === null) return []
   const ordered: Sibling[] = []
   const seen = new Set<string>()
@@ -32,7 +32,7 @@ export async function siblingsToBuild({ folder }: App): Promise<Sibling[]> {
 }
 
 /** Workspace packages by name; `null` when the app is not in a workspace. */
-async function packagesAround(folder: Folder): Promise<Map<string, Folder> | null> {
+async function workspacePackagesByName(folder: Folder): Promise<Map<string, Folder> | null> {
   for (const root of folder.upwards.slice(1)) {
     const paths = await workspacePackages(root)
     const locations = paths?.map((path) => root.at(path))

@@ -15,45 +15,45 @@ export function parseXml(text: string): XmlElement | null {
   const root: XmlElement = { name: '', attributes: {}, children: [], text: '' }
   const open = [root]
   for (let at = 0; at < text.length; ) {
-    const next = text[at] === '<' ? markup(text, at, open) : plain(text, at, open.at(-1)!)
+    const next = text[at] === '<' ? readMarkup(text, at, open) : readText(text, at, open.at(-1)!)
     if (next === null || open.length === 0 || open.length > maxDepth) return null
     at = next
   }
   return open.length === 1 ? (root.children[0] ?? null) : null
 }
 
-function plain(text: string, at: number, current: XmlElement): number {
-  const mark = text.indexOf('<', at)
-  const end = mark < 0 ? text.length : mark
+function readText(text: string, at: number, current: XmlElement): number {
+  const delimiter = text.indexOf('<', at)
+  const end = delimiter < 0 ? text.length : delimiter
   current.text += unescaped(text.slice(at, end))
   return end
 }
 
 /** The end of the markup that starts at `at`; null when it is unterminated. */
-function markup(text: string, at: number, open: XmlElement[]): number | null {
-  if (text.startsWith('<!--', at)) return after(text, '-->', at + 4)
+function readMarkup(text: string, at: number, open: XmlElement[]): number | null {
+  if (text.startsWith('<!--', at)) return endAfter(text, '-->', at + 4)
   if (text.startsWith('<![CDATA[', at)) {
-    const end = after(text, ']]>', at + 9)
+    const end = endAfter(text, ']]>', at + 9)
     if (end !== null) open.at(-1)!.text += text.slice(at + 9, end - 3)
     return end
   }
-  if (text[at + 1] === '?' || text[at + 1] === '!') return after(text, '>', at + 2)
-  return text[at + 1] === '/' ? closing(text, at + 2, open) : opening(text, at + 1, open)
+  if (text[at + 1] === '?' || text[at + 1] === '!') return endAfter(text, '>', at + 2)
+  return text[at + 1] === '/' ? readClosingTag(text, at + 2, open) : readOpeningTag(text, at + 1, open)
 }
 
-function closing(text: string, at: number, open: XmlElement[]): number | null {
-  const found = take(name, text, at)
-  const end = at + found.length + take(space, text, at + found.length).length
+function readClosingTag(text: string, at: number, open: XmlElement[]): number | null {
+  const found = matchAt(name, text, at)
+  const end = at + found.length + matchAt(space, text, at + found.length).length
   if (found === '' || text[end] !== '>' || open.length === 1 || open.at(-1)!.name !== found) return null
   open.pop()
   return end + 1
 }
 
-function opening(text: string, at: number, open: XmlElement[]): number | null {
-  const found = take(name, text, at)
+function readOpeningTag(text: string, at: number, open: XmlElement[]): number | null {
+  const found = matchAt(name, text, at)
   if (found === '') return null
   const element: XmlElement = { name: found, attributes: {}, children: [], text: '' }
-  const end = attributes(text, at + found.length, element.attributes)
+  const end = readAttributes(text, at + found.length, element.attributes)
   if (end === null) return null
   open.at(-1)!.children.push(element)
   if (text[end - 2] !== '/') open.push(element)
@@ -61,26 +61,26 @@ function opening(text: string, at: number, open: XmlElement[]): number | null {
 }
 
 /** Reads to the end of the tag; anything but attributes is skipped. */
-function attributes(text: string, from: number, into: Record<string, string>): number | null {
+function readAttributes(text: string, from: number, into: Record<string, string>): number | null {
   for (let at = from; at < text.length; ) {
     const character = text[at]!
     if (character === '>') return at + 1
     if (character === '<') return null
-    const key = take(name, text, at)
+    const key = matchAt(name, text, at)
     if (key === '') {
-      const end = character === '"' || character === "'" ? after(text, character, at + 1) : at + 1
+      const end = character === '"' || character === "'" ? endAfter(text, character, at + 1) : at + 1
       if (end === null) return null
       at = end
       continue
     }
     at += key.length
-    const equals = at + take(space, text, at).length
+    const equals = at + matchAt(space, text, at).length
     if (text[equals] !== '=') continue
-    const start = equals + 1 + take(space, text, equals + 1).length
+    const start = equals + 1 + matchAt(space, text, equals + 1).length
     const quote = text[start]
     at = equals + 1
     if (quote !== '"' && quote !== "'") continue
-    const end = after(text, quote, start + 1)
+    const end = endAfter(text, quote, start + 1)
     if (end === null) return null
     if (!Object.hasOwn(into, key)) define(into, key, unescaped(text.slice(start + 1, end - 1)))
     at = end
@@ -92,19 +92,19 @@ function attributes(text: string, from: number, into: Record<string, string>): n
 const define = (into: Record<string, string>, key: string, value: string) =>
   Object.defineProperty(into, key, { value, enumerable: true, configurable: true, writable: true })
 
-function take(pattern: RegExp, text: string, at: number): string {
+function matchAt(pattern: RegExp, text: string, at: number): string {
   pattern.lastIndex = at
   return pattern.exec(text)?.[0] ?? ''
 }
 
-function after(text: string, mark: string, from: number): number | null {
-  const at = text.indexOf(mark, from)
-  return at < 0 ? null : at + mark.length
+function endAfter(text: string, delimiter: string, from: number): number | null {
+  const at = text.indexOf(delimiter, from)
+  return at < 0 ? null : at + delimiter.length
 }
 
 export const childOf = (element: XmlElement | null, ...names: string[]): XmlElement | null => {
   let found = element
-  for (const wanted of names) found = found?.children.find((child) => child.name === wanted) ?? null
+  for (const childName of names) found = found?.children.find((child) => child.name === childName) ?? null
   return found
 }
 
@@ -112,11 +112,11 @@ export const childText = (element: XmlElement | null, ...names: string[]): strin
   childOf(element, ...names)?.text.trim() || null
 
 /** All elements of a name, at any depth, in order. */
-export function descendants(element: XmlElement | null, wanted: string): XmlElement[] {
+export function descendants(element: XmlElement | null, childName: string): XmlElement[] {
   const found: XmlElement[] = []
   const check = ({ children }: XmlElement): void => {
     for (const child of children) {
-      if (child.name === wanted) found.push(child)
+      if (child.name === childName) found.push(child)
       check(child)
     }
   }

@@ -18,7 +18,7 @@ interface Line {
 /** Parses instructions in one pass: joins continued lines, and skips comments and here-document bodies. */
 export function* instructionsOf(text: string): Generator<Instruction> {
   const lines = linesOf(text)
-  const mark = escapeOf(lines)
+  const escapeCharacter = escapeOf(lines)
   for (let at = 0; at < lines.length; at += 1) {
     const first = lines[at]!
     if (isEmptyOrComment(first.text)) continue
@@ -28,7 +28,7 @@ export function* instructionsOf(text: string): Generator<Instruction> {
       const { text: line } = lines[at]!
       if (parts.length > 0 && isEmptyOrComment(line)) continue
       last = lines[at]!
-      const continued = withoutEscape(line, mark)
+      const continued = withoutEscape(line, escapeCharacter)
       parts.push(continued ?? line)
       if (continued === null) break
     }
@@ -74,10 +74,10 @@ function isEmptyOrComment(line: string): boolean {
 }
 
 /** The line without its continuation character; null when it does not continue. An escaped one does not count. */
-function withoutEscape(line: string, mark: string): string | null {
+function withoutEscape(line: string, escapeCharacter: string): string | null {
   let end = line.length
   while (end > 0 && (line[end - 1] === ' ' || line[end - 1] === '\t')) end -= 1
-  return line[end - 1] === mark && line[end - 2] !== mark ? line.slice(0, end - 1) : null
+  return line[end - 1] === escapeCharacter && line[end - 2] !== escapeCharacter ? line.slice(0, end - 1) : null
 }
 
 interface HereDocument {

@@ -13,11 +13,11 @@ const maxDepth = 10
  * is referenced often could reach any size.
  */
 export function substitute(text: string, values: ReadonlyMap<string, string>, maxLength: number): Substituted {
-  const work: Work = { values, maxLength, isKnown: true }
-  return { text: fill(text, work, 0), isKnown: work.isKnown }
+  const state: SubstitutionState = { values, maxLength, isKnown: true }
+  return { text: substituteAll(text, state, 0), isKnown: state.isKnown }
 }
 
-interface Work {
+interface SubstitutionState {
   values: ReadonlyMap<string, string>
   maxLength: number
   isKnown: boolean
@@ -25,49 +25,56 @@ interface Work {
 
 const name = /[A-Za-z_]\w*/y
 
-function fill(text: string, work: Work, depth: number): string {
+function substituteAll(text: string, state: SubstitutionState, depth: number): string {
   let result = ''
-  for (let at = 0; at < text.length && result.length < work.maxLength; ) {
+  for (let at = 0; at < text.length && result.length < state.maxLength; ) {
     const dollar = text.indexOf('$', at)
-    if (dollar < 0) return (result + text.slice(at)).slice(0, work.maxLength)
+    if (dollar < 0) return (result + text.slice(at)).slice(0, state.maxLength)
     result += text.slice(at, isEscaped(text, dollar, at) ? dollar - 1 : dollar)
-    const piece = isEscaped(text, dollar, at) ? { end: dollar + 1, put: '$' } : pieceAt(text, dollar, work, depth)
-    result += piece.put
-    at = piece.end
+    const reference = isEscaped(text, dollar, at)
+      ? { end: dollar + 1, replacement: '$' }
+      : referenceAt(text, dollar, state, depth)
+    result += reference.replacement
+    at = reference.end
   }
-  return result.slice(0, work.maxLength)
+  return result.slice(0, state.maxLength)
 }
 
 const isEscaped = (text: string, dollar: number, from: number) => dollar > from && text[dollar - 1] === '\\'
 
-function pieceAt(text: string, dollar: number, work: Work, depth: number): { end: number; put: string } {
+function referenceAt(
+  text: string,
+  dollar: number,
+  state: SubstitutionState,
+  depth: number,
+): { end: number; replacement: string } {
   const isBraced = text[dollar + 1] === '{'
   name.lastIndex = dollar + (isBraced ? 2 : 1)
   const found = name.exec(text)?.[0]
   if (!isBraced) {
-    if (found === undefined) return { end: dollar + 1, put: '$' }
-    return { end: dollar + 1 + found.length, put: valueOfName(found, work) }
+    if (found === undefined) return { end: dollar + 1, replacement: '$' }
+    return { end: dollar + 1 + found.length, replacement: valueOfName(found, state) }
   }
   const end = closingBrace(text, dollar + 2)
   if (found === undefined || end === null || depth >= maxDepth) {
-    work.isKnown = false
-    return { end: end ?? text.length, put: '' }
+    state.isKnown = false
+    return { end: end ?? text.length, replacement: '' }
   }
-  const [, operator = '', word = ''] = /^(:?[-+])?([\s\S]*)$/.exec(text.slice(dollar + 2 + found.length, end - 1)) ?? []
-  return { end, put: resolved(found, operator, word, work, depth) }
+  const [, operator = '', operand = ''] = /^(:?[-+])?([\s\S]*)$/.exec(text.slice(dollar + 2 + found.length, end - 1)) ?? []
+  return { end, replacement: resolveReference(found, operator, operand, state, depth) }
 }
 
-function resolved(found: string, operator: string, word: string, work: Work, depth: number): string {
-  const value = work.values.get(found)
+function resolveReference(found: string, operator: string, operand: string, state: SubstitutionState, depth: number): string {
+  const value = state.values.get(found)
   // Docker distinguishes empty from unset without a colon; neither is useful in a port or image name.
-  if (operator.endsWith('+')) return value ? fill(word, work, depth + 1) : ''
-  if (value || operator === '') return valueOfName(found, work)
-  return fill(word, work, depth + 1)
+  if (operator.endsWith('+')) return value ? substituteAll(operand, state, depth + 1) : ''
+  if (value || operator === '') return valueOfName(found, state)
+  return substituteAll(operand, state, depth + 1)
 }
 
-function valueOfName(found: string, work: Work): string {
-  const value = work.values.get(found)
-  if (!value) work.isKnown = false
+function valueOfName(found: string, state: SubstitutionState): string {
+  const value = state.values.get(found)
+  if (!value) state.isKnown = false
   return value ?? ''
 }
 

@@ -9,25 +9,25 @@ export function dockerIgnore(text: string): (path: string, isFolder: boolean) =>
     .split('\n')
     .map(ruleOf)
     .filter((rule) => rule !== null)
-  const hasExceptions = rules.some(({ takesBack }) => takesBack)
+  const hasExceptions = rules.some(({ isException }) => isException)
   return (path, isFolder) => {
     const last = rules.findLast(({ pattern }) => pattern.matches(path, true))
-    const isIgnored = last !== undefined && !last.takesBack
+    const isIgnored = last !== undefined && !last.isException
     // An excluded folder may contain paths that are included again.
     return isIgnored && isFolder && hasExceptions ? 'look-inside' : isIgnored
   }
 }
 
 /** Parses a line. Comments start in the first column; a path is relative to the folder, with or without a leading slash. */
-function ruleOf(line: string): { takesBack: boolean; pattern: PathPattern } | null {
+function ruleOf(line: string): { isException: boolean; pattern: PathPattern } | null {
   const trimmed = line.startsWith('#') ? '' : line.trim()
-  const takesBack = trimmed.startsWith('!')
-  const written = takesBack ? trimmed.slice(1).trim() : trimmed
-  if (written === '') return null
-  const path = posix.normalize(written)
+  const isException = trimmed.startsWith('!')
+  const patternText = isException ? trimmed.slice(1).trim() : trimmed
+  if (patternText === '') return null
+  const path = posix.normalize(patternText)
   const from = path.startsWith('/') ? 1 : 0
   const to = path.length > 1 && path.endsWith('/') ? -1 : undefined
-  return { takesBack, pattern: new PathPattern(tokensOf(path.slice(from, to), dialect)) }
+  return { isException, pattern: new PathPattern(tokensOf(path.slice(from, to), dialect)) }
 }
 
 /** Go's filepath.Match, plus `**` for any folders. */

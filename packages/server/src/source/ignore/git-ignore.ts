@@ -6,7 +6,7 @@ interface IgnoreRule {
   /** The folder of the ignore file, '' at the top; the rule applies only below it. */
   base: string
   includes: boolean
-  foldersOnly: boolean
+  isFoldersOnly: boolean
   /** Matches the path relative to `base`. */
   pattern: PathPattern
 }
@@ -45,7 +45,7 @@ export class IgnoreRules {
     const decided = new Set<number>()
     for (const rule of this.#rules.toReversed()) {
       for (const at of yield* matchedDepths(rule, path)) {
-        if (decided.has(at) || (rule.foldersOnly && at === depth && !isFolder)) continue
+        if (decided.has(at) || (rule.isFoldersOnly && at === depth && !isFolder)) continue
         if (!rule.includes) return true
         decided.add(at)
       }
@@ -60,12 +60,12 @@ function parseLine(line: string, base: string): IgnoreRule | null {
   if (pattern === '' || pattern.startsWith('#')) return null
   const includes = pattern.startsWith('!')
   if (includes) pattern = pattern.slice(1)
-  const foldersOnly = pattern.endsWith('/')
-  if (foldersOnly) pattern = pattern.slice(0, -1)
+  const isFoldersOnly = pattern.endsWith('/')
+  if (isFoldersOnly) pattern = pattern.slice(0, -1)
   const isAnchored = pattern.includes('/')
   const names = (pattern.startsWith('/') ? pattern.slice(1) : pattern).split('/')
   if (names.every((name) => name === '')) return null
-  return { base, includes, foldersOnly, pattern: new PathPattern(tokensOfNames(names, isAnchored)) }
+  return { base, includes, isFoldersOnly, pattern: new PathPattern(tokensOfNames(names, isAnchored)) }
 }
 
 /** Removes trailing spaces as git does: escaped ones stay. */
@@ -100,7 +100,7 @@ function isStars(name: string): boolean {
 }
 
 function matches(rule: IgnoreRule, path: string, isFolder: boolean): boolean {
-  if (rule.foldersOnly && !isFolder) return false
+  if (rule.isFoldersOnly && !isFolder) return false
   if (rule.base === '') return rule.pattern.matches(path)
   return path.startsWith(`${rule.base}/`) && rule.pattern.matches(path.slice(rule.base.length + 1))
 }
@@ -108,7 +108,7 @@ function matches(rule: IgnoreRule, path: string, isFolder: boolean): boolean {
 function* matchedDepths({ base, pattern }: IgnoreRule, path: string): Generator<void, number[]> {
   if (base === '') return yield* pattern.matchedDepths(path)
   if (!path.startsWith(`${base}/`)) return []
-  const above = base.split('/').length
+  const baseDepth = base.split('/').length
   const found = yield* pattern.matchedDepths(path.slice(base.length + 1))
-  return found.map((at) => at + above)
+  return found.map((at) => at + baseDepth)
 }

@@ -35,7 +35,7 @@ export function tokensOf(text: string, dialect: Dialect): Token[] {
   return tokens
 }
 
-const kinds: Record<string, [string, string][]> = {
+const characterClasses: Record<string, [string, string][]> = {
   alnum: [
     ['0', '9'],
     ['A', 'Z'],
@@ -88,10 +88,10 @@ function setAt(
   for (const first = at; at < characters.length; at += 1) {
     if (characters[at] === ']' && !(isPosix && at === first))
       return at === first ? null : { token: { is: 'set', negated, ranges }, end: at }
-    const kind = isPosix ? kindAt(characters, at) : null
-    if (kind) {
-      ranges.push(...(kinds[kind] ?? []))
-      at += kind.length + 3
+    const className = isPosix ? characterClassAt(characters, at) : null
+    if (className) {
+      ranges.push(...(characterClasses[className] ?? []))
+      at += className.length + 3
       continue
     }
     const from = literalAt(characters, at)
@@ -109,7 +109,7 @@ function literalAt(characters: readonly string[], at: number): { character: stri
   return { character: characters[end]!, end }
 }
 
-function kindAt(characters: readonly string[], at: number): string | null {
+function characterClassAt(characters: readonly string[], at: number): string | null {
   if (characters[at] !== '[' || characters[at + 1] !== ':') return null
   return /^\[:(\w{1,10}):\]/.exec(characters.slice(at, at + 16).join(''))?.[1] ?? null
 }

@@ -4,7 +4,7 @@ import { headersOf, redirectOf, type WrittenRedirect } from './rule-parts.ts'
 /** Collects the rules of one file within their limits, and warnings about the others. */
 export class RulesCollector {
   readonly rules: SiteRules = { redirects: [], headers: [] }
-  readonly #left: string[] = []
+  readonly #ignored: string[] = []
   readonly #file: string
 
   constructor(file: string) {
@@ -13,29 +13,29 @@ export class RulesCollector {
 
   /** Warnings, at most ten per file. */
   get warnings(): string[] {
-    const more = this.#left.length > 10 ? [`${this.#file}: ${this.#left.length - 10} more are left out`] : []
-    return [...this.#left.slice(0, 10).map((message) => `${this.#file}: ${message}`), ...more]
+    const more = this.#ignored.length > 10 ? [`${this.#file}: ${this.#ignored.length - 10} more are ignored`] : []
+    return [...this.#ignored.slice(0, 10).map((message) => `${this.#file}: ${message}`), ...more]
   }
 
-  leave(message: string): void {
-    this.#left.push(message)
+  ignore(message: string): void {
+    this.#ignored.push(message)
   }
 
-  redirect(written: WrittenRedirect): void {
-    const rule = redirectOf(written)
-    if (typeof rule === 'string') this.leave(rule)
+  redirect(redirect: WrittenRedirect): void {
+    const rule = redirectOf(redirect)
+    if (typeof rule === 'string') this.ignore(rule)
     else this.#add(this.rules.redirects, rule, maxSiteRules.redirects, 'redirects')
   }
 
   headers(path: string, values: readonly (readonly [string, string])[]): void {
-    const { rule, left } = headersOf(path, values.slice(0, maxSiteRules.valuesEach))
-    for (const message of left) this.leave(message)
+    const { rule, ignored } = headersOf(path, values.slice(0, maxSiteRules.valuesEach))
+    for (const message of ignored) this.ignore(message)
     if (rule) this.#add(this.rules.headers, rule, maxSiteRules.headers, 'rules for headers')
   }
 
-  #add<Rule extends SiteRedirect | SiteHeaders>(into: Rule[], rule: Rule, atMost: number, what: string): void {
-    if (into.length < atMost) into.push(rule)
-    else this.leave(`only the first ${atMost} ${what} count`)
+  #add<Rule extends SiteRedirect | SiteHeaders>(into: Rule[], rule: Rule, max: number, subject: string): void {
+    if (into.length < max) into.push(rule)
+    else this.ignore(`only the first ${max} ${subject} count`)
   }
 }
 

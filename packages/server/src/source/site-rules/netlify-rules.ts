@@ -10,7 +10,7 @@ export function netlifyRules(toml: unknown): RulesCollector {
   for (const entry of listOf(dig(toml, 'redirects'))) {
     const { from, to, status, force, ...others } = recordOf(entry)
     const [condition] = ['query', 'conditions', 'headers', 'signed'].filter((key) => others[key] !== undefined)
-    if (condition) collector.leave(`${clip(textOf(from) ?? '?')} depends on ${condition}, which is not followed`)
+    if (condition) collector.ignore(`${clip(textOf(from) ?? '?')} depends on ${condition}, which is not followed`)
     else
       collector.redirect({
         from: textOf(from) ?? '',
@@ -21,16 +21,16 @@ export function netlifyRules(toml: unknown): RulesCollector {
   }
   for (const entry of listOf(dig(toml, 'headers'))) {
     const { for: path, values } = recordOf(entry)
-    const reported = Object.entries(recordOf(values)).map(([name, value]) => ({
+    const headers = Object.entries(recordOf(values)).map(([name, value]) => ({
       name,
       value: Array.isArray(value) ? value : [value],
     }))
-    for (const { name } of reported.filter(({ value }) => !value.every(isPlain)))
-      collector.leave(`the header ${clip(name)} has a value that is no text`)
-    const good = reported.filter(({ value }) => value.every(isPlain))
+    for (const { name } of headers.filter(({ value }) => !value.every(isPlain)))
+      collector.ignore(`the header ${clip(name)} has a value that is no text`)
+    const validHeaders = headers.filter(({ value }) => value.every(isPlain))
     collector.headers(
       textOf(path) ?? '',
-      good.map(({ name, value }) => [name, value.join(', ')] as const),
+      validHeaders.map(({ name, value }) => [name, value.join(', ')] as const),
     )
   }
   return collector
@@ -42,10 +42,10 @@ export function redirectLines(text: string): RulesCollector {
   for (const [, words] of wordLines(text)) {
     const [from = '', ...rest] = words
     const at = rest.findIndex((word) => word.startsWith('/') || /^https?:/i.test(word))
-    const [to = '', given = '301', ...conditions] = at < 0 ? [] : rest.slice(at)
-    const [, status] = /^(\d{3})!?$/.exec(given) ?? []
-    if (at !== 0 || conditions.length > 0 || !status) collector.leave(`${clip(words.join(' '))} is not followed`)
-    else collector.redirect({ from, to, status: Number(status), force: given.endsWith('!') })
+    const [to = '', statusText = '301', ...conditions] = at < 0 ? [] : rest.slice(at)
+    const [, status] = /^(\d{3})!?$/.exec(statusText) ?? []
+    if (at !== 0 || conditions.length > 0 || !status) collector.ignore(`${clip(words.join(' '))} is not followed`)
+    else collector.redirect({ from, to, status: Number(status), force: statusText.endsWith('!') })
   }
   return collector
 }
@@ -66,7 +66,7 @@ export function headerLines(text: string): RulesCollector {
       continue
     }
     const at = line.indexOf(':')
-    if (path === null || at < 0) collector.leave(`${clip(line.trim())} is not followed`)
+    if (path === null || at < 0) collector.ignore(`${clip(line.trim())} is not followed`)
     else values.push([line.slice(0, at).trim(), line.slice(at + 1).trim()])
   }
   close()
@@ -78,9 +78,9 @@ function wordLines(text: string): [line: string, words: string[]][] {
   const lines = text.split('\n', maxLines).map((line) => line.replace(/\r$/, ''))
   return lines.flatMap((line): [string, string[]][] => {
     const words = line.split(/[ \t]+/).filter(Boolean)
-    const remark = words.findIndex((word) => word.startsWith('#'))
-    const kept = remark < 0 ? words : words.slice(0, remark)
-    return kept.length > 0 ? [[line, kept]] : []
+    const commentStart = words.findIndex((word) => word.startsWith('#'))
+    const content = commentStart < 0 ? words : words.slice(0, commentStart)
+    return content.length > 0 ? [[line, content]] : []
   })
 }
 

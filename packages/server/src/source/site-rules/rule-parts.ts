@@ -1,16 +1,16 @@
 import type { PatternStep, SiteHeaders, SiteRedirect } from '../../platform/site-rules/site-rules.ts'
 
 /** Headers that the edge sets itself, for a file or for the connection. */
-const ownHeaders =
+const reservedHeaders =
   /^(content-(length|encoding|range)|transfer-encoding|connection|keep-alive|upgrade|trailer|te|proxy-.*|date|etag|last-modified|vary|accept-ranges|location|x-request-id)$/i
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/
 const headerValue = /^[\t\x20-\x7e]{0,2000}$/
 const redirectStatuses = [301, 302, 303, 307, 308]
 
 /** Parses a path pattern into segments; null when it is not supported. */
-export function patternOf(written: string): PatternStep[] | null {
-  if (!written.startsWith('/') || written.length > 500 || /[?#\0-\x1f]/.test(written)) return null
-  const segments = written.split('/').filter(Boolean)
+export function patternOf(text: string): PatternStep[] | null {
+  if (!text.startsWith('/') || text.length > 500 || /[?#\0-\x1f]/.test(text)) return null
+  const segments = text.split('/').filter(Boolean)
   const steps = segments.map((segment, at) => stepOf(segment, at === segments.length - 1))
   return steps.every((step) => step !== null) ? steps : null
 }
@@ -31,10 +31,10 @@ function stepOf(segment: string, isLast: boolean): PatternStep | null {
 }
 
 /** A path of the site, or a URL with a literal host; null for anything else. */
-export function destinationOf(written: string): { to: string; isOutside: boolean } | null {
+export function destinationOf(text: string): { to: string; isOutside: boolean } | null {
   // A lone surrogate, which JSON can contain, is invalid in a URL.
-  if (written.length > 1000 || !written.isWellFormed() || /[\0-\x20\x7f"<>\\^`{|}]/.test(written)) return null
-  const to = encodeURI(written).replaceAll('%25', '%')
+  if (text.length > 1000 || !text.isWellFormed() || /[\0-\x20\x7f"<>\\^`{|}]/.test(text)) return null
+  const to = encodeURI(text).replaceAll('%25', '%')
   if (/^\/(?!\/)/.test(to)) return { to, isOutside: false }
   const [, host] = /^https?:\/\/([^/?#]+)/i.exec(to) ?? []
   return host && /^[A-Za-z0-9.-]+(:\d{1,5})?$/.test(host) && URL.canParse(to) ? { to, isOutside: true } : null
@@ -63,16 +63,16 @@ export function redirectOf({ from, to, status, force }: WrittenRedirect): SiteRe
 export function headersOf(
   path: string,
   values: readonly (readonly [string, string])[],
-): { rule: SiteHeaders | null; left: string[] } {
+): { rule: SiteHeaders | null; ignored: string[] } {
   const pattern = patternOf(path)
-  if (!pattern) return { rule: null, left: [`${clip(path)} is not a supported path pattern`] }
-  const isGood = ([name, value]: readonly [string, string]) =>
-    headerName.test(name) && !ownHeaders.test(name) && headerValue.test(value)
-  const bad = values
-    .filter((pair) => !isGood(pair))
+  if (!pattern) return { rule: null, ignored: [`${clip(path)} is not a supported path pattern`] }
+  const isValid = ([name, value]: readonly [string, string]) =>
+    headerName.test(name) && !reservedHeaders.test(name) && headerValue.test(value)
+  const invalid = values
+    .filter((pair) => !isValid(pair))
     .map(([name]) => `the header ${clip(name)} is reserved, or its name or value is invalid`)
-  const good = values.filter(isGood).map(([name, value]): [string, string] => [name, value])
-  return { rule: good.length > 0 ? { for: pattern, values: good } : null, left: bad }
+  const valid = values.filter(isValid).map(([name, value]): [string, string] => [name, value])
+  return { rule: valid.length > 0 ? { for: pattern, values: valid } : null, ignored: invalid }
 }
 
 export const clip = (text: string) => (text.length > 80 ? `${text.slice(0, 79)}…` : text).replace(/[\0-\x1f\x7f]/g, ' ')

@@ -25,7 +25,7 @@ function entriesOf(json: unknown, key: string, collector: RulesCollector): [Reco
     const entry = recordOf(one)
     const source = textOf(entry.source) ?? ''
     const condition = ['has', 'missing'].find((name) => entry[name] !== undefined)
-    if (condition) collector.leave(`${clip(source)} depends on "${condition}", which is not followed`)
+    if (condition) collector.ignore(`${clip(source)} depends on "${condition}", which is not followed`)
     return condition ? [] : [[entry, source]]
   })
 }

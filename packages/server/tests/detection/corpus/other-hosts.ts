@@ -141,7 +141,7 @@ export const otherHosts: readonly CorpusCase[] = [
     is: {
       installCommand: 'npm ci',
       buildCommand: 'npm run build',
-      warnings: ['netlify.toml: the build command is longer than one line; it is left out'],
+      warnings: ['netlify.toml: the build command is longer than one line; it is ignored'],
     },
   },
   {

@@ -36,7 +36,7 @@ async function readProject(folder: Folder, file: string): Promise<DotnetManifest
   const text = await folder.text(file)
   const project = text === null ? null : parseXml(text)
   if (project?.name !== 'Project') {
-    if (text !== null) folder.warn(`${folder.full(file)} is not valid XML; it is left out`)
+    if (text !== null) folder.warn(`${folder.full(file)} is not valid XML; it is ignored`)
     return null
   }
   const dependencies = new Map<string, Dependency>()

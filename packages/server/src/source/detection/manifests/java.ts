@@ -27,22 +27,23 @@ async function readMaven(folder: Folder): Promise<JavaManifest | null> {
   const text = await folder.text(file)
   const pom = text === null ? null : parseXml(text)
   if (pom?.name !== 'project') {
-    if (text !== null) folder.warn(`${folder.full(file)} is not valid XML; it is left out`)
+    if (text !== null) folder.warn(`${folder.full(file)} is not valid XML; it is ignored`)
     return null
   }
   const dependencies = new Map<string, Dependency>()
   const values = valuesOf(pom)
   for (const element of [childOf(pom, 'parent'), ...descendants(pom, 'dependency'), ...descendants(pom, 'plugin')]) {
     const [group, artifact] = [childText(element, 'groupId'), childText(element, 'artifactId')]
-    if (artifact) addDependency(dependencies, `${group ?? ''}:${artifact}`, resolved(childText(element, 'version'), values), file)
+    if (artifact)
+      addDependency(dependencies, `${group ?? ''}:${artifact}`, resolveReferences(childText(element, 'version'), values), file)
   }
   const properties = childOf(pom, 'properties')
   const java = ['java.version', 'maven.compiler.release', 'maven.compiler.source']
     .map((name) => childText(properties, name))
     .find(Boolean)
   const name = childText(pom, 'artifactId')
-  const version = resolved(childText(pom, 'version') ?? childText(pom, 'parent', 'version'), values)
-  const finalName = resolved(childText(pom, 'build', 'finalName'), values)
+  const version = resolveReferences(childText(pom, 'version') ?? childText(pom, 'parent', 'version'), values)
+  const finalName = resolveReferences(childText(pom, 'build', 'finalName'), values)
   return {
     file,
     name,
@@ -65,10 +66,10 @@ function valuesOf(pom: XmlElement): Map<string, string> {
   }
   for (const property of childOf(pom, 'properties')?.children ?? []) add(property.name, property)
   for (const child of pom.children)
-    for (const start of ['', 'project.', 'pom.']) {
-      add(`${start}${child.name}`, child)
+    for (const prefix of ['', 'project.', 'pom.']) {
+      add(`${prefix}${child.name}`, child)
       if (child.name === 'parent' || child.name === 'build')
-        for (const inner of child.children) add(`${start}${child.name}.${inner.name}`, inner)
+        for (const inner of child.children) add(`${prefix}${child.name}.${inner.name}`, inner)
     }
   return values
 }
@@ -76,7 +77,7 @@ function valuesOf(pom: XmlElement): Map<string, string> {
 const maxValue = 200
 
 /** Replaces references to values of the same file. */
-function resolved(value: string | null, values: ReadonlyMap<string, string>): string | null {
+function resolveReferences(value: string | null, values: ReadonlyMap<string, string>): string | null {
   const short = value?.slice(0, maxValue)
   return short?.replace(/\$\{([\w.-]+)\}/g, (whole, name: string) => values.get(name) ?? whole).slice(0, maxValue) ?? null
 }

@@ -85,9 +85,10 @@ async function addRequirementFile(
 }
 
 function requiredPython(pyproject: unknown, pipfile: unknown): PythonManifest['requiresPython'] {
-  const ofProject =
+  const projectVersion =
     textOf(dig(pyproject, 'project', 'requires-python')) ?? textOf(dig(pyproject, 'tool', 'poetry', 'dependencies', 'python'))
-  if (ofProject) return { version: ofProject, file: 'pyproject.toml' }
-  const ofPipfile = textOf(dig(pipfile, 'requires', 'python_full_version')) ?? textOf(dig(pipfile, 'requires', 'python_version'))
-  return ofPipfile ? { version: ofPipfile, file: 'Pipfile' } : null
+  if (projectVersion) return { version: projectVersion, file: 'pyproject.toml' }
+  const pipfileVersion =
+    textOf(dig(pipfile, 'requires', 'python_full_version')) ?? textOf(dig(pipfile, 'requires', 'python_version'))
+  return pipfileVersion ? { version: pipfileVersion, file: 'Pipfile' } : null
 }

@@ -18,7 +18,7 @@ export const readFly: HintReader = async (folder) => {
     healthPath: textOf(check.path),
     warnings: [
       ...(dig(toml, 'deploy', 'release_command') === undefined ? [] : [excluded(file, 'the release command is')]),
-      ...(dig(toml, 'mounts') === undefined ? [] : [`${file}: mounts are left out; add a volume in the project's settings`]),
+      ...(dig(toml, 'mounts') === undefined ? [] : [`${file}: mounts are ignored; add a volume in the project's settings`]),
       ...(processes.some((name) => name !== 'app' && name !== 'web') ? [`${file}: only app is started of its processes`] : []),
     ],
   }

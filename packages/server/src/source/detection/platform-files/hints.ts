@@ -24,4 +24,4 @@ export interface Hints {
 /** Reads one host's file; `null` when it is missing or not meant for that host. */
 export type HintReader = (folder: Folder) => Promise<Hints | null>
 
-export const excluded = (file: string, what: string) => `${file}: ${what} left out; Berth does not follow it`
+export const excluded = (file: string, subject: string) => `${file}: ${subject} ignored; Berth does not support it`

@@ -24,27 +24,28 @@ const readers: readonly HintReader[] = [
 ]
 
 /** Applies the settings of files for other hosts, where users have already configured the build. */
-export async function followPlatformFiles({ folder }: App, plan: Plan, framework: string): Promise<Plan> {
+export async function applyPlatformFiles({ folder }: App, plan: Plan, framework: string): Promise<Plan> {
   if (plan.type === 'services' || plan.apps?.length) return plan
-  let followed = plan
+  let result = plan
   const sites: NonNullable<Hints['site']>[] = []
   // The first reader takes precedence, so it is applied last.
   for (const read of readers.toReversed()) {
     const hints = await read(folder)
     if (!hints) continue
-    followed = follow(followed, ofPrograms(hints, framework), folder.full(hints.file))
+    result = applyHints(result, withoutStaticForPrograms(hints, framework), folder.full(hints.file))
     if (hints.site) sites.unshift(hints.site)
   }
-  return withSite(followed, sites)
+  return withSite(result, sites)
 }
 
 /** Adds site rules. They apply only to static sites: a program handles its own redirects and headers. */
 function withSite(plan: Plan, sites: readonly NonNullable<Hints['site']>[]): Plan {
   const siteRules = joinRules(...sites.map(({ rules }) => rules))
-  const left = sites.flatMap(({ warnings }) => warnings)
-  if (!hasRules(siteRules) && left.length === 0) return plan
-  const words = plan.type === 'static' ? left : ['redirects and headers for another host are left out: they are for static sites']
-  return { ...plan, warnings: [...(plan.warnings ?? []), ...words], ...(hasRules(siteRules) ? { siteRules } : {}) }
+  const unsupported = sites.flatMap(({ warnings }) => warnings)
+  if (!hasRules(siteRules) && unsupported.length === 0) return plan
+  const siteWarnings =
+    plan.type === 'static' ? unsupported : ['redirects and headers for another host are ignored: they apply only to static sites']
+  return { ...plan, warnings: [...(plan.warnings ?? []), ...siteWarnings], ...(hasRules(siteRules) ? { siteRules } : {}) }
 }
 
 const installs =
@@ -54,36 +55,36 @@ const installs =
 const renderers = new Set(
   'nextjs nuxt sveltekit qwik react-router remix astro angular tanstack-start solid-start analog nitro sapper'.split(' '),
 )
-const makesFiles = /\b(?:next export|(?:nuxt|nuxi|run|yarn|pnpm) generate)\b/
+const staticExport = /\b(?:next export|(?:nuxt|nuxi|run|yarn|pnpm) generate)\b/
 
 /** Ignores `static` for such a framework: its published folder has assets, not pages. */
-function ofPrograms(hints: Hints, framework: string): Hints {
-  if (!hints.appliesToPrograms || !renderers.has(framework) || makesFiles.test(hints.buildCommand ?? '')) return hints
+function withoutStaticForPrograms(hints: Hints, framework: string): Hints {
+  if (!hints.appliesToPrograms || !renderers.has(framework) || staticExport.test(hints.buildCommand ?? '')) return hints
   return { ...hints, type: undefined }
 }
 
-function follow(plan: Plan, hints: Hints, file: string): Plan {
+function applyHints(plan: Plan, hints: Hints, file: string): Plan {
   const next = { ...plan, evidence: [...(plan.evidence ?? [])], warnings: [...(plan.warnings ?? []), ...(hints.warnings ?? [])] }
-  const take = (field: 'installCommand' | 'buildCommand' | 'startCommand' | 'outputDirectory', message: string) => {
+  const apply = (field: 'installCommand' | 'buildCommand' | 'startCommand' | 'outputDirectory', message: string) => {
     const value = hints[field]
     if (!value) return
     if (field !== 'outputDirectory' && !isOneLine(value)) {
-      next.warnings.push(`${file}: the ${field.replace('Command', ' command')} is longer than one line; it is left out`)
+      next.warnings.push(`${file}: the ${field.replace('Command', ' command')} is longer than one line; it is ignored`)
       return
     }
     next[field] = value
     next.evidence.push({ file, says: `${message} ${clip(value)}` })
   }
-  take('installCommand', 'it is installed by')
-  take('buildCommand', 'it is built by')
+  apply('installCommand', 'it is installed by')
+  apply('buildCommand', 'it is built by')
   // A build that installs its dependencies needs no install before it.
   if (next.buildCommand === hints.buildCommand && !hints.installCommand && installs.test(hints.buildCommand ?? ''))
     next.installCommand = null
-  if (hints.type === 'static' || plan.type === 'static') take('outputDirectory', 'the pages are in')
+  if (hints.type === 'static' || plan.type === 'static') apply('outputDirectory', 'the pages are in')
   if (hints.type === 'static' && hints.outputDirectory && plan.type === 'app')
     Object.assign(next, { type: 'static', startCommand: null, port: null })
   if (hints.startCommand) becomeApp(next, plan)
-  take('startCommand', 'it is started by')
+  apply('startCommand', 'it is started by')
   if (hints.port && next.type === 'app') next.port = hints.port
   if (hints.healthPath && next.type === 'app') next.healthPath = hints.healthPath
   if (next.startCommand || next.type === 'static')

@@ -8,7 +8,7 @@ export const readNetlify: HintReader = async (folder) => {
   const toml = await folder.toml(file)
   if (toml === null) return null
   // If a function handles every path, its build output is useless on another host.
-  const isFunction = answersAll(dig(toml, 'redirects'))
+  const isFunction = handlesAllPaths(dig(toml, 'redirects'))
   const publish = isFunction ? null : textOf(dig(toml, 'build', 'publish'))
   const ignored = (['functions', 'edge_functions'] as const).filter((key) => dig(toml, key) !== undefined)
   return {
@@ -21,6 +21,6 @@ export const readNetlify: HintReader = async (folder) => {
   }
 }
 
-const answersAll = (redirects: unknown) =>
+const handlesAllPaths = (redirects: unknown) =>
   Array.isArray(redirects) &&
   redirects.some((one) => textOf(dig(one, 'from')) === '/*' && textOf(dig(one, 'to'))?.startsWith('/.netlify/'))

@@ -19,6 +19,6 @@ export const readVercel: HintReader = async (folder) => {
     buildCommand: textOf(fields.buildCommand),
     outputDirectory: textOf(fields.outputDirectory),
     site: vercelRules(json),
-    warnings: ignored.filter(([key]) => dig(fields, key) !== undefined).map(([, what]) => excluded(file, what)),
+    warnings: ignored.filter(([key]) => dig(fields, key) !== undefined).map(([, subject]) => excluded(file, subject)),
   }
 }

@@ -34,7 +34,7 @@ export const anyCompose: readonly Stack[] = [
 ]
 
 /** A warning about a Compose file that is not used. */
-export async function composeBeside(app: App): Promise<string | null> {
+export async function composeNotUsedWarning(app: App): Promise<string | null> {
   const found = await composeOf(app)
   return found
     ? `${found.name} builds nothing of this folder (it runs ${found.file.services
@@ -131,18 +131,19 @@ const maxVariables = 20_000
 /** Adds the variables of `env_file`; the service's own take precedence. */
 async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): Promise<Problem[]> {
   const missing: Problem[] = []
-  let left = maxVariables
+  let remaining = maxVariables
   if (!variables) return missing
   for (const service of file.services) {
     const found: Record<string, string> = {}
     const at = `services.${service.name}.env_file`
     for (const [path, required] of new Map(service.envFiles.map((one) => [one.path, one.required]))) {
-      const inFile = await variablesIn(folder, path, { ...(await variablesIn(folder, '.env', variables)), ...variables })
-      left -= Object.keys(inFile ?? {}).length
-      if (left < 0) return [...missing, { path: at, message: `the files hold more than ${maxVariables} variables together` }]
-      Object.assign(found, inFile)
-      const text = `the file "${path}" is not there; set its variables on the project`
-      if (inFile === null && required) missing.push({ path: at, message: text })
+      const fileVariables = await variablesIn(folder, path, { ...(await variablesIn(folder, '.env', variables)), ...variables })
+      remaining -= Object.keys(fileVariables ?? {}).length
+      if (remaining < 0)
+        return [...missing, { path: at, message: `the files contain more than ${maxVariables} variables together` }]
+      Object.assign(found, fileVariables)
+      const text = `the file "${path}" does not exist; set its variables on the project`
+      if (fileVariables === null && required) missing.push({ path: at, message: text })
     }
     service.environment = { ...found, ...service.environment }
   }
@@ -151,19 +152,21 @@ async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): 
 
 /** Project variables by service. If the file references none of them, every service gets all of them. */
 function variablesByService({ variables = {} }: App, { services }: ComposeFile, withoutFile: readonly Problem[]) {
-  const named = new Map(services.map(({ name, variables: own }) => [name, own.filter((one) => Object.hasOwn(variables, one))]))
-  if (![...named.values()].some((own) => own.length > 0)) return { byService: undefined, unused: [] }
+  const referencedByService = new Map(
+    services.map(({ name, variables: own }) => [name, own.filter((one) => Object.hasOwn(variables, one))]),
+  )
+  if (![...referencedByService.values()].some((own) => own.length > 0)) return { byService: undefined, unused: [] }
   // If an env file is missing from the source, its variables are expected to be set on the project.
-  const takesAll = new Set(withoutFile.map(({ path }) => path))
-  const byService = [...named].filter(([name]) => !takesAll.has(`services.${name}.env_file`))
-  const used = new Set([...named.values()].flat())
-  const unused = byService.length < named.size ? [] : Object.keys(variables).filter((name) => !used.has(name))
+  const getsAllVariables = new Set(withoutFile.map(({ path }) => path))
+  const byService = [...referencedByService].filter(([name]) => !getsAllVariables.has(`services.${name}.env_file`))
+  const used = new Set([...referencedByService.values()].flat())
+  const unused = byService.length < referencedByService.size ? [] : Object.keys(variables).filter((name) => !used.has(name))
   return { byService: Object.fromEntries(byService), unused: unused.slice(0, 20) }
 }
 
-async function evidenceOf(app: App, holds: (file: ComposeFile) => boolean): Promise<Evidence[] | null> {
+async function evidenceOf(app: App, condition: (file: ComposeFile) => boolean): Promise<Evidence[] | null> {
   const found = await composeOf(app)
-  if (!found || !holds(found.file)) return null
+  if (!found || !condition(found.file)) return null
   const services = found.file.services.map((service) => service.name)
   return [
     {
@@ -193,31 +196,31 @@ async function composePlan(app: App): Promise<Plan> {
   // A copy, as env file variables are added to its services and the file is cached.
   const file = { ...found.file, services: found.file.services.map((service) => ({ ...service })) }
   const withoutFile = await fillFromEnvFiles(app, file)
-  const { services, files, leftOut: excluded, warnings, refused: beyond } = toProjectServices(file, app.composeProfiles)
-  const kept = keptFolders(app, services)
+  const { services, files, leftOut: excluded, warnings, refused: limitRefusals } = toProjectServices(file, app.composeProfiles)
+  const withVolumes = foldersAsVolumes(app, services)
   const { byService, unused } = variablesByService(app, file, withoutFile)
   const links = await findLinksOutside(file.services, app.folder.absolutePath)
   const exposed = exposedService(services)
   const port = exposed?.ports?.[0] ?? null
   // Problems of services that are not started do not count.
   const serviceAt = serviceFinder(file.services)
-  const runs = ({ path }: Problem) => !excluded.includes(serviceAt(path) ?? '')
-  const reported = (problem: Problem) =>
+  const isStarted = ({ path }: Problem) => !excluded.includes(serviceAt(path) ?? '')
+  const withLocation = (problem: Problem) =>
     [locationIn(found, problem.path), problem.path, problem.message].filter(Boolean).join(': ')
-  const refused = [...file.refused, ...beyond, ...links, ...withoutDockerfile(app, file.services), ...kept.refused]
-    .filter(runs)
-    .map(reported)
-  const missing = file.missing.filter(runs).map(({ path, variable, message }) => ({
+  const refused = [...file.refused, ...limitRefusals, ...links, ...withoutDockerfile(app, file.services), ...withVolumes.refused]
+    .filter(isStarted)
+    .map(withLocation)
+  const missing = file.missing.filter(isStarted).map(({ path, variable, message }) => ({
     path,
     message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}`,
   }))
-  const unset = firstOfEach(missing).map(reported)
+  const unset = firstOfEach(missing).map(withLocation)
   return {
     type: 'services',
     language: languageOf(app),
     name: file.name,
     port,
-    services: kept.services,
+    services: withVolumes.services,
     ...(byService ? { serviceVariables: byService } : {}),
     ...(Object.keys(files).length > 0 ? { serviceFiles: files } : {}),
     evidence: [
@@ -228,18 +231,18 @@ async function composePlan(app: App): Promise<Plan> {
     warnings: [
       ...refused.map((message) => `refused: ${message}`),
       ...unset,
-      ...[...firstOfEach(file.warnings), ...warnings, ...kept.warnings, ...withoutFile].map(reported),
+      ...[...firstOfEach(file.warnings), ...warnings, ...withVolumes.warnings, ...withoutFile].map(withLocation),
       ...unused.map((one) => `${name}: the variable ${one} reaches no service: name it under environment of those that need it`),
       ...[...names, ...overrides]
         .filter((other) => !app.composePath && other !== name && other !== found.override && app.folder.has(other))
-        .map((other) => `${other} is there too; only ${name} is read`),
+        .map((other) => `${other} exists too; only ${name} is read`),
     ],
   }
 }
 
 /** The service of a problem's path. Service names may contain dots: `services.a.b.image` belongs to `a.b` if that exists. */
 function serviceFinder(services: ComposeFile['services']): (path: string) => string | undefined {
-  const longestFirst = services.map(({ name }) => name).sort((left, right) => right.length - left.length)
+  const longestFirst = services.map(({ name }) => name).sort((remaining, right) => right.length - remaining.length)
   return (path) => longestFirst.find((name) => path === `services.${name}` || path.startsWith(`services.${name}.`))
 }
 
@@ -253,16 +256,16 @@ function locationIn({ name, lines }: Found, path: string): string {
  * Bound folders that the source does not contain. Compose creates them on the host and keeps them: here they become volumes. One
  * that is only mounted read-only is refused, as it would always be empty.
  */
-function keptFolders({ folder }: App, services: Plan['services'] = []) {
+function foldersAsVolumes({ folder }: App, services: Plan['services'] = []) {
   const warnings: Problem[] = []
   const refused: Problem[] = []
-  const isThere = (path: string) => path === '.' || folder.has(path) || folder.hasFolder(path)
+  const exists = (path: string) => path === '.' || folder.has(path) || folder.hasFolder(path)
   const withVolumes = services.map((service) => ({
     ...service,
     volumes:
       service.volumes?.map((mount) => {
         const { type, source, readOnly } = mount
-        if (type !== 'bind' || !source || isThere(source)) return mount
+        if (type !== 'bind' || !source || exists(source)) return mount
         const path = `services.${service.name}.volumes`
         const isWritten = services.some((one) =>
           one.volumes?.some((other) => other.type === 'bind' && other.source === source && !other.readOnly),
@@ -292,10 +295,10 @@ function volumeNameOf(source: string, services: NonNullable<Plan['services']>): 
 
 /** Keeps only the first warning about an unset variable. */
 function firstOfEach(problems: readonly Problem[]): Problem[] {
-  const reported = new Set<string>()
+  const seen = new Set<string>()
   return problems.filter(({ message }) => {
-    const isRepeated = message.startsWith('the variable ') && reported.has(message)
-    reported.add(message)
+    const isRepeated = message.startsWith('the variable ') && seen.has(message)
+    seen.add(message)
     return !isRepeated
   })
 }

@@ -31,7 +31,7 @@ async function denoPlan({ folder, manifests }: App): Promise<Plan> {
     null
   const hint = entry ? await portInCode(folder, entry) : null
   const isLocked = folder.has('deno.lock')
-  const used = ['build', 'start'].filter((name) => tasks.has(name))
+  const usedTasks = ['build', 'start'].filter((name) => tasks.has(name))
   return {
     type: 'app',
     language: entry?.endsWith('.js') ? 'javascript' : 'typescript',
@@ -45,7 +45,7 @@ async function denoPlan({ folder, manifests }: App): Promise<Plan> {
     port: hint?.port ?? 8000,
     evidence: [
       ...(isLocked ? [{ file: folder.full('deno.lock'), says: 'deno is the package manager' }] : []),
-      ...used.map((name) => ({ file: folder.full(file), says: `the task ${name} runs ${clip(tasks.get(name)!)}` })),
+      ...usedTasks.map((name) => ({ file: folder.full(file), says: `the task ${name} runs ${clip(tasks.get(name)!)}` })),
       ...(hint ? [hint.evidence] : []),
     ],
     warnings: [

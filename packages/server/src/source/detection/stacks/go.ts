@@ -7,7 +7,7 @@ import type { App, Plan, Stack } from '../stack.ts'
 
 export const go: readonly Stack[] = [{ framework: 'go', when: manifest('go', 'a module of Go'), plan: goPlan }]
 
-/** Files of Go without `go.mod`: with the standard library alone they build as they are. */
+/** Go files without `go.mod`: they can be built if they use only the standard library. */
 export const bareGo: readonly Stack[] = [
   { framework: 'go', when: setting('*.go', /^package main\b/m, 'holds package main'), plan: bareGoPlan },
 ]
@@ -66,7 +66,7 @@ async function goPlan(app: App): Promise<Plan> {
   }
 }
 
-/** Files that hold `package main`, one a folder: the root's, or those below `cmd`. */
+/** Files with `package main`, one per folder: that of the root, or those below `cmd`. */
 async function findPrograms({ folder }: App): Promise<string[]> {
   for (const path of [...folder.find('main.go'), ...folder.find('*.go').slice(0, 20)])
     if (isMain(await folder.text(path))) return [path]

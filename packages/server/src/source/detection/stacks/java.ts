@@ -68,7 +68,7 @@ function plainPlan(app: App): Plan {
 
 interface JavaRow {
   gradleTask: string
-  /** `output` is where the tool puts a framework's jars. */
+  /** The path of the jar; `output` is the output folder of the build tool. */
   jar: (output: string, artifact: string) => string
   option: string
 }
@@ -78,7 +78,7 @@ function javaPlan({ folder, manifests }: App, row: JavaRow): Plan {
   const wrapper = tool === 'maven' ? 'mvnw' : 'gradlew'
   const hasWrapper = folder.has(wrapper)
   const program = hasWrapper ? `./${wrapper}` : tool === 'maven' ? 'mvn' : 'gradle'
-  // Gradle puts plain jars below libs, and Quarkus' own folder beside it.
+  // Gradle writes plain jars to build/libs, and Quarkus to build/quarkus-app.
   const output = tool === 'maven' ? 'target' : row.gradleTask === 'quarkusBuild' ? 'build' : 'build/libs'
   const evidence: Evidence[] = hasWrapper ? [{ file: folder.full(wrapper), says: `${tool} is brought along` }] : []
   return {

@@ -15,7 +15,7 @@ const tools: readonly [string, string][] = [
   ['pnpm-workspace.yaml', 'pnpm-workspaces'],
 ]
 
-/** A root that only holds apps together. `appStacks` are the rows that an app may be. */
+/** A workspace root that is not an app itself. `appStacks` are the possible stacks of its apps. */
 export const monorepo = (appStacks: readonly Stack[]): readonly Stack[] =>
   [...tools, ['package.json', 'workspaces'] as const].map(([file, framework]) => ({
     framework,
@@ -29,7 +29,7 @@ export const monorepo = (appStacks: readonly Stack[]): readonly Stack[] =>
     plan: (app) => monorepoPlan(app, appStacks),
   }))
 
-/** Sources at the root are an app of their own, with packages beside it. */
+/** Whether the root itself is an app, which has its own sources. */
 const isAppItself = ({ folder }: App) =>
   ['src', 'app', 'pages'].some((name) => folder.hasFolder(name)) ||
   ['index.html', 'index.js', 'index.ts', 'server.js', 'server.ts'].some((name) => folder.has(name))
@@ -58,27 +58,24 @@ async function nxPlan(app: App, { name, path, framework }: DetectedApp, tools: J
   const file = `${path}/project.json`
   const build = dig(await app.folder.json(file), 'targets', 'build')
   const output = textOf(dig(build, 'options', 'outputPath')) ?? `dist/${path}`
-  const isOfParts = /:application$/.test(textOf(dig(build, 'executor')) ?? '')
+  const usesApplicationBuilder = /:application$/.test(textOf(dig(build, 'executor')) ?? '')
   const outcome: Record<string, Partial<Plan>> = {
-    angular: { type: 'static', outputDirectory: isOfParts ? `${output}/browser` : output },
+    angular: { type: 'static', outputDirectory: usesApplicationBuilder ? `${output}/browser` : output },
     vite: { type: 'static', outputDirectory: output },
     nextjs: { startCommand: tools.tool(`next start ${quoted(output)}`), port: 3000 },
     nestjs: { startCommand: `node ${quoted(`${output}/main.js`)}`, port: 3000 },
     node: { startCommand: `node ${quoted(`${output}/main.js`)}`, port: 3000 },
   }
-  const known = outcome[framework ?? '']
+  const plan = outcome[framework ?? '']
   return {
     type: 'app',
     language: javascriptLanguage(app),
     packageManager: tools.manager,
     installCommand: tools.install,
     buildCommand: tools.tool(`nx build ${quoted(name)}`),
-    ...known,
+    ...plan,
     evidence: [...tools.evidence, { file: app.folder.full(file), says: `${name} is built into ${output}` }],
-    warnings: [
-      ...tools.warnings,
-      ...(known ? [] : ['nothing says how to start it: add a start script or set the start command']),
-    ],
+    warnings: [...tools.warnings, ...(plan ? [] : ['nothing says how to start it: add a start script or set the start command'])],
   }
 }
 

@@ -174,12 +174,12 @@ async function builtByNx({ folder }: App): Promise<string | null> {
 }
 
 async function portHint(app: App, script: string | null): Promise<PortHint | null> {
-  const named = script === null ? null : portInCommand(script, app.folder.full('package.json'))
-  if (named) return named
+  const portInScript = script === null ? null : portInCommand(script, app.folder.full('package.json'))
+  if (portInScript) return portInScript
   const started = /(?:^|\s)(?:node|tsx|ts-node|bun)(?: run)?(?: -\S+)* (\.?[\w./-]+)/
     .exec(script ?? '')?.[1]
     ?.replace(/^\.\//, '')
-  // The build output does not exist yet; look at its source.
+  // The build output does not exist yet, so its source is read.
   const source = started?.replace(/^(dist|build|out|lib)\//, 'src/').replace(/\.js$/, '')
   const candidates = [started, `${started}.js`, `${source}.ts`, `${source}.js`, entryFile(app)]
   const entry = candidates.find((name) => name && app.folder.has(name))

@@ -10,7 +10,7 @@ const languages: readonly [RegExp, string][] = [
   [/^java\b/, 'java'],
 ]
 
-/** A project with only a Procfile; `followProcfile` sets the start command, as for every stack. */
+/** A project with only a Procfile; `applyProcfile` sets the start command, as for every stack. */
 export const procfileOnly: readonly Stack[] = [
   { framework: 'procfile', when: file('Procfile', 'names the processes'), plan: procfilePlan },
 ]

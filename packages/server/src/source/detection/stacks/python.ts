@@ -52,14 +52,14 @@ function djangoPlan(app: App): Plan | Promise<Plan> {
   ]
   const found = choices.find(([holds]) => holds)?.[1]
   const start = found ?? 'python manage.py runserver 0.0.0.0:$PORT'
-  return withStatics(app, tools, {
+  return withStaticFiles(app, tools, {
     ...planOf(tools, start, 8000),
     warnings: [...tools.warnings, ...(found ? [] : ["Django's development server is used: add gunicorn to the dependencies"])],
   })
 }
 
-/** Django collects its static files only where the settings say into which folder. */
-async function withStatics({ folder }: App, tools: PythonTools, plan: Plan): Promise<Plan> {
+/** Adds `collectstatic` if the settings define the folder for static files. */
+async function withStaticFiles({ folder }: App, tools: PythonTools, plan: Plan): Promise<Plan> {
   for (const path of [...folder.find('*/settings.py'), ...folder.find('*/settings/*.py')].slice(0, 60)) {
     const text = stripHashComments((await folder.text(path)) ?? '')
     if (!/^\s{0,8}STATIC_ROOT\b/m.test(text)) continue
@@ -92,14 +92,17 @@ const modules = [
   'run.py',
 ]
 
-/** Where the app object is made: `app = FastAPI(`. */
-async function findObject({ folder }: App, maker: RegExp): Promise<{ module: string; name: string; evidence: Evidence } | null> {
+/** Finds the module that creates the app object: `app = FastAPI(`. */
+async function findObject(
+  { folder }: App,
+  pattern: RegExp,
+): Promise<{ module: string; name: string; evidence: Evidence } | null> {
   const candidates = [...modules, ...folder.find('*/__init__.py'), ...folder.find('*/main.py'), ...folder.find('*/app.py')].slice(
     0,
     60,
   )
   for (const path of candidates) {
-    const name = maker.exec(stripHashComments((await folder.text(path)) ?? ''))?.[1]
+    const name = pattern.exec(stripHashComments((await folder.text(path)) ?? ''))?.[1]
     if (!name || !/^[\w/]+\.py$/.test(path)) continue
     const module = path
       .slice(0, -3)
@@ -136,14 +139,14 @@ async function flaskPlan(app: App): Promise<Plan> {
   const hasServer = has(app, 'python', 'gunicorn')
   const module = (factory ?? object)?.module ?? 'app'
   const start = hasServer ? `gunicorn ${target} --bind 0.0.0.0:$PORT` : `flask --app ${module} run ${listenAnywhere}`
-  const made = factory ?? object
+  const created = factory ?? object
   return {
     ...planOf(tools, start, 5000),
-    evidence: [...tools.evidence, ...(made ? [made.evidence] : [])],
+    evidence: [...tools.evidence, ...(created ? [created.evidence] : [])],
     warnings: [
       ...tools.warnings,
       ...(hasServer ? [] : ["Flask's development server is used: add gunicorn to the dependencies"]),
-      ...(made ? [] : ['no file was found that makes the app; app:app is assumed']),
+      ...(created ? [] : ['no file was found that makes the app; app:app is assumed']),
     ],
   }
 }
@@ -155,7 +158,7 @@ async function startsByItself({ folder }: App): Promise<boolean> {
   return entry !== undefined && !/^from [\w.]{1,100} import [^\n]{0,200}\bapp(?:lication)?\b/m.test(text)
 }
 
-/** Libraries that wait for messages, not for requests. */
+/** Libraries that consume messages instead of serving requests. */
 const messageLibraries = [
   'discord-py',
   'python-telegram-bot',

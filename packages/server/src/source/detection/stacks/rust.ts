@@ -5,7 +5,7 @@ import type { App, Plan, Stack } from '../stack.ts'
 
 export const rust: readonly Stack[] = [{ framework: 'rust', when: manifest('rust', 'a package of Rust'), plan: rustPlan }]
 
-/** Each listens somewhere else by its own examples. */
+/** Default ports of frameworks, from their examples. */
 const ports: readonly [string, number][] = [
   ['rocket', 8000],
   ['axum', 3000],

@@ -11,14 +11,15 @@ const belowDocs =
   (config: string, output: string) =>
   ({ folder, manifests }: App): string => {
     const line = ['build', 'docs:build'].map((name) => manifests.npm?.scripts.get(name)).find(Boolean) ?? ''
-    const named = /\b(?:vitepress|vuepress) build ([\w./-]{1,100})/.exec(line)?.[1]?.replace(/^\.\/|\/$/g, '')
-    const found = named ?? ['', 'docs', 'src', 'site'].find((base) => folder.hasFolder([base, config].filter(Boolean).join('/')))
+    const configured = /\b(?:vitepress|vuepress) build ([\w./-]{1,100})/.exec(line)?.[1]?.replace(/^\.\/|\/$/g, '')
+    const found =
+      configured ?? ['', 'docs', 'src', 'site'].find((base) => folder.hasFolder([base, config].filter(Boolean).join('/')))
     return [found === '.' ? '' : found, config, output].filter(Boolean).join('/')
   }
 
 const docsScripts = ['build', 'docs:build']
 
-/** Generators of documents and pages: their `start` script is a development server, their build is files. */
+/** Static site generators: their `start` script is a development server, and their build produces files. */
 export const siteGenerators: readonly Stack[] = [
   { framework: 'docusaurus', when: uses('@docusaurus/core'), plan: site({ build: 'docusaurus build', output: 'build' }) },
   {
@@ -75,7 +76,7 @@ export const siteGenerators: readonly Stack[] = [
 
 const nitroServer = 'node .output/server/index.mjs'
 
-/** Frameworks on Nitro: the build leaves one server behind, whatever it was written with. */
+/** Frameworks on Nitro: the build always produces the same server file. */
 export const nitroFrameworks: readonly Stack[] = [
   {
     framework: 'tanstack-start',
@@ -110,7 +111,7 @@ export const browserBundlers: readonly Stack[] = [
     plan: (app: App) => parcelPlan(app),
   })),
   {
-    // Only with this package has an app for telephones pages as well.
+    // Only with react-native-web does a mobile app also have web pages.
     framework: 'expo',
     when: allOf(uses('expo'), uses('react-native-web'), not(startsServer)),
     plan: site({ build: 'expo export --platform web', output: 'dist' }),
@@ -134,8 +135,8 @@ function parcelPlan(app: App): Promise<Plan> {
 
 async function eleventyOutput({ folder, manifests }: App): Promise<string> {
   const line = manifests.npm?.scripts.get('build') ?? ''
-  const named = /--output[ =]["']?([\w./-]{1,100})/.exec(line)?.[1]
-  if (named) return named
+  const configured = /--output[ =]["']?([\w./-]{1,100})/.exec(line)?.[1]
+  if (configured) return configured
   for (const config of [...folder.find('.eleventy.*'), ...folder.find('eleventy.config.*')].slice(0, 5)) {
     const text = (await folder.text(config)) ?? ''
     const found =

@@ -2,14 +2,14 @@ import { javascriptTools } from '../javascript-tools.ts'
 import { file } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 
-/** Pages without a framework: where they lie, most telling first. */
+/** Static pages without a framework, by folder, the most likely folder first. */
 export const staticPages: readonly Stack[] = ['', 'public', 'www', 'site', 'html', 'docs'].map((folder) => ({
   framework: 'static',
   when: file(folder === '' ? 'index.html' : `${folder}/index.html`, 'the first page'),
-  plan: (app) => pages(app, folder || '.'),
+  plan: (app) => staticPlan(app, folder || '.'),
 }))
 
-async function pages(app: App, folder: string): Promise<Plan> {
+async function staticPlan(app: App, folder: string): Promise<Plan> {
   const build = app.manifests.npm?.scripts.get('build')
   if (build === undefined) return { type: 'static', language: 'html', outputDirectory: folder }
   const tools = await javascriptTools(app)
