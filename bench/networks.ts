@@ -24,7 +24,7 @@ try {
     const began = performance.now()
     const name = `bench-${at}`
     const part = { name: '', internal: false, aliases: [], containers: 4 }
-    await networks.use({ name, projectId: name, environment: 'production' }, [part], async () => undefined)
+    await networks.withNetworks({ name, projectId: name, environment: 'production' }, [part], async () => undefined)
     times.push(performance.now() - began)
   }
   const made = await engine.listNetworks({ filters: labels.filter('network') })

@@ -8,7 +8,7 @@ import type { ArchiveIndex } from '../../packages/server/src/drivers/archive/arc
 import { createArchives } from '../../packages/server/src/drivers/archive/create-archives.ts'
 import { readOrMakeIdentity } from '../../packages/server/src/drivers/archive/instance-key.ts'
 import { createArchiveStores } from '../../packages/server/src/drivers/archive-store/create-archive-stores.ts'
-import { tarOf, untarInPlaceOf } from '../../packages/server/src/drivers/runtime/process/files/volume-archive.ts'
+import { packVolume, replaceVolumeContent } from '../../packages/server/src/drivers/runtime/process/files/volume-archive.ts'
 import { silentLog } from '../../packages/server/src/platform/log.ts'
 
 const [what, folder, destination, keyFile] = process.argv.slice(2) as [string, string, string, string]
@@ -34,7 +34,7 @@ console.log(JSON.stringify({ ms, extraMb: (peak - before) / 1024 ** 2, maxBlockM
 await archives.close()
 
 async function backUp() {
-  const index = await archives.write(tarOf(folder, { environment: process.env, abort }), {
+  const index = await archives.write(packVolume(folder, { environment: process.env, abort }), {
     store,
     base: 'bench/data',
     extension: 'tar',
@@ -50,7 +50,7 @@ async function restore() {
   const index = JSON.parse(readFileSync(indexFile, 'utf8')) as ArchiveIndex
   mkdirSync(folder, { recursive: true })
   const paths = { folder, staging: `${folder}.staging`, trash: `${folder}.trash` }
-  await untarInPlaceOf(paths, archives.read(index, { store, abort }), abort)
+  await replaceVolumeContent(paths, archives.read(index, { store, abort }), abort)
   return { plainBytes: index.plainBytes }
 }
 

@@ -49,7 +49,7 @@ export const dockerMutations = [
   docker(
     'a capability that a service dropped is given back',
     'container-settings.ts',
-    'rightsOfImages.filter((name) => !dropped.includes(name))',
+    'defaultCapabilities.filter((name) => !dropped.includes(name))',
     'rightsOfImages',
     attack,
     'what a service says about its own container',
@@ -112,8 +112,8 @@ export const dockerMutations = [
   ),
   docker(
     'programs of a killed control plane go on inside containers',
-    'left-programs.ts',
-    "send(left, 'SIGTERM')\n  await pause(graceMs)\n  send(await leftPrograms(labels), 'SIGKILL')",
+    'orphaned-commands.ts',
+    "send(orphaned, 'SIGTERM')\n  await pause(graceMs)\n  send(await findOrphanedCommands(labels), 'SIGKILL')",
     'void graceMs',
     runtime,
     'a program that a killed control plane has run inside',

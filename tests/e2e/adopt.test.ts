@@ -159,7 +159,7 @@ describeOnDocker('adopting what runs on a server', () => {
     if (process.getuid?.() !== 0) skip('only root can let another user in')
     await using open = await startSshd(partOf('sshd'), { forEverybody: true })
     const withoutDocker = { port: open.port, privateKey: open.privateKey, user: 'nobody' }
-    expect(await reason(withoutDocker)).toEqual([502, expect.stringMatching(/may not use Docker.*group/)])
+    expect(await reason(withoutDocker)).toEqual([502, expect.stringMatching(/has no access to Docker.*group/)])
   })
 
   test('502 tells each reason apart', async () => {

@@ -143,7 +143,7 @@ describeOnDocker('a project on a server over SSH', () => {
     expect((await statusOf(project)).statusReason).toContain('cannot be reached over SSH')
     const failed = await hosting.settled(await waiting)
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'server_unreachable' } })
-    expect(failed.error?.message).toContain('nothing listens there')
+    expect(failed.error?.message).toContain('connection refused')
     await sshd.start()
     await expect.poll(async () => (await statusOf(project)).status).toBe('live')
     expect((await hosting.get(host)).text).toBe('at home')

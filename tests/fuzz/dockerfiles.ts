@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Docker's
 
 import { needsBuildKit } from '../../packages/server/src/drivers/runtime/docker/build/build-dockerfile.ts'
-import { withBasesHere } from '../../packages/server/src/drivers/runtime/docker/build/dockerfile-bases.ts'
-import { guardedDockerfile } from '../../packages/server/src/drivers/runtime/docker/build/guarded-dockerfile.ts'
+import { withLocalBaseImages } from '../../packages/server/src/drivers/runtime/docker/build/dockerfile-bases.ts'
+import { guardDockerfile } from '../../packages/server/src/drivers/runtime/docker/build/guarded-dockerfile.ts'
 import { DockerfileRefused } from '../../packages/server/src/drivers/runtime/docker/build/strict-dockerfile.ts'
 import { BuildFailed } from '../../packages/server/src/drivers/runtime/runtime.ts'
 import { parseDockerfile } from '../../packages/server/src/source/detection/dockerfile.ts'
@@ -81,8 +81,9 @@ export const kinds: Fuzzed[] = [
     make,
     check: async (text: string) => {
       try {
-        if ((await withBasesHere(text, { A: 'x' }, async (image) => image)) !== text) throw new Error('changed without a reason')
-        const renamed = await withBasesHere(text, { A: 'x' }, async (image) => `m/${image}`)
+        if ((await withLocalBaseImages(text, { A: 'x' }, async (image) => image)) !== text)
+          throw new Error('changed without a reason')
+        const renamed = await withLocalBaseImages(text, { A: 'x' }, async (image) => `m/${image}`)
         const kept = [...instructionsOf(text)].map(({ keyword }) => keyword).join()
         if ([...instructionsOf(renamed)].map(({ keyword }) => keyword).join() !== kept) throw new Error('other instructions')
       } catch (error) {
@@ -96,15 +97,15 @@ export const kinds: Fuzzed[] = [
     make,
     check: async (text: string) => {
       const findImage = async (image: string) => image
-      const guard = { buildArguments: { A: 'x' }, caches: 'p', knowsHeredocs: true, platform: 'linux/amd64', findImage }
-      const written = await guardedDockerfile(text, guard).catch((error: unknown) => {
+      const guard = { buildArguments: { A: 'x' }, cacheOwner: 'p', supportsHeredocs: true, platform: 'linux/amd64', findImage }
+      const written = await guardDockerfile(text, guard).catch((error: unknown) => {
         if (!(error instanceof DockerfileRefused)) throw error
         return null
       })
       if (!written) return
       // What was judged is built as it was read: on the same lines, and good when it is judged again.
       if (written.text.split('\n').length !== text.split('\n').length) throw new Error('lines came or went')
-      await guardedDockerfile(written.text, guard)
+      await guardDockerfile(written.text, guard)
     },
     slowMs: 1_500,
   },

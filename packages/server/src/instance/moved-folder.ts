@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { moveOver } from '../drivers/runtime/process/files/move-over.ts'
+import { moveAcrossFileSystems } from '../drivers/runtime/process/files/move-across-file-systems.ts'
 import { movePaths } from '../modules/deployments/index.ts'
 import { moveLocalPaths } from '../modules/projects/index.ts'
 import type { Db } from '../platform/db/schema.ts'
@@ -49,7 +49,7 @@ function moveIntoDataFolder(from: string, to: string, logger: Logger): void {
     renameSync(from, to)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
-    moveOver(from, to)
+    moveAcrossFileSystems(from, to)
   }
 }
 

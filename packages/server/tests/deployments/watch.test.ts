@@ -100,11 +100,12 @@ test.concurrent('one that is gone and cannot be started again is told as unhealt
 test.concurrent('one that the runtime does not tell of any more is unhealthy', async ({ expect }) => {
   const { runtime } = scene.instance.drivers
   const { instance } = await liveApp()
-  const { glance } = runtime
-  runtime.glance = (id) => (id === instance.instanceId ? Promise.reject(new Error('The engine is away')) : glance(id))
+  const { inspectCached } = runtime
+  runtime.inspectCached = (id) =>
+    id === instance.instanceId ? Promise.reject(new Error('The engine is away')) : inspectCached(id)
   const healthReason = expect.stringContaining('The engine is away')
   await expect.poll(() => healthOf(instance)).toEqual({ health: 'unhealthy', healthReason })
-  runtime.glance = glance
+  runtime.inspectCached = inspectCached
   await expect.poll(() => healthOf(instance)).toMatchObject({ health: 'healthy' })
 })
 

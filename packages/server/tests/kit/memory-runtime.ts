@@ -8,7 +8,7 @@ import type { InstanceEnd } from '../../src/drivers/runtime/instance-end.ts'
 import type { RestartPolicy } from '../../src/drivers/runtime/restart-policy.ts'
 import {
   type Artifact,
-  ArtifactGone,
+  ArtifactMissing,
   BuildFailed,
   type BuildRequest,
   type ExecCommand,
@@ -16,14 +16,14 @@ import {
   type Instance,
   type InstanceChange,
   type Isolation,
+  type LogOptions,
   type OutputLine,
-  type Reading,
   type Runtime,
   StartFailed,
   type StartRequest,
 } from '../../src/drivers/runtime/runtime.ts'
-import { onlyHere, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
-import { BuildsUse, type StorageUse } from '../../src/drivers/runtime/storage-use.ts'
+import { localRuntimes, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
+import { type StorageUsage, StorageUsageSum } from '../../src/drivers/runtime/storage-use.ts'
 import { createServerLinks } from '../../src/drivers/shell/ssh/server-links.ts'
 import type { EdgeListening } from '../../src/edge-proxy/protocol/edge-listening.ts'
 import { type EdgeTable, emptyTable } from '../../src/edge-proxy/protocol/edge-table.ts'
@@ -80,14 +80,14 @@ export const memoryProbe =
 function memoryRuntimes(here: InMemoryRuntime, servers: ReadonlyMap<string, InMemoryRuntime>): Runtimes {
   const find = (serverId: string | null) => (serverId === null ? here : servers.get(serverId))
   return {
-    for: (serverId) => find(serverId) ?? onlyHere(here).for(serverId),
+    for: (serverId) => find(serverId) ?? localRuntimes(here).for(serverId),
     all: async () => [
       { serverId: null, runtime: here },
       ...Array.from(servers, ([serverId, runtime]) => ({ serverId, runtime })),
     ],
-    onChange: onlyHere(here).onChange,
-    losses: () => 0,
-    onBack: () => () => undefined,
+    onChange: localRuntimes(here).onChange,
+    disconnects: () => 0,
+    onReconnect: () => () => undefined,
     close: async () => {},
   }
 }
@@ -145,15 +145,15 @@ export class InMemoryRuntime implements Runtime {
 
   async fetchImage(request: ImageRequest, onLine: (line: OutputLine) => void): Promise<Artifact> {
     this.fetched.push(request)
-    const { image, owner, fresh, registryLogins = [] } = request
+    const { image, owner, alwaysPull, registryLogins = [] } = request
     onLine({ time: new Date().toISOString(), stream: 'stdout', message: `Fetching the image ${image}` })
     const found = this.images.get(image)
     const login = registryLogins.find(({ host }) => image.startsWith(`${host}/`))
     if (found?.password !== undefined && login?.password.reveal() !== found.password)
       throw new BuildFailed('missing_tool', `The image ${image} could not be fetched: unauthorized`)
-    const reference = fresh && found ? `${image.replace(/:[^/:]*$/, '')}@${found.digest}` : image
-    const ports = fresh ? { exposedPorts: found?.ports ?? [] } : {}
-    const artifact = { kind: 'image' as const, reference, sizeBytes: fresh ? 1 : 0, startCommand: null, ...ports }
+    const reference = alwaysPull && found ? `${image.replace(/:[^/:]*$/, '')}@${found.digest}` : image
+    const ports = alwaysPull ? { exposedPorts: found?.ports ?? [] } : {}
+    const artifact = { kind: 'image' as const, reference, sizeBytes: alwaysPull ? 1 : 0, startCommand: null, ...ports }
     this.artifacts.set(reference, { ...artifact, ...owner })
     return artifact
   }
@@ -161,7 +161,7 @@ export class InMemoryRuntime implements Runtime {
   async start(request: StartRequest): Promise<Instance> {
     const known = this.running.get(request.instanceId)
     if (known) return known.instance
-    if (!this.artifacts.has(request.artifact.reference)) throw new ArtifactGone('The artifact does not exist any more')
+    if (!this.artifacts.has(request.artifact.reference)) throw new ArtifactMissing('The artifact does not exist any more')
     const instance: Instance = {
       instanceId: request.instanceId,
       owner: request.owner,
@@ -190,7 +190,7 @@ export class InMemoryRuntime implements Runtime {
   }
 
   inspect = async (instanceId: string) => this.running.get(instanceId)?.instance
-  glance = (instanceId: string) => this.inspect(instanceId)
+  inspectCached = (instanceId: string) => this.inspect(instanceId)
   list = async () => [...this.running.values()].map(({ instance }) => instance)
 
   /** Resources that each instance has used; set by a test. */
@@ -203,7 +203,7 @@ export class InMemoryRuntime implements Runtime {
       ...this.used,
     }))
 
-  async *logs(instanceId: string, after: string | null, abort: AbortSignal, { follow }: Reading = { follow: true }) {
+  async *logs(instanceId: string, after: string | null, abort: AbortSignal, { follow }: LogOptions = { follow: true }) {
     for (let at = Number(after ?? 0); !abort.aborted; ) {
       const kept = this.running.get(instanceId)
       const line = kept?.output[at]
@@ -266,11 +266,11 @@ export class InMemoryRuntime implements Runtime {
   /** Bytes that builds of each project have left in the cache, set by tests. */
   readonly buildCache = new Map<string, number>()
 
-  async storage(): Promise<StorageUse> {
-    const use = new BuildsUse()
+  async storage(): Promise<StorageUsage> {
+    const use = new StorageUsageSum()
     for (const { projectId, sizeBytes } of this.artifacts.values()) use.add('artifact', projectId, sizeBytes)
     for (const [projectId, bytes] of this.buildCache) use.add('cache', projectId, bytes)
-    return { ...use.show(), cacheMaxBytes: 10_000, disk: { totalBytes: 1_000_000, freeBytes: 400_000 } }
+    return { ...use.result(), cacheMaxBytes: 10_000, disk: { totalBytes: 1_000_000, freeBytes: 400_000 } }
   }
 
   async clearBuildCache(): Promise<void> {

@@ -250,8 +250,8 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
   test.each([
     ['no credential', 'No key and no password', { privateKey: undefined }],
     ['a wrong key', 'refused the login', { privateKey: makeKeyPair().privateKey }],
-    ['no Docker', 'Docker does not run', { dockerSocket: '/nowhere/docker.sock' }],
-    ['no listener', 'nothing listens there', { port: 1 }],
+    ['no Docker', 'Docker is not running', { dockerSocket: '/nowhere/docker.sock' }],
+    ['no listener', 'connection refused', { port: 1 }],
   ])('502: %s, told apart', async (_, message, changes) => {
     const { id } = await real(changes)
     const answer = await check(id)

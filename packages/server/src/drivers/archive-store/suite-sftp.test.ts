@@ -60,7 +60,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
   test('a failed check says what to do', async () => {
     expect(await failureOf({ hostKey: 'SHA256:other' })).toMatch(/^denied: .* has the host key SHA256:.* instead of SHA256:other/)
     expect(await failureOf({ user: 'no-such-user' })).toMatch(/^denied: .* refused the login of no-such-user/)
-    expect(await failureOf({ port: 9 })).toMatch(/^unreachable: .*nothing listens there/)
+    expect(await failureOf({ port: 9 })).toMatch(/^unreachable: .*connection refused/)
     expect(await failureOf({ path: '/proc/berth' })).toMatch(/^(denied|other|missing): /)
   })
 

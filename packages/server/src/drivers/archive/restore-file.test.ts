@@ -9,7 +9,7 @@ import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folde
 import { inMemoryContent } from '../archive-store/in-memory.ts'
 import { localStore } from '../archive-store/local-store.ts'
 import { chunksOf, never } from '../archive-store/suite.ts'
-import { tarOf } from '../runtime/process/files/volume-archive.ts'
+import { packVolume } from '../runtime/process/files/volume-archive.ts'
 import type { Archives } from './archive.ts'
 import { createArchives } from './create-archives.ts'
 import { readOrMakeIdentity } from './instance-key.ts'
@@ -63,7 +63,7 @@ test('an archive that was made by tar, a compressor and age by hand is restored'
 test('a run is restored from its manifest, with parts of earlier runs and dumps; a part alone says what to do', async () => {
   const destination = join(base.path, 'destination')
   const store = localStore({ kind: 'local', root: destination, path: destination })
-  const volume = () => tarOf(join(base.path, 'volume'), { environment: process.env, abort: never })
+  const volume = () => packVolume(join(base.path, 'volume'), { environment: process.env, abort: never })
   const first = await archives.write(volume(), { store, base: 'prj/one/data', extension: 'tar', abort: never })
   await expectVolume(await restore(join(destination, 'prj/one/data.0000.tar.zst.age')).then(() => join(base.path, `to-${count}`)))
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { digestIn, mirrored, registryOf, repositoryOf } from '../runtime/image-name.ts'
+import { digestIn, mirrorNames, registryOf, repositoryOf } from '../runtime/image-name.ts'
 import { WebRequestFailed, WebRequestRefused } from '../web-request/failures.ts'
 import type { OutgoingRequest, WebAnswer, WebRequest } from '../web-request/web-request.ts'
 import { challengeIn, isLoopback, mayGetPassword } from './registry-challenge.ts'
@@ -55,7 +55,7 @@ export function createImageRegistry(settings: ImageRegistrySettings): ImageRegis
       const fromMirror = imageMirror !== null && !hasLogin
       if (!fromMirror && registries !== null && !registries.includes(registryOf(image)))
         throw new RegistryFailure('not_allowed', `This instance does not pull images from ${registryOf(image)}`)
-      const names = fromMirror ? mirrored(image, imageMirror) : [image]
+      const names = fromMirror ? mirrorNames(image, imageMirror) : [image]
       let failure: unknown
       for (const name of names) {
         const login = logins.find(({ host }) => host === registryOf(name)) ?? null

@@ -8,13 +8,13 @@ import { readFileSync } from 'node:fs'
 export function buildCores(readStatus = () => readFileSync('/proc/self/status', 'utf8')): string | null {
   try {
     const [, list] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readStatus()) ?? []
-    return list ? withoutFirst(list) : null
+    return list ? withoutFirstCpu(list) : null
   } catch {
     return null
   }
 }
 
-function withoutFirst(list: string): string | null {
+function withoutFirstCpu(list: string): string | null {
   const [range, ...others] = list.split(',') as [string, ...string[]]
   const [from, to = from] = range.split('-').map(Number) as [number, number?]
   const rest = from === to ? others : [from + 1 === to ? `${to}` : `${from + 1}-${to}`, ...others]

@@ -9,7 +9,7 @@ export const cgroupPeriod = 100_000
 export const isUnified = (): boolean => existsSync(join(cgroupRoot, 'cgroup.controllers'))
 
 /** Reads a file of a control group. Null if the file or the group does not exist. */
-export function textIn(folder: string, file: string): string | null {
+export function readGroupFile(folder: string, file: string): string | null {
   try {
     return readFileSync(join(folder, file), 'utf8')
   } catch {
@@ -18,13 +18,13 @@ export function textIn(folder: string, file: string): string | null {
 }
 
 /** Reads one field of a file that has a line per field, such as `memory.stat`. */
-export function fieldIn(text: string | null, field: string): number | null {
+export function parseField(text: string | null, field: string): number | null {
   const found = text?.match(new RegExp(`^${field} (\\d+)$`, 'm'))?.[1]
   return found === undefined ? null : Number(found)
 }
 
 /** Writes a file of a control group if it exists. Some kernels lack some files, and a removed group has none. */
-export function writeIfThere(folder: string, file: string, value: string | number): void {
+export function writeIfExists(folder: string, file: string, value: string | number): void {
   try {
     if (existsSync(join(folder, file))) writeFileSync(join(folder, file), String(value))
   } catch {
@@ -32,13 +32,13 @@ export function writeIfThere(folder: string, file: string, value: string | numbe
   }
 }
 
-export const membersOf = (folder: string): number[] =>
-  (textIn(folder, 'cgroup.procs') ?? '').split('\n').filter(Boolean).map(Number)
+export const pidsOf = (folder: string): number[] =>
+  (readGroupFile(folder, 'cgroup.procs') ?? '').split('\n').filter(Boolean).map(Number)
 
-/** Kills every process of a group. A process that forks while it is killed loses after a few rounds: the group limits its processes. */
+/** Kills every process of a group. Repeats for processes that fork meanwhile: the group limits their number, so this ends. */
 export function killMembers(folder: string): void {
   for (let round = 0; round < 50; round++) {
-    const pids = membersOf(folder)
+    const pids = pidsOf(folder)
     if (pids.length === 0) return
     for (const pid of pids)
       try {

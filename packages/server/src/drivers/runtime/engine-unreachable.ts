@@ -2,7 +2,7 @@ import { errorMessage } from '../../platform/error-message.ts'
 
 /** The Docker engine did not respond: unreachable, timed out, or permission denied. Tenants see the message, so it has no paths. */
 export class EngineUnreachable extends Error {
-  override readonly name = 'EngineAway'
+  override readonly name = 'EngineUnreachable'
   /** The same for operators, with paths and settings of the machine. */
   readonly operatorMessage: string
 

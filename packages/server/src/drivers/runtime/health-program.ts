@@ -16,9 +16,9 @@ const defaults = { intervalSeconds: 30, timeoutSeconds: 30, retries: 3, startPer
 const maxSeconds = 600
 
 /** A health program with Docker's defaults for every number that is absent or not positive. */
-export function healthProgramWith(argv: string[], given: (name: keyof typeof defaults) => unknown): HealthProgram {
+export function healthProgramWith(argv: string[], readValue: (name: keyof typeof defaults) => unknown): HealthProgram {
   const number = (name: keyof typeof defaults) => {
-    const value = given(name)
+    const value = readValue(name)
     return typeof value === 'number' && value > 0 ? value : defaults[name]
   }
   const [timeoutSeconds, intervalSeconds] = [number('timeoutSeconds'), number('intervalSeconds')]

@@ -27,7 +27,7 @@ export const repositoryOf = (image: string): string =>
 export const digestIn = (image: string): string | null => /@(sha256:[0-9a-f]{64})$/.exec(image)?.[1] ?? null
 
 /** Names to try in a registry mirror. A full Docker Hub mirror keeps official images below `library`; a manual one may not. */
-export function mirrored(image: string, mirror: string): string[] {
+export function mirrorNames(image: string, mirror: string): string[] {
   const [first = '', ...rest] = image.split('/')
   const hasRegistry = rest.length > 0 && /[.:]|^localhost$/.test(first)
   if (image.startsWith(`${mirror}/`)) return [image]

@@ -26,7 +26,7 @@ const signals: Record<number, string> = { 130: 'SIGINT', 134: 'SIGABRT', 137: 'S
 export function endText({ exitCode, reason }: Pick<InstanceEnd, 'exitCode' | 'reason'>): string {
   if (exitCode === null && reason === 'unknown') return 'ended while Berth was not running'
   const ended = exitCode === null ? 'ended' : `exited with code ${exitCode}`
-  const why =
+  const detail =
     reason === 'out_of_memory'
       ? 'out of memory'
       : reason === 'disk_full'
@@ -34,5 +34,5 @@ export function endText({ exitCode, reason }: Pick<InstanceEnd, 'exitCode' | 're
         : reason === 'signal'
           ? (signals[exitCode ?? 0] ?? `signal ${(exitCode ?? 128) - 128}`)
           : null
-  return why ? `${ended} (${why})` : ended
+  return detail ? `${ended} (${detail})` : ended
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { outdatedLockfile } from './outdated-lockfile.ts'
+import { lockfileHint } from './outdated-lockfile.ts'
 
 test.each([
   [
@@ -10,6 +10,6 @@ test.each([
   ['error Your lockfile needs to be updated, but yarn was run with `--frozen-lockfile`.', 'yarn install'],
   ['➤ YN0028: │ The lockfile would have been modified by this install, which is explicitly forbidden.', 'yarn install'],
   ['error: lockfile had changes, but lockfile is frozen', 'bun install'],
-])('%s', (line, repair) => expect(outdatedLockfile(line)).toContain(`Run \`${repair}\``))
+])('%s', (line, repair) => expect(lockfileHint(line)).toContain(`Run \`${repair}\``))
 
-test('other lines say nothing of it', () => expect(outdatedLockfile('npm warn old lockfile')).toBeNull())
+test('other lines say nothing of it', () => expect(lockfileHint('npm warn old lockfile')).toBeNull())

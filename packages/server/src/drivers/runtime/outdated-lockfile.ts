@@ -8,11 +8,11 @@ const patterns: readonly [RegExp, string][] = [
 ]
 
 /** Call it for every line of output: npm writes about a hundred more after the relevant one. */
-export function outdatedLockfile(line: string): string | null {
-  const repair = patterns.find(([pattern]) => pattern.test(line.slice(0, 1000)))?.[1]
-  return repair === undefined
+export function lockfileHint(line: string): string | null {
+  const updateCommand = patterns.find(([pattern]) => pattern.test(line.slice(0, 1000)))?.[1]
+  return updateCommand === undefined
     ? null
-    : `the lockfile does not match package.json. Run \`${repair}\` and deploy the lockfile that it writes`
+    : `the lockfile does not match package.json. Run \`${updateCommand}\` and deploy the lockfile that it writes`
 }
 
 export const commandFailedMessage = (command: string, exitCode: number | 'unknown', reason: string | null) =>

@@ -5,5 +5,5 @@ export interface RestartPolicy {
   maxRetries?: number | null
 }
 
-export const isRestarted = ({ name, maxRetries }: RestartPolicy, exitCode: number | null, restarts: number): boolean =>
+export const shouldRestart = ({ name, maxRetries }: RestartPolicy, exitCode: number | null, restarts: number): boolean =>
   name === 'always' || (name === 'on-failure' && exitCode !== 0 && (maxRetries == null || restarts < maxRetries))

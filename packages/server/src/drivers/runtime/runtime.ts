@@ -4,9 +4,9 @@ import type { RegistryLogin } from '../registry/registry-login.ts'
 import type { HealthProgram } from './health-program.ts'
 import type { InstanceEnd } from './instance-end.ts'
 import type { RestartPolicy } from './restart-policy.ts'
-import type { StorageUse } from './storage-use.ts'
+import type { StorageUsage } from './storage-use.ts'
 
-export interface Reading {
+export interface LogOptions {
   /** Waits for new lines while the instance runs. Default: true. */
   follow: boolean
 }
@@ -44,7 +44,7 @@ export interface Runtime {
 
   /**
    * Starts an instance beside the running ones. Resolves when it has started, before it is healthy. Rejects with
-   * `ArtifactGone` if the artifact does not exist.
+   * `ArtifactMissing` if the artifact does not exist.
    */
   start(request: StartRequest, abort: AbortSignal): Promise<Instance>
 
@@ -64,7 +64,7 @@ export interface Runtime {
   inspect(instanceId: string): Promise<Instance | undefined>
 
   /** Same as `inspect`, from the last events: almost free, but may lag slightly. */
-  glance(instanceId: string): Promise<Instance | undefined>
+  inspectCached(instanceId: string): Promise<Instance | undefined>
 
   /** Every instance of this control plane here, running or not. */
   list(): Promise<Instance[]>
@@ -81,7 +81,7 @@ export interface Runtime {
     instanceId: string,
     after: string | null,
     abort: AbortSignal,
-    reading?: Reading,
+    options?: LogOptions,
   ): AsyncIterable<OutputLine & { position: string }>
 
   /**
@@ -104,8 +104,8 @@ export interface Runtime {
    */
   removeBuilds(projectId: string, abort: AbortSignal): Promise<void>
   /** Disk usage of builds on this engine or machine. The measurement can be slow. */
-  storage(abort: AbortSignal): Promise<StorageUse>
-  /** Removes the build cache. Later builds are slower, and produce the same. */
+  storage(abort: AbortSignal): Promise<StorageUsage>
+  /** Removes the build cache. Later builds are slower, but have the same result. */
   clearBuildCache(abort: AbortSignal): Promise<void>
 
   /** Creates a volume under its stored id. An existing volume keeps its data. */
@@ -205,7 +205,7 @@ export const emptyPlan: BuildPlan = {
 
 export interface BuildRequest {
   owner: Owner
-  /** Organisation whose turn the build takes in queues shared by organisations. Absent: the project has its own turns. */
+  /** Organisation under which the build waits in queues shared by organisations. Absent: the project has its own queue. */
   organizationId?: string
   /** '' for the project itself; a service's name in a services project. */
   service: string
@@ -226,7 +226,7 @@ export interface ImageRequest {
   /** A name with a tag or a digest. */
   image: string
   /** Pulls even if the image exists locally. The artifact then has the digest and the ports that the image declares. */
-  fresh: boolean
+  alwaysPull: boolean
   /** Credentials of the project's organisation. Each is sent only to its own host. */
   registryLogins?: readonly RegistryLogin[]
 }
@@ -338,7 +338,7 @@ export interface Instance {
   address: InstanceAddress | null
   /** Addresses that the instance's processes listen on, as last checked. Absent where the runtime cannot determine them. */
   listensOn?: readonly string[]
-  /** Port that the program insists on, whatever PORT says, and that another process holds. */
+  /** Port that the program listens on regardless of PORT, and that another process uses. */
   portTaken?: number
   startedAt: string | null
   exitCode: number | null
@@ -435,7 +435,7 @@ export class StartFailed extends Error {
   override readonly name: string = 'StartFailed'
 }
 
-/** The artifact was built on this engine or machine and no longer exists. It must be rebuilt; it is never pulled from elsewhere. */
-export class ArtifactGone extends StartFailed {
-  override readonly name = 'ArtifactGone'
+/** The artifact was built on this engine or machine and no longer exists. It must be rebuilt: no registry has it. */
+export class ArtifactMissing extends StartFailed {
+  override readonly name = 'ArtifactMissing'
 }

@@ -1,7 +1,7 @@
 import type { InstanceChange, Runtime } from './runtime.ts'
 
 /** A machine that runs projects, with its runtime. */
-export interface RunningLocation {
+export interface ServerRuntime {
   /** null: this machine. */
   serverId: string | null
   runtime: Runtime
@@ -15,29 +15,29 @@ export interface Runtimes {
   /** Returns the runtime of a server; null is this machine. Does not connect: the first call on the runtime does. */
   for(serverId: string | null): Runtime
   /** Every runtime requested so far, this machine first. */
-  all(): Promise<readonly RunningLocation[]>
+  all(): Promise<readonly ServerRuntime[]>
   /** Subscribes to changes of instances on every server, including servers added later. Returns the function that unsubscribes. */
   onChange(listener: (change: InstanceChange, serverId: string | null) => void): () => void
   /**
-   * Counts lost and failed connections to a server or an engine. If the count rose during a call, that call was cut short,
-   * whatever its result. Always 0 for plain processes.
+   * Counts lost and failed connections to a server or an engine. If the count rose during a call, the result of that call may
+   * be incomplete. Always 0 for plain processes.
    */
-  losses(serverId: string | null): number
+  disconnects(serverId: string | null): number
   /** Subscribes to reconnects of a server, or of this machine's engine (null). Returns the function that unsubscribes. */
-  onBack(listener: (serverId: string | null) => void): () => void
+  onReconnect(listener: (serverId: string | null) => void): () => void
   /** Stops watching on every server. Instances keep running. */
   close(): Promise<void>
 }
 
 /** Runtimes of an installation without servers: this machine only. */
-export const onlyHere = (runtime: Runtime): Runtimes => ({
+export const localRuntimes = (runtime: Runtime): Runtimes => ({
   for(serverId) {
     if (serverId !== null) throw new Error(`There is no server ${serverId} on this instance`)
     return runtime
   },
   all: async () => [{ serverId: null, runtime }],
   onChange: (listener) => runtime.onChange((change) => listener(change, null)),
-  losses: () => runtime.disconnects?.() ?? 0,
-  onBack: (listener) => runtime.onReconnect?.(() => listener(null)) ?? (() => undefined),
+  disconnects: () => runtime.disconnects?.() ?? 0,
+  onReconnect: (listener) => runtime.onReconnect?.(() => listener(null)) ?? (() => undefined),
   close: () => runtime.close(),
 })

@@ -1,41 +1,41 @@
 /** Disk usage of builds on one engine or machine. */
-export interface StorageUse {
+export interface StorageUsage {
   /** Bytes of deployments: images, folders and static pages. */
   artifactsBytes: number
   /** Bytes of the build cache. */
   cacheBytes: number
   /** Null: there is no such cache. */
   cacheMaxBytes: number | null
-  projects: ProjectUse[]
+  projects: ProjectStorageUsage[]
   /** Null: the engine is on another machine, or the figures are unknown. */
   disk: { totalBytes: number; freeBytes: number } | null
 }
 
-export interface ProjectUse {
+export interface ProjectStorageUsage {
   projectId: string
   artifactsBytes: number
   cacheBytes: number
 }
 
 /** Sums up the disk usage per project. */
-export class BuildsUse {
+export class StorageUsageSum {
   artifactsBytes = 0
   cacheBytes = 0
-  readonly #projects = new Map<string, ProjectUse>()
+  readonly #projects = new Map<string, ProjectStorageUsage>()
 
   add(kind: 'artifact' | 'cache', projectId: string, bytes: number): void {
     this[kind === 'artifact' ? 'artifactsBytes' : 'cacheBytes'] += bytes
-    this.addTo(kind, projectId, bytes)
+    this.addToProject(kind, projectId, bytes)
   }
 
   /** Adds to the project and not to the total: bytes that projects share count once in the total. */
-  addTo(kind: 'artifact' | 'cache', projectId: string, bytes: number): void {
-    const use = this.#projects.get(projectId) ?? { projectId, artifactsBytes: 0, cacheBytes: 0 }
-    use[kind === 'artifact' ? 'artifactsBytes' : 'cacheBytes'] += bytes
-    this.#projects.set(projectId, use)
+  addToProject(kind: 'artifact' | 'cache', projectId: string, bytes: number): void {
+    const usage = this.#projects.get(projectId) ?? { projectId, artifactsBytes: 0, cacheBytes: 0 }
+    usage[kind === 'artifact' ? 'artifactsBytes' : 'cacheBytes'] += bytes
+    this.#projects.set(projectId, usage)
   }
 
-  show(): Pick<StorageUse, 'artifactsBytes' | 'cacheBytes' | 'projects'> {
+  result(): Pick<StorageUsage, 'artifactsBytes' | 'cacheBytes' | 'projects'> {
     return { artifactsBytes: this.artifactsBytes, cacheBytes: this.cacheBytes, projects: [...this.#projects.values()] }
   }
 }

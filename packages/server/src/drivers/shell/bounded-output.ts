@@ -12,7 +12,7 @@ export class BoundedOutput {
   }
 
   add(chunk: Uint8Array): void {
-    if (this.#keep === 'first') this.#append(this.#cut(chunk, this.#maxBytes - this.#length))
+    if (this.#keep === 'first') this.#append(this.#truncate(chunk, this.#maxBytes - this.#length))
     else this.#addToEnd(chunk)
   }
 
@@ -23,19 +23,19 @@ export class BoundedOutput {
 
   #addToEnd(chunk: Uint8Array): void {
     if (this.#length + chunk.length > this.#maxBytes) this.truncated = true
-    const wanted = chunk.subarray(Math.max(0, chunk.length - this.#maxBytes))
-    if (this.#length + wanted.length > this.#maxBytes * 2) {
-      const kept = this.#maxBytes - wanted.length
-      this.#bytes.copyWithin(0, this.#length - kept, this.#length)
-      this.#length = kept
+    const tail = chunk.subarray(Math.max(0, chunk.length - this.#maxBytes))
+    if (this.#length + tail.length > this.#maxBytes * 2) {
+      const keptLength = this.#maxBytes - tail.length
+      this.#bytes.copyWithin(0, this.#length - keptLength, this.#length)
+      this.#length = keptLength
     }
-    this.#append(wanted)
+    this.#append(tail)
   }
 
-  #cut(chunk: Uint8Array, room: number): Uint8Array {
-    if (chunk.length <= room) return chunk
+  #truncate(chunk: Uint8Array, freeBytes: number): Uint8Array {
+    if (chunk.length <= freeBytes) return chunk
     this.truncated = true
-    return chunk.subarray(0, room)
+    return chunk.subarray(0, freeBytes)
   }
 
   #append(chunk: Uint8Array): void {

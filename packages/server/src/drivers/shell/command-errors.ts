@@ -12,8 +12,8 @@ export class CommandFailed extends Error {
 
   constructor(program: string, result: CommandResult, stdoutEnd: string) {
     const lines = lastLinesOf(result.stderr) || lastLinesOf(stdoutEnd)
-    const how = result.signal ? `was ended by ${result.signal}` : `ended with exit code ${result.exitCode}`
-    super(lines ? `${program} ${how}: ${lines}` : `${program} ${how}`)
+    const ending = result.signal ? `was ended by ${result.signal}` : `ended with exit code ${result.exitCode}`
+    super(lines ? `${program} ${ending}: ${lines}` : `${program} ${ending}`)
     this.program = program
     this.result = result
     this.lastLines = lines
@@ -53,8 +53,8 @@ export class ProgramMissing extends Error {
   readonly program: string
 
   constructor(program: string) {
-    const wanted = packagesByProgram[program] ?? program
-    super(`${program} is not installed on this machine: install ${wanted} with the system's package manager, then try again`)
+    const packageName = packagesByProgram[program] ?? program
+    super(`${program} is not installed on this machine: install ${packageName} with the system's package manager, then try again`)
     this.program = program
   }
 }

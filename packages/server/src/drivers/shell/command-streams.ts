@@ -6,25 +6,25 @@ import { untilAborted } from './until-aborted.ts'
 
 /** Detects that the pipes of an exited command hold no more data, although another process keeps them open. */
 export class OutputActivity {
-  #chunks = 0
-  #receiving = 0
+  #chunkCount = 0
+  #activeReceivers = 0
 
-  async during(receive: () => void | Promise<void>): Promise<void> {
-    this.#chunks += 1
-    this.#receiving += 1
+  async track(receive: () => void | Promise<void>): Promise<void> {
+    this.#chunkCount += 1
+    this.#activeReceivers += 1
     try {
       await receive()
     } finally {
-      this.#receiving -= 1
+      this.#activeReceivers -= 1
     }
   }
 
   /** Resolves when for a second no chunk arrived and no receiver was running. */
   async idle(): Promise<void> {
-    for (let seen = this.#chunks, quiet = 0; quiet < 20; quiet += 1) {
+    for (let seen = this.#chunkCount, quiet = 0; quiet < 20; quiet += 1) {
       await setTimeout(50, undefined, { ref: false })
-      if (this.#receiving > 0 || this.#chunks !== seen) quiet = 0
-      seen = this.#chunks
+      if (this.#activeReceivers > 0 || this.#chunkCount !== seen) quiet = 0
+      seen = this.#chunkCount
     }
   }
 }
@@ -41,7 +41,7 @@ export async function collectOutput(
     const next = await chunks.next().catch(() => ({ done: true as const, value: undefined }))
     if (next.done) return
     keep(next.value)
-    await activity.during(() => receive?.(next.value))
+    await activity.track(() => receive?.(next.value))
   }
 }
 

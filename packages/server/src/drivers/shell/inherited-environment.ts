@@ -33,7 +33,7 @@ const inheritedNames = [
 ] as const
 
 /** Default for a machine without a PATH. */
-const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 export function inheritedEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const inherited: Record<string, string> = {}
@@ -41,6 +41,6 @@ export function inheritedEnvironment(environment: Readonly<Record<string, string
     const value = environment[name]
     if (value !== undefined) inherited[name] = value
   }
-  inherited.PATH ||= usualPath
+  inherited.PATH ||= defaultPath
   return inherited
 }

@@ -9,18 +9,18 @@ export class ProcessGroup {
   readonly #id: number
   readonly #graceMs: number
   #killTimer: NodeJS.Timeout | undefined
-  #isGone = false
+  #hasEnded = false
 
   constructor(id: number, graceMs: number) {
     this.#id = id
     this.#graceMs = graceMs
-    live.add(this)
-    if (live.size === 1) process.on('exit', killAll)
+    liveGroups.add(this)
+    if (liveGroups.size === 1) process.on('exit', killAll)
   }
 
   /** Sends SIGTERM to the whole group, and SIGKILL to the remaining processes after the grace period. */
   end(): void {
-    if (this.#killTimer || this.#isGone) return
+    if (this.#killTimer || this.#hasEnded) return
     this.signal('SIGTERM')
     this.#killTimer = globalThis.setTimeout(() => this.signal('SIGKILL'), this.#graceMs)
   }
@@ -29,19 +29,19 @@ export class ProcessGroup {
    * Resolves when no process of the group is left; the remaining ones get the grace period, then SIGKILL. A process that is
    * stuck in the kernel is not waited for.
    */
-  async gone(): Promise<void> {
-    const patienceMs = this.#graceMs + afterKillMs
+  async waitForEnd(): Promise<void> {
+    const maxWaitMs = this.#graceMs + afterKillMs
     let pollMs = 1
-    for (let waitedMs = 0; waitedMs < patienceMs && (await this.#isAlive()); waitedMs += pollMs) {
+    for (let waitedMs = 0; waitedMs < maxWaitMs && (await this.#isAlive()); waitedMs += pollMs) {
       this.end()
       // Processes that end with their leader, as in a PID namespace, exit within a moment.
       pollMs = Math.min(pollMs * 2, maxPollMs)
       await setTimeout(pollMs)
     }
-    this.#isGone = true
+    this.#hasEnded = true
     clearTimeout(this.#killTimer)
-    live.delete(this)
-    if (live.size === 0) process.off('exit', killAll)
+    liveGroups.delete(this)
+    if (liveGroups.size === 0) process.off('exit', killAll)
   }
 
   async #isAlive(): Promise<boolean> {
@@ -64,9 +64,9 @@ const maxPollMs = 20
 export const afterKillMs = 2_000
 
 /** Groups that are killed when the control plane exits; they lead their own groups and would otherwise survive it. */
-const live = new Set<ProcessGroup>()
+const liveGroups = new Set<ProcessGroup>()
 const killAll = () => {
-  for (const group of live) group.signal('SIGKILL')
+  for (const group of liveGroups) group.signal('SIGKILL')
 }
 
 /** Whether a member is alive. Zombies still accept signals: in a container without an init, they stay for ever. */

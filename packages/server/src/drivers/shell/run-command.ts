@@ -14,14 +14,14 @@ export function createRunCommand(environment: Readonly<Record<string, string | u
   return async (command, options) => {
     if (options.abort?.aborted) throw new CommandAborted(command.program, options.abort)
     const child = await start(command, inherited, options)
-    return new Running(command, options, child).outcome()
+    return new RunningCommand(command, options, child).outcome()
   }
 }
 
 const defaultGraceMs = 5_000
 /** Longest delay of a Node timer; a longer one would fire at once. */
 const maxTimerMs = 2 ** 31 - 1
-const messageBytes = 8_192
+const maxMessageBytes = 8_192
 
 async function start(command: Command, inherited: Record<string, string>, options: RunOptions): Promise<ChildProcess> {
   try {
@@ -57,20 +57,20 @@ interface Exit {
 }
 
 /** A command from its start to its end. */
-class Running {
+class RunningCommand {
   readonly #command: Command
   readonly #options: RunOptions
   readonly #child: ChildProcess
   readonly #group: ProcessGroup
   readonly #graceMs: number
   readonly #stdout: BoundedOutput
-  readonly #stdoutEnd = new BoundedOutput('last', messageBytes)
+  readonly #stdoutEnd = new BoundedOutput('last', maxMessageBytes)
   readonly #stderr: BoundedOutput
   readonly #exit = Promise.withResolvers<Exit>()
   readonly #stopped = Promise.withResolvers<void>()
-  readonly #gaveUp = Promise.withResolvers<void>()
+  readonly #waitedLongEnough = Promise.withResolvers<void>()
   readonly #activity = new OutputActivity()
-  #ending: 'aborted' | 'timed out' | 'failed' | undefined
+  #endReason: 'aborted' | 'timed out' | 'failed' | undefined
   #failure: unknown
 
   constructor(command: Command, options: RunOptions, child: ChildProcess) {
@@ -93,25 +93,25 @@ class Running {
     try {
       const streams = this.#runStreams()
       const exit = await this.#exit.promise
-      await this.#group.gone()
+      await this.#group.waitForEnd()
       await Promise.race([streams, this.#activity.idle(), this.#stopped.promise])
-      this.#cutStreams()
-      await Promise.race([streams, this.#gaveUp.promise])
-      return this.#settle(exit)
+      this.#closeStreams()
+      await Promise.race([streams, this.#waitedLongEnough.promise])
+      return this.#resultOf(exit)
     } finally {
       clearTimeout(timer)
       abort?.removeEventListener('abort', onAbort)
     }
   }
 
-  #settle(exit: Exit): CommandResult {
+  #resultOf(exit: Exit): CommandResult {
     const { program } = this.#command
     const { abort, timeoutMs, acceptExitCodes = [0] } = this.#options
     const stdout = this.#stdout.text()
     const stderr = this.#stderr.text()
-    if (this.#ending === 'aborted') throw new CommandAborted(program, abort!)
-    if (this.#ending === 'timed out') throw new CommandTimedOut(program, timeoutMs, stderr.trim() || this.#stdoutEnd.text())
-    if (this.#ending === 'failed') throw this.#failure
+    if (this.#endReason === 'aborted') throw new CommandAborted(program, abort!)
+    if (this.#endReason === 'timed out') throw new CommandTimedOut(program, timeoutMs, stderr.trim() || this.#stdoutEnd.text())
+    if (this.#endReason === 'failed') throw this.#failure
     const result = { ...exit, stdout, stderr, truncated: this.#stdout.truncated || this.#stderr.truncated }
     const accepted = acceptExitCodes === 'any' || (exit.exitCode !== null && acceptExitCodes.includes(exit.exitCode))
     if (!accepted) throw new CommandFailed(program, result, this.#stdoutEnd.text())
@@ -135,26 +135,26 @@ class Running {
   }
 
   #fail(error: unknown): void {
-    if (this.#ending) return
+    if (this.#endReason) return
     this.#failure = error
     this.#end('failed')
   }
 
   #end(why: 'aborted' | 'timed out' | 'failed'): void {
-    if (this.#ending) return
-    this.#ending = why
+    if (this.#endReason) return
+    this.#endReason = why
     this.#stopped.resolve()
     this.#group.end()
     // Limits the wait for a process that is stuck in the kernel, or for a receiver that never returns.
     const giveUp = () => {
       this.#exit.resolve({ exitCode: null, signal: 'SIGKILL' })
-      this.#gaveUp.resolve()
+      this.#waitedLongEnough.resolve()
     }
     setTimeout(giveUp, this.#graceMs + afterKillMs).unref()
   }
 
   /** A process that has left the group may hold the pipes open for ever; the command has ended without it. */
-  #cutStreams(): void {
+  #closeStreams(): void {
     for (const stream of this.#child.stdio) stream?.destroy()
   }
 }

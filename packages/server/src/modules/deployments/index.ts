@@ -101,7 +101,7 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'locks' | 'scrubb
     },
     async start(abort: AbortSignal): Promise<void> {
       const endings = [followAddresses(deps), followEnds(deps)]
-      const endHearing = deps.runtimes.onBack((serverId) => void recoverServer(serverId, deps, abort))
+      const endHearing = deps.runtimes.onReconnect((serverId) => void recoverServer(serverId, deps, abort))
       unfollow = () => {
         for (const end of endings) end()
         endHearing()

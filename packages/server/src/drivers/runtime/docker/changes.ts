@@ -9,16 +9,16 @@ import { type InspectParts, inspectContainer, inspectInstance, listInstances } f
 import { lastLines } from './run/logs.ts'
 import { isOwnNetwork } from './run/networks.ts'
 
-const restartsOfALoop = 5
-const againMs = 1_000
+const crashLoopRestarts = 5
+const reconnectDelayMs = 1_000
 /** Wait for the out-of-memory event, which may follow the end that it caused. */
-const memoryEventMs = 500
-const killed = 137
+const oomEventWaitMs = 500
+const killedExitCode = 137
 const quotedLines = 5
 /** Events that change the state of an instance. `disconnect` is an event of its network. */
-const changing = ['die', 'start', 'oom', 'pause', 'unpause', 'destroy', 'update', 'health_status', 'disconnect']
+const stateEvents = ['die', 'start', 'oom', 'pause', 'unpause', 'destroy', 'update', 'health_status', 'disconnect']
 
-interface Seen {
+interface LastState {
   restarts: number
   hasEnded: boolean
   health: HealthStatus | undefined
@@ -30,15 +30,15 @@ type HealthStatus = NonNullable<Instance['health']>['status']
  * Reports when instances end by themselves. Events of the engine trigger a check that compares the state with the last known
  * one. So an end during a gap in the event stream is reported as well, and no end is reported twice.
  */
-export class Changes {
+export class InstanceChanges {
   readonly #parts: InspectParts
   readonly known = new KnownInstances()
   readonly #listeners = new Set<(change: InstanceChange) => void>()
-  readonly #seen = new Map<string, Seen>()
-  readonly #expected = new Set<string>()
+  readonly #lastStates = new Map<string, LastState>()
+  readonly #expectedEnds = new Set<string>()
   /** Instances that exceeded their memory since their last start, and callbacks that wait for that event. */
-  readonly #overMemory = new Set<string>()
-  readonly #memoryWaits = new Map<string, () => void>()
+  readonly #outOfMemory = new Set<string>()
+  readonly #outOfMemoryCallbacks = new Map<string, () => void>()
   /** Serializes the reports of an instance. */
   readonly #notifying = new KeyedMutex()
   readonly #reconnectListeners = new Set<() => void>()
@@ -63,22 +63,22 @@ export class Changes {
     return () => this.#reconnectListeners.delete(listener)
   }
 
-  started({ instanceId, restarts, health }: Instance): void {
+  instanceStarted({ instanceId, restarts, health }: Instance): void {
     this.known.forget(instanceId)
-    this.#seen.set(instanceId, { restarts, hasEnded: false, health: health?.status })
+    this.#lastStates.set(instanceId, { restarts, hasEnded: false, health: health?.status })
   }
 
   /** Marks the next end of the instance as requested, so that it is not reported. */
   expectEnd(instanceId: string): void {
     this.known.forget(instanceId)
-    this.#expected.add(instanceId)
+    this.#expectedEnds.add(instanceId)
   }
 
   forget(instanceId: string): void {
     this.known.forget(instanceId)
-    this.#seen.delete(instanceId)
-    this.#expected.delete(instanceId)
-    this.#overMemory.delete(instanceId)
+    this.#lastStates.delete(instanceId)
+    this.#expectedEnds.delete(instanceId)
+    this.#outOfMemory.delete(instanceId)
   }
 
   async close(): Promise<void> {
@@ -94,32 +94,32 @@ export class Changes {
       if (this.#isOpen) this.disconnects += 1
       this.#isOpen = false
       this.known.isFollowing = false
-      await pause(againMs, undefined, { signal, ref: false }).catch(() => undefined)
+      await pause(reconnectDelayMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { engine, labels } = this.#parts
     // Network events have no labels, so a filter by label would drop them.
-    const filters = { type: ['container', 'network'], event: [...changing] }
+    const filters = { type: ['container', 'network'], event: [...stateEvents] }
     const { promise: opened, resolve: onOpen } = Promise.withResolvers<void>()
     // If an event cannot be processed, the comparison after the next connect finds the change.
     const failed = new AbortController()
     const fail = () => failed.abort()
     // Compared after the stream has opened, so that no change is missed in between.
-    void opened.then(() => this.#opened()).catch(fail)
+    void opened.then(() => this.#compareAll()).catch(fail)
     const abort = AbortSignal.any([signal, failed.signal])
     for await (const event of eventsOf(filters, engine, { abort, onOpen })) {
       const attributes = event.Actor?.Attributes
       if (event.Type === 'network') await this.#networkChanged(attributes)
-      if (!labels.isOurs(attributes) || labelIn(attributes, 'kind') !== 'instance') continue
+      if (!labels.isThisBerth(attributes) || labelIn(attributes, 'kind') !== 'instance') continue
       const instanceId = labelIn(event.Actor?.Attributes, 'id')
       this.known.forget(instanceId)
-      if (event.Action === 'oom') this.#noteMemory(instanceId)
-      if (event.Action === 'start') this.#overMemory.delete(instanceId)
+      if (event.Action === 'oom') this.#recordOutOfMemory(instanceId)
+      if (event.Action === 'start') this.#outOfMemory.delete(instanceId)
       if (event.Action === 'die') {
-        const isOverMemory = this.#overMemory.delete(instanceId)
-        this.#notifying.run(instanceId, () => this.#died(event.Actor?.Attributes, isOverMemory)).catch(fail)
+        const wasOutOfMemory = this.#outOfMemory.delete(instanceId)
+        this.#notifying.run(instanceId, () => this.#died(event.Actor?.Attributes, wasOutOfMemory)).catch(fail)
       }
       if (event.Action?.startsWith('health_status')) {
         const instance = await inspectInstance(instanceId, this.#parts)
@@ -128,12 +128,12 @@ export class Changes {
     }
   }
 
-  async #opened(): Promise<void> {
+  async #compareAll(): Promise<void> {
     this.known.isFollowing = true
     this.#isOpen = true
     if (this.disconnects > 0) for (const listener of this.#reconnectListeners) listener()
     for (const instance of await listInstances(this.#parts)) {
-      const before = this.#seen.get(instance.instanceId)
+      const before = this.#lastStates.get(instance.instanceId)
       if (before && before.health !== instance.health?.status) this.#notifyHealth(instance)
       this.#compare(instance)
     }
@@ -141,9 +141,9 @@ export class Changes {
 
   #notifyHealth(instance: Instance): void {
     const { instanceId, health, restarts } = instance
-    if (!health || this.#expected.has(instanceId)) return
-    this.#seen.set(instanceId, { restarts, hasEnded: false, ...this.#seen.get(instanceId), health: health.status })
-    const reason = [`Its health check says ${health.status}`, health.output].filter(Boolean).join(': ')
+    if (!health || this.#expectedEnds.has(instanceId)) return
+    this.#lastStates.set(instanceId, { restarts, hasEnded: false, ...this.#lastStates.get(instanceId), health: health.status })
+    const reason = [`Its health check reports ${health.status}`, health.output].filter(Boolean).join(': ')
     this.#notify({ instance, kind: 'health', reason })
   }
 
@@ -153,23 +153,23 @@ export class Changes {
     const instance = await inspectContainer(container, this.#parts).catch(() => undefined)
     if (!instance?.networkLost) return
     this.known.forget(instance.instanceId)
-    if (!this.#expected.has(instance.instanceId))
+    if (!this.#expectedEnds.has(instance.instanceId))
       this.#notify({ instance, kind: 'network', reason: 'Its Docker network was removed' })
   }
 
-  #noteMemory(instanceId: string): void {
-    this.#overMemory.add(instanceId)
-    this.#memoryWaits.get(instanceId)?.()
+  #recordOutOfMemory(instanceId: string): void {
+    this.#outOfMemory.add(instanceId)
+    this.#outOfMemoryCallbacks.get(instanceId)?.()
   }
 
   /** Takes the exit code from the event: if the instance runs again by now, the engine no longer knows it. */
-  async #died(attributes: Record<string, string> | undefined, isOverMemory: boolean): Promise<void> {
+  async #died(attributes: Record<string, string> | undefined, wasOutOfMemory: boolean): Promise<void> {
     const instanceId = labelIn(attributes, 'id')
     const instance = await inspectInstance(instanceId, this.#parts)
     if (!instance) return
     const exitCode = attributes?.exitCode === undefined ? instance.exitCode : Number(attributes.exitCode)
     const outOfMemory =
-      isOverMemory || instance.outOfMemory || (!instance.diskFull && (await this.#wasOverMemory(instanceId, exitCode)))
+      wasOutOfMemory || instance.outOfMemory || (!instance.diskFull && (await this.#wasOutOfMemory(instanceId, exitCode)))
     const at = instance.lastEnd?.at ?? new Date().toISOString()
     this.#compare({
       ...instance,
@@ -177,26 +177,26 @@ export class Changes {
     })
   }
 
-  async #wasOverMemory(instanceId: string, exitCode: number | null): Promise<boolean> {
-    if (exitCode !== killed || this.#expected.has(instanceId)) return false
-    if (!this.#overMemory.has(instanceId)) {
+  async #wasOutOfMemory(instanceId: string, exitCode: number | null): Promise<boolean> {
+    if (exitCode !== killedExitCode || this.#expectedEnds.has(instanceId)) return false
+    if (!this.#outOfMemory.has(instanceId)) {
       const { promise, resolve } = Promise.withResolvers<void>()
-      this.#memoryWaits.set(instanceId, resolve)
-      await Promise.race([promise, pause(memoryEventMs, undefined, { ref: false })])
-      this.#memoryWaits.delete(instanceId)
+      this.#outOfMemoryCallbacks.set(instanceId, resolve)
+      await Promise.race([promise, pause(oomEventWaitMs, undefined, { ref: false })])
+      this.#outOfMemoryCallbacks.delete(instanceId)
     }
-    return this.#overMemory.delete(instanceId)
+    return this.#outOfMemory.delete(instanceId)
   }
 
   #compare(instance: Instance): void {
     const { instanceId, restarts } = instance
     const hasEnded = instance.state === 'exited'
-    const before = this.#seen.get(instanceId) ?? { restarts, hasEnded: false, health: instance.health?.status }
-    this.#seen.set(instanceId, { ...before, restarts, hasEnded })
-    if (this.#expected.has(instanceId)) return
+    const before = this.#lastStates.get(instanceId) ?? { restarts, hasEnded: false, health: instance.health?.status }
+    this.#lastStates.set(instanceId, { ...before, restarts, hasEnded })
+    if (this.#expectedEnds.has(instanceId)) return
     if (hasEnded && !before.hasEnded) void this.#emit(instance, 'exited')
     else if (restarts > before.restarts) {
-      const isLoop = before.restarts < restartsOfALoop && restarts >= restartsOfALoop
+      const isLoop = before.restarts < crashLoopRestarts && restarts >= crashLoopRestarts
       void this.#emit(instance, isLoop ? 'crash_loop' : 'restarted')
     }
   }
@@ -212,7 +212,7 @@ export class Changes {
       try {
         listener(change)
       } catch (error) {
-        process.emitWarning(`a listener failed: ${engineMessage(error)}`)
+        process.emitWarning(`docker: a listener of instance changes failed: ${engineMessage(error)}`)
       }
   }
 }

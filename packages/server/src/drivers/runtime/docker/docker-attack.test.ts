@@ -429,7 +429,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     test('metadata addresses are refused at once, in containers and in builds', async () => {
       expect((await home.check(never)).version).toMatch(/\d/)
       expect(home.egressFilter()).toMatchObject({ inForce: true })
-      expect(home.isolation.message).toMatch(/its own containers\. Projects in Docker do not reach metadata addresses$/)
+      expect(home.isolation.message).toMatch(/its own containers\. Projects in Docker cannot reach metadata addresses$/)
       const { instanceId } = await start('thief', node())
       for (const address of ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16'])
         expect((await inside(instanceId, get(address))).out, address).toMatch(refused)
@@ -477,7 +477,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         for (const container of [foreign, later]) await container.remove({ force: true })
         await ip('addr', 'del', `${address}/32`, 'dev', 'lo')
         const { Options } = await engine.getNetwork('bridge').inspect()
-        await strict.raise([Options?.['com.docker.network.bridge.name'] ?? ''])
+        await strict.apply([Options?.['com.docker.network.bridge.name'] ?? ''])
       }
     })
 

@@ -33,7 +33,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
       never,
     )
   const run = (instanceId: string, ...argv: string[]) => runtime.exec(instanceId, { argv }, never)
-  const statusOf = async (instanceId: string) => (await runtime.glance(instanceId))?.health?.status
+  const statusOf = async (instanceId: string) => (await runtime.inspectCached(instanceId))?.health?.status
 
   const statusAtEngine = async (instanceId: string) =>
     (await new Docker({ socketPath: partOf('docker') }).getContainer(containerName(instanceId)).inspect()).State.Health?.Status
@@ -69,7 +69,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     expect((await runtime.inspect(instanceId))?.health?.output).toBe('not well')
     await run(instanceId, 'touch', '/tmp/well')
     await expect.poll(() => statusOf(instanceId), { timeout: 20_000 }).toBe('healthy')
-    await expect.poll(() => reported).toContain('Its health check says healthy')
+    await expect.poll(() => reported).toContain('Its health check reports healthy')
     unlisten()
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
-import { type Artifact, ArtifactGone, type BuildPlan, emptyPlan, type Runtime, type StartRequest } from '../runtime.ts'
+import { type Artifact, ArtifactMissing, type BuildPlan, emptyPlan, type Runtime, type StartRequest } from '../runtime.ts'
 import { createDockerRuntime } from './docker-runtime.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
@@ -16,7 +16,7 @@ import { removeEverythingOf } from './remove-everything.ts'
 import { containerName } from './run/container-settings.ts'
 import { execIn } from './run/exec.ts'
 import { Networks } from './run/networks.ts'
-import { sweep } from './sweep.ts'
+import { removeLeftovers } from './sweep.ts'
 
 const never = new AbortController().signal
 const resources = { cpuCores: 1, memoryMb: 256, diskMb: 2000 }
@@ -103,7 +103,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const operatorMessage = expect.stringMatching(/No Docker engine at \/nowhere\/docker\.sock.*BERTH_DOCKER_SOCKET/)
     const message = expect.not.stringContaining('/nowhere')
     for (const call of [none.check(never), none.inspect('ins_none'), none.list()])
-      await expect(call).rejects.toMatchObject({ name: 'EngineAway', message })
+      await expect(call).rejects.toMatchObject({ name: 'EngineUnreachable', message })
     await expect(none.check(never)).rejects.toMatchObject({ operatorMessage })
     await none.close()
   })
@@ -272,8 +272,8 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const reference = `berth-${readIdentity(folder).instance}/${owner('x').projectId}:dep_gone`
     for (const one of [runtime, mirrored]) {
       const request = { ...startRequest({ ...busybox(), reference }), owner: owner('gone') }
-      await expect(one.start(request, never)).rejects.toThrow(/was built here and does not exist any more/)
-      await expect(one.start(request, never)).rejects.toBeInstanceOf(ArtifactGone)
+      await expect(one.start(request, never)).rejects.toThrow(/was built here and no longer exists/)
+      await expect(one.start(request, never)).rejects.toBeInstanceOf(ArtifactMissing)
     }
     expect(requested).toEqual([])
     await mirrored.close()
@@ -356,7 +356,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
         engine.createContainer({ Image: partOf('busyboxImage'), Cmd: ['never'], Labels: labels }),
       ),
     )
-    await sweep({ engine, labels: now, networks: new Networks(engine, now) })
+    await removeLeftovers({ engine, labels: now, networks: new Networks(engine, now) })
     const left = await Promise.all(made.map((container) => container.inspect().then(Boolean, () => false)))
     expect(left).toEqual([false, false, true])
     await made[2]?.remove()
@@ -374,7 +374,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     }
     const [gone, now] = [new Labels(instance), new Labels(instance)]
     const [left, own] = [await begin(gone), await begin(now)]
-    await sweep({ engine, labels: now, networks: new Networks(engine, now) })
+    await removeLeftovers({ engine, labels: now, networks: new Networks(engine, now) })
     expect((await left.ended).exitCode).toBeGreaterThan(0)
     const { Processes } = (await engine.getContainer(containerName(instanceId)).top()) as { Processes: string[][] }
     expect(Processes.filter((row) => row.at(-1) === 'sleep 600')).toHaveLength(1)

@@ -4,31 +4,31 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createDownload, type Download } from '../../web-request/download.ts'
 import { type Runtime, StartFailed } from '../runtime.ts'
 import type { BaseImages } from './build/base-images.ts'
-import { buildHere } from './build/build.ts'
+import { buildArtifact } from './build/build.ts'
 import { BuildCache } from './build/build-cache.ts'
 import { BuildStages } from './build/build-stages.ts'
 import { listStaticArtifacts, removeStaticArtifact } from './build/build-static.ts'
-import { Changes } from './changes.ts'
+import { InstanceChanges } from './changes.ts'
 import { callEngine, type Engine, engineUnreachableAt, isRemote, openEngine } from './engine.ts'
 import { ensureImage, fetchImage } from './fetch-image.ts'
 import { readIdentity } from './identity.ts'
 import { asBuildFailure, listImageArtifacts, removeImageArtifact } from './images.ts'
 import { Labels } from './labels.ts'
 import { PrivateRepositories } from './private-repositories.ts'
+import { DiskFullMarkers } from './run/disk-full-markers.ts'
 import { DiskLimits } from './run/disk-limits.ts'
-import { DiskMarks } from './run/disk-marks.ts'
 import { EgressFilter, type EgressFilterSettings, type EgressFilterState } from './run/egress-filter.ts'
 import { execIn } from './run/exec.ts'
 import { foreignContainers } from './run/foreign-containers.ts'
-import { endInstance, inspectInstance, listInstances, removeContainer, setRestart, startInstance } from './run/instances.ts'
+import { inspectInstance, listInstances, removeContainer, setRestart, startInstance, stopInstance } from './run/instances.ts'
 import { readLogs } from './run/logs.ts'
 import { Networks } from './run/networks.ts'
-import { mapsRoot, noteUserNamespaces } from './run/root-user.ts'
+import { detectRootMapping, isRootMapped } from './run/root-user.ts'
 import { SubnetAllocator, type SubnetAllocatorSettings } from './run/subnet-allocator.ts'
 import { readUsage } from './run/usage.ts'
 import { Volumes } from './run/volumes.ts'
-import { clearBuildCache, removeBuildsOf, storageOf } from './storage.ts'
-import { sweep } from './sweep.ts'
+import { clearBuildCache, measureStorage, removeBuildsOf } from './storage.ts'
+import { removeLeftovers } from './sweep.ts'
 
 export interface DockerRuntimeSettings {
   /** Socket of an engine on this machine. `engine` is one with another connection. */
@@ -55,10 +55,10 @@ export interface DockerRuntimeSettings {
   prefersBuildKit?: boolean
 }
 
-const checkMs = 5_000
+const checkTimeoutMs = 5_000
 const firewallCheckMs = 60_000
 /** How long a stop waits until the output has been read. */
-const lastLinesMs = 10_000
+const outputReadTimeoutMs = 10_000
 
 /** Runs projects as containers of a Docker engine. */
 export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & { egressFilter(): EgressFilterState | null } {
@@ -69,9 +69,9 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const egressFilter = settings.egressFilter ? new EgressFilter({ ...settings.egressFilter, instance }) : null
   const networks = new Networks(engine, labels, egressFilter, new SubnetAllocator(engine, settings.addresses))
   const volumes = new Volumes(engine, labels, folder)
-  const marks = new DiskMarks(folder)
-  const changes = new Changes({ engine, labels, marks })
-  const disks = new DiskLimits({ engine, labels, marks, pollMs: settings.diskPollMs })
+  const diskFullMarkers = new DiskFullMarkers(folder)
+  const changes = new InstanceChanges({ engine, labels, diskFullMarkers })
+  const diskLimits = new DiskLimits({ engine, labels, diskFullMarkers, pollMs: settings.diskPollMs })
   const readers = new Map<string, Set<Promise<void>>>()
   const artifactsFolder = join(folder, 'artifacts')
   mkdirSync(artifactsFolder, { recursive: true })
@@ -93,22 +93,22 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     prefersBuildKit,
   }
   const forbidsRoot = settings.allowRoot === false
-  const parts = { engine, labels, networks, volumes, cache, stages, forbidsRoot, marks, ...images }
-  // Removes remains of builds that ended with their control plane. An engine elsewhere is not contacted before its first use.
-  let swept = isRemote(engine) ? undefined : sweep(parts).catch(() => undefined)
+  const parts = { engine, labels, networks, volumes, cache, stages, forbidsRoot, diskFullMarkers, ...images }
+  // Removes leftovers of builds that ended with their control plane. A remote engine is not contacted before its first use.
+  let sweeping = isRemote(engine) ? undefined : removeLeftovers(parts).catch(() => undefined)
 
   // Another program that reloads the machine's firewall removes Berth's rules while projects run. They are restored.
-  let raisedAt = Number.NEGATIVE_INFINITY
-  let raising: NodeJS.Timeout | undefined
-  const raise = async () => {
-    raisedAt = performance.now()
-    await egressFilter?.raise(await networks.unnamedBridges(isStrict))
+  let filterAppliedAt = Number.NEGATIVE_INFINITY
+  let filterTimer: NodeJS.Timeout | undefined
+  const applyFilter = async () => {
+    filterAppliedAt = performance.now()
+    await egressFilter?.apply(await networks.unnamedBridges(isStrict))
   }
-  const raised = async () => {
-    if (!egressFilter || (egressFilter.state.inForce && performance.now() - raisedAt < firewallCheckMs)) return
-    await raise()
+  const ensureFilter = async () => {
+    if (!egressFilter || (egressFilter.state.inForce && performance.now() - filterAppliedAt < firewallCheckMs)) return
+    await applyFilter()
     // Retries later if the engine is unreachable.
-    raising ??= setInterval(() => void raise().catch(() => undefined), firewallCheckMs).unref()
+    filterTimer ??= setInterval(() => void applyFilter().catch(() => undefined), firewallCheckMs).unref()
   }
 
   return {
@@ -116,18 +116,18 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     egressFilter: () => egressFilter?.state ?? null,
     survivesStop: true,
     get isolation() {
-      const beyond =
-        egressFilter?.state.message ?? 'Projects in Docker can reach what this machine reaches: nothing fences them in'
+      const networkMessage =
+        egressFilter?.state.message ?? 'Projects in Docker can reach every network of this machine: there is no egress filter'
       return {
         kind: 'docker' as const,
-        message: `Docker: each project runs in its own containers${userWords(engine, forbidsRoot)}. ${beyond}`,
+        message: `Docker: each project runs in its own containers${userDescription(engine, forbidsRoot)}. ${networkMessage}`,
       }
     },
     async check(abort) {
       try {
-        const { Version } = await callEngine(() => engine.version(), { abort, timeoutMs: checkMs })
-        await noteUserNamespaces(engine)
-        await raised()
+        const { Version } = await callEngine(() => engine.version(), { abort, timeoutMs: checkTimeoutMs })
+        await detectRootMapping(engine)
+        await ensureFilter()
         return { version: Version }
       } catch (error) {
         abort.throwIfAborted()
@@ -136,17 +136,17 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       }
     },
     async build(request, onLine, abort) {
-      swept ??= sweep(parts).catch(() => undefined)
-      await swept
-      await raised()
-      return buildHere(request, onLine, abort, parts)
+      sweeping ??= removeLeftovers(parts).catch(() => undefined)
+      await sweeping
+      await ensureFilter()
+      return buildArtifact(request, onLine, abort, parts)
     },
 
     async fetchImage(request, onLine, abort) {
       const { image, owner, registryLogins = [] } = request
       const report = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
       try {
-        if (request.fresh) return await fetchImage(request, parts, report, abort)
+        if (request.alwaysPull) return await fetchImage(request, parts, report, abort)
         await ensureImage(image, parts, { projectId: owner.projectId, logins: registryLogins }, report, abort)
         return { kind: 'image', reference: image, sizeBytes: 0, startCommand: null }
       } catch (error) {
@@ -155,26 +155,29 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     },
 
     async start(request, abort) {
-      await raised()
+      await ensureFilter()
       const started = await startInstance(request, parts, abort)
-      changes.started(started)
-      disks.started(request.allotment.diskMb)
+      changes.instanceStarted(started)
+      diskLimits.instanceStarted(request.allotment.diskMb)
       return started
     },
     setRestart: (instanceId, policy, abort) => setRestart(instanceId, policy, engine, abort),
     async stop(instanceId, { graceSeconds }, abort) {
       changes.expectEnd(instanceId)
-      const ended = await endInstance(instanceId, graceSeconds, parts, abort)
-      await Promise.race([Promise.allSettled(readers.get(instanceId) ?? []), pause(lastLinesMs, undefined, { ref: false })])
+      const ended = await stopInstance(instanceId, graceSeconds, parts, abort)
+      await Promise.race([
+        Promise.allSettled(readers.get(instanceId) ?? []),
+        pause(outputReadTimeoutMs, undefined, { ref: false }),
+      ])
       if (ended) await removeContainer(instanceId, engine, abort)
-      marks.delete(instanceId)
+      diskFullMarkers.delete(instanceId)
       if (!ended) return changes.forget(instanceId)
       changes.forget(instanceId)
       const network = ended.Config.Labels['berth.network']
       if (network) await networks.removeUnused(network)
     },
     inspect: (instanceId) => inspectInstance(instanceId, parts),
-    glance: (instanceId) => changes.known.find(instanceId, () => inspectInstance(instanceId, parts)),
+    inspectCached: (instanceId) => changes.known.find(instanceId, () => inspectInstance(instanceId, parts)),
     list: () => listInstances(parts),
     usage: (abort) => readUsage(parts, abort),
     async *logs(instanceId, after, abort, { follow } = { follow: true }) {
@@ -185,7 +188,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
         yield* readLogs(
           instanceId,
           after,
-          { engine, isOver: async () => !follow || isOver(await inspectInstance(instanceId, parts)) },
+          { engine, hasEnded: async () => !follow || hasEnded(await inspectInstance(instanceId, parts)) },
           abort,
         )
       } finally {
@@ -195,7 +198,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       }
     },
     onChange(listener) {
-      disks.watch()
+      diskLimits.watch()
       return changes.listen(listener)
     },
     disconnects: () => changes.disconnects,
@@ -206,9 +209,9 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     listArtifacts: async () => [...(await listImageArtifacts(parts)), ...(await listStaticArtifacts(artifactsFolder))],
     async removeBuilds(projectId, abort) {
       await removeBuildsOf(projectId, parts, abort)
-      await networks.removeLeft(projectId)
+      await networks.removeOrphaned(projectId)
     },
-    storage: (abort) => storageOf(parts, abort),
+    storage: (abort) => measureStorage(parts, abort),
     clearBuildCache: (abort) => clearBuildCache(parts, abort),
 
     async createVolume(volume) {
@@ -223,22 +226,22 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
 
     async exec(instanceId, command, abort) {
       const found = await inspectInstance(instanceId, parts)
-      if (found?.state !== 'running') throw new StartFailed(`The instance ${instanceId} does not run`)
+      if (found?.state !== 'running') throw new StartFailed(`The instance ${instanceId} is not running`)
       return execIn(instanceId, command, parts, abort)
     },
     async close() {
-      clearInterval(raising)
-      disks.close()
+      clearInterval(filterTimer)
+      diskLimits.close()
       await changes.close()
     },
   }
 }
 
-const userWords = (engine: Engine, forbidsRoot: boolean) =>
-  mapsRoot(engine)
+const userDescription = (engine: Engine, forbidsRoot: boolean) =>
+  isRootMapped(engine)
     ? ', whose root is another user of this machine (user namespaces)'
     : forbidsRoot
       ? ', none of them as root'
       : ''
 
-const isOver = (instance: Awaited<ReturnType<Runtime['inspect']>>) => !instance || instance.state === 'exited'
+const hasEnded = (instance: Awaited<ReturnType<Runtime['inspect']>>) => !instance || instance.state === 'exited'

@@ -10,58 +10,60 @@ export type Engine = Docker
 
 /** Opens the engine at a socket. Ignores the DOCKER_ variables of the environment. */
 export function openEngine(socketPath: string): Engine {
-  const nowhereElse = { host: undefined, port: undefined, protocol: 'http' as const }
+  const withoutEnvironment = { host: undefined, port: undefined, protocol: 'http' as const }
   // No keep-alive: after a restart of the engine, the first call on an old connection would fail.
-  return quiet(new Docker({ socketPath, agent: new Agent({ keepAlive: false }), ...nowhereElse } as Docker.DockerOptions))
+  return withoutDebugOutput(
+    new Docker({ socketPath, agent: new Agent({ keepAlive: false }), ...withoutEnvironment } as Docker.DockerOptions),
+  )
 }
 
-type Answer = (error: unknown, ...rest: unknown[]) => void
+type Callback = (error: unknown, ...rest: unknown[]) => void
 
 interface Modem {
-  buildRequest(options: object, context: unknown, data: unknown, answer: Answer): void
+  buildRequest(options: object, context: unknown, data: unknown, callback: Callback): void
 }
 
 /**
  * Keeps the Docker client from formatting each request, with its agent and open sockets, for debug output that is never
  * shown. That is most of the cost of a call. Also turns a failed connection into an `EngineUnreachable`.
  */
-function quiet(engine: Docker): Engine {
+function withoutDebugOutput(engine: Docker): Engine {
   const modem = engine.modem as unknown as Modem
   const build = modem.buildRequest.bind(modem)
-  modem.buildRequest = (options, context, data, answer) => {
+  modem.buildRequest = (options, context, data, callback) => {
     Object.defineProperty(options, inspect.custom, { value: () => 'a request' })
-    build(options, context, data, (error, ...rest) => answer(error ? asEngineUnreachable(error) : error, ...rest))
+    build(options, context, data, (error, ...rest) => callback(error ? asEngineUnreachable(error) : error, ...rest))
   }
   return engine
 }
 
-const lostCodes = new Set(['ECONNRESET', 'EPIPE'])
+const connectionLostCodes = new Set(['ECONNRESET', 'EPIPE'])
 
 function asEngineUnreachable(error: unknown): unknown {
   const { code = '', syscall } = error as NodeJS.ErrnoException
-  if (syscall !== 'connect' && !lostCodes.has(code)) return error
+  if (syscall !== 'connect' && !connectionLostCodes.has(code)) return error
   return new EngineUnreachable(unreachableMessage(code), { cause: error })
 }
 
 function unreachableMessage(code: string): string {
   if (code === 'EACCES' || code === 'EPERM') return 'The Docker engine denied access. An operator must give Berth access to it.'
-  if (lostCodes.has(code)) return 'The connection to the Docker engine was lost'
+  if (connectionLostCodes.has(code)) return 'The connection to the Docker engine was lost'
   return 'The Docker engine is not running. An operator must start it.'
 }
 
-const elsewhere = new WeakSet<Engine>()
+const remoteEngines = new WeakSet<Engine>()
 
 /** Opens an engine on another machine through an agent. */
 export function openEngineThrough(agent: Agent): Engine {
-  const engine = quiet(
+  const engine = withoutDebugOutput(
     new Docker({ host: 'docker', port: 80, protocol: 'http', agent, socketPath: undefined } as Docker.DockerOptions),
   )
-  elsewhere.add(engine)
+  remoteEngines.add(engine)
   return engine
 }
 
 /** Whether the engine is on another machine, with other ports, CPUs and processes. */
-export const isRemote = (engine: Engine): boolean => elsewhere.has(engine)
+export const isRemote = (engine: Engine): boolean => remoteEngines.has(engine)
 
 /**
  * Owner of the ports that the engine publishes: the user that the engine runs as, which owns its socket, or root if the
@@ -74,25 +76,25 @@ export function listenerOf(engine: Engine): { listener?: ListenerOwner } {
   return { listener: uid ? { uid, orRoot: true } : { uid: 0 } }
 }
 
-const usualMs = 60_000
+const defaultTimeoutMs = 60_000
 
 /** Runs a call with a time limit and the caller's abort signal. */
 export async function callEngine<T>(
   call: (signal: AbortSignal) => Promise<T>,
-  { abort, timeoutMs = usualMs }: { abort?: AbortSignal; timeoutMs?: number } = {},
+  { abort, timeoutMs = defaultTimeoutMs }: { abort?: AbortSignal; timeoutMs?: number } = {},
 ): Promise<T> {
-  const clock = AbortSignal.timeout(timeoutMs)
+  const timeout = AbortSignal.timeout(timeoutMs)
   try {
-    return await unlessAborted(call, abort ? AbortSignal.any([abort, clock]) : clock)
+    return await rejectOnAbort(call, abort ? AbortSignal.any([abort, timeout]) : timeout)
   } catch (error) {
     abort?.throwIfAborted()
-    if (clock.aborted) throw new EngineUnreachable(`The Docker engine did not answer within ${Math.round(timeoutMs / 1000)} s`)
+    if (timeout.aborted) throw new EngineUnreachable(`The Docker engine did not answer within ${Math.round(timeoutMs / 1000)} s`)
     throw error
   }
 }
 
 /** Stops waiting on abort, because some calls of the client ignore signals. */
-function unlessAborted<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+function rejectOnAbort<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   return new Promise<T>((resolve, reject) => {
     const onAbort = () => reject(signal.reason)
@@ -103,7 +105,7 @@ function unlessAborted<T>(call: (signal: AbortSignal) => Promise<T>, signal: Abo
   })
 }
 
-/** Same as `ask`, but returns undefined if the object does not exist. */
+/** Same as `callEngine`, but returns undefined if the object does not exist. */
 export async function callEngineOrMissing<T>(
   call: (signal: AbortSignal) => Promise<T>,
   options?: { abort?: AbortSignal; timeoutMs?: number },
@@ -116,7 +118,7 @@ export async function callEngineOrMissing<T>(
   }
 }
 
-const eventLength = 2 * 1024 * 1024
+const maxEventLength = 2 * 1024 * 1024
 
 /** Streams events of the engine, one JSON object per line. */
 export async function* eventsOf(
@@ -133,7 +135,7 @@ export async function* eventsOf(
   for await (const chunk of stream) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > eventLength) throw new Error('the engine tells of an event that is too long')
+    if (rest.length > maxEventLength) throw new Error('the engine sent an event that is too long')
     for (const line of lines) if (line.trim()) yield JSON.parse(line)
   }
 }

@@ -35,9 +35,9 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     username: registry.username,
     password: new Secret(password),
   })
-  const fetchAs = (project: string, image: string, logins: RegistryLogin[], fresh = true): Promise<Artifact> => {
+  const fetchAs = (project: string, image: string, logins: RegistryLogin[], alwaysPull = true): Promise<Artifact> => {
     lines.length = 0
-    const request = { owner: owner(project), image, fresh, registryLogins: logins }
+    const request = { owner: owner(project), image, alwaysPull, registryLogins: logins }
     return (runtime.fetchImage as NonNullable<Runtime['fetchImage']>)(request, ({ message }) => lines.push(message), never)
   }
   const follow = (stream: NodeJS.ReadableStream) =>
@@ -116,9 +116,9 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     const image = await push('team/private', '1', 'private')
     const { reference } = await fetchAs('theirs', image, [login()])
     for (const name of [image, reference])
-      for (const fresh of [true, false])
+      for (const alwaysPull of [true, false])
         for (const logins of [[], [login('a wrong password')], [{ ...login(), host: 'elsewhere.test' }]])
-          await expect(fetchAs('ours', name, logins, fresh), `${name} ${fresh}`).rejects.toThrow(/is private, and/)
+          await expect(fetchAs('ours', name, logins, alwaysPull), `${name} ${alwaysPull}`).rejects.toThrow(/is private, and/)
     const source = await mkdtemp(join(tmpdir(), 'berth-source-'))
     const build = async (text: string, project: string, registryLogins: RegistryLogin[]) => {
       await writeFile(join(source, 'Dockerfile'), text)
@@ -141,7 +141,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     }
     // Another control plane with the same folder knows it as well.
     const again = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null })
-    const request = { owner: owner('ours'), image, fresh: false }
+    const request = { owner: owner('ours'), image, alwaysPull: false }
     await expect(again.fetchImage?.(request, () => undefined, never)).rejects.toThrow(/Add a login for/)
     await again.close()
     await rm(source, { recursive: true })
@@ -167,7 +167,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     const image = await push('public/outside', '1', 'outside')
     const strict = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, registries: ['ghcr.io'] })
     const before = registry.requests.length
-    const request = { owner: owner('ours'), image, fresh: true, registryLogins: [login()] }
+    const request = { owner: owner('ours'), image, alwaysPull: true, registryLogins: [login()] }
     await expect(strict.fetchImage?.(request, () => undefined, never)).rejects.toThrow(/Allowed registries: ghcr.io/)
     expect(registry.requests.length).toBe(before)
     await strict.close()

@@ -1,14 +1,14 @@
 import type { AuthConfig, ImageInspectInfo } from 'dockerode'
 import type { RegistryLogin } from '../../registry/registry-login.ts'
 import { EngineUnreachable } from '../engine-unreachable.ts'
-import { digestIn, familiarName, mirrored, registryOf, repositoryOf } from '../image-name.ts'
+import { digestIn, familiarName, mirrorNames, registryOf, repositoryOf } from '../image-name.ts'
 import type { Artifact, ImageRequest } from '../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, statusOf } from './engine.ts'
-import { ImageMissing, type ImageParts, OwnImageGone, refuseId } from './images.ts'
+import { BuiltImageMissing, ImageMissing, type ImageParts, refuseId } from './images.ts'
 import { type Labels, labelIn } from './labels.ts'
 
-const pullMs = 15 * 60_000
-const accessMs = 30_000
+const pullTimeoutMs = 15 * 60_000
+const accessTimeoutMs = 30_000
 
 /** The project that needs an image, with the registry credentials of its organisation. */
 export interface ImageUser {
@@ -30,17 +30,17 @@ export async function ensureImage(
 ): Promise<string> {
   const { engine, labels } = parts
   refuseForeign(image, user.projectId, labels)
-  if (isWholeId(image)) return ownOrUnlabelled(image, { engine, labels }, user.projectId, abort)
+  if (isFullId(image)) return findById(image, { engine, labels }, user.projectId, abort)
   const isOwn = isOwnName(image, user.projectId, labels)
   const sources = isOwn ? [image] : sourcesOf(image, parts, user)
   for (const name of [...sources, image]) {
-    if (!(await findHere(name, image, parts, user, abort))) continue
+    if (!(await findLocal(name, image, parts, user, abort))) continue
     if (!user.isGranted) await checkAccess(name, parts, user, abort)
     return name
   }
   // At a registry, the name may belong to any user.
-  if (isOwn) throw new OwnImageGone(`The image ${image} was built here and does not exist any more`)
-  const { name } = await pullFirst(image, sources, parts, user, report, abort)
+  if (isOwn) throw new BuiltImageMissing(`The image ${image} was built here and no longer exists`)
+  const { name } = await pullFromSources(image, sources, parts, user, report, abort)
   return name
 }
 
@@ -54,21 +54,21 @@ export async function fetchImage(
   const user = { projectId: owner.projectId, logins: registryLogins, wantsDigest: true }
   refuseId(image)
   if (isBuiltName(image)) throw notForProject(image)
-  const { name, digest } = await pullFirst(image, sourcesOf(image, parts, user), parts, user, report, abort).catch(
+  const { name, digest } = await pullFromSources(image, sourcesOf(image, parts, user), parts, user, report, abort).catch(
     async (error) => {
       if (!(error instanceof ImageMissing) || error instanceof AccessDenied) throw error
-      return { name: await hereAlready(image, parts, user, error, report, abort), digest: null }
+      return { name: await fallBackToLocal(image, parts, user, error, report, abort), digest: null }
     },
   )
-  const pinned = digest ?? digestIn(name)
-  const reference = pinned ? `${repositoryOf(name)}@${pinned}` : name
-  const info = await findHere(reference, image, parts, user, abort)
-  if (!info) throw new ImageMissing(`The image ${image} was fetched, and the engine does not have it as ${reference}`)
+  const knownDigest = digest ?? digestIn(name)
+  const reference = knownDigest ? `${repositoryOf(name)}@${knownDigest}` : name
+  const info = await findLocal(reference, image, parts, user, abort)
+  if (!info) throw new ImageMissing(`The image ${image} was pulled, but the engine does not have it as ${reference}`)
   return { kind: 'image', reference, sizeBytes: info.Size, startCommand: null, exposedPorts: exposedPortsOf(info) }
 }
 
 /** Falls back to a local image if no registry responds, such as one that was loaded by hand. */
-async function hereAlready(
+async function fallBackToLocal(
   image: string,
   parts: ImageParts,
   user: ImageUser,
@@ -77,7 +77,7 @@ async function hereAlready(
   abort: AbortSignal,
 ): Promise<string> {
   for (const name of [...sourcesOf(image, parts, user), image]) {
-    if (parts.privateRepositories.has(repositoryOf(name)) || !(await findHere(name, image, parts, user, abort))) continue
+    if (parts.privateRepositories.has(repositoryOf(name)) || !(await findLocal(name, image, parts, user, abort))) continue
     report(`Warning: ${failure.message}. Using the local image of that name.`)
     return name
   }
@@ -91,7 +91,7 @@ const exposedPortsOf = ({ Config }: ImageInspectInfo): number[] =>
 
 /** Names to pull. With a login for the image's registry it is pulled from there, not from the mirror. */
 function sourcesOf(image: string, { imageMirror }: ImageParts, { logins }: ImageUser): string[] {
-  return imageMirror === null || loginFor(image, logins) ? [image] : mirrored(image, imageMirror)
+  return imageMirror === null || loginFor(image, logins) ? [image] : mirrorNames(image, imageMirror)
 }
 
 const loginFor = (name: string, logins: readonly RegistryLogin[]): RegistryLogin | undefined =>
@@ -111,33 +111,35 @@ class AccessDenied extends ImageMissing {}
 async function checkAccess(name: string, parts: ImageParts, { logins }: ImageUser, abort: AbortSignal): Promise<void> {
   if (!parts.privateRepositories.has(repositoryOf(name))) return
   const login = loginFor(name, logins)
-  const found = await lookUp(name, login, parts.engine, abort)
-  if ('reason' in found) throw denied(name, login, found.reason)
+  const found = await queryRegistry(name, login, parts.engine, abort)
+  if ('reason' in found) throw accessDenied(name, login, found.reason)
 }
 
-const denied = (name: string, login: RegistryLogin | undefined, reason: string) =>
-  new AccessDenied(`The image ${name} is private, and ${registryOf(name)} ${refusal(login)}: ${reason}. ${loginAdvice(name)}`)
+const accessDenied = (name: string, login: RegistryLogin | undefined, reason: string) =>
+  new AccessDenied(`The image ${name} is private, and ${registryOf(name)} ${refusalText(login)}: ${reason}. ${loginAdvice(name)}`)
 
-const refusal = (login: RegistryLogin | undefined) =>
+const refusalText = (login: RegistryLogin | undefined) =>
   login ? `denied access to ${login.username}` : 'was queried without a login'
 
 const loginAdvice = (name: string) => `Add a login for ${registryOf(name)} to the organisation's registries`
 
 /** Digest of the image at its registry, null if it has none, or the reason why the registry does not return the image. */
-async function lookUp(
+async function queryRegistry(
   name: string,
   login: RegistryLogin | undefined,
   engine: Engine,
   abort: AbortSignal,
 ): Promise<{ digest: string | null } | { reason: string }> {
   try {
-    const distribution = () => engine.getImage(whole(name)).distribution(login ? { authconfig: authOf(login) } : {})
-    const found = (await callEngine(distribution, { abort, timeoutMs: accessMs })) as { Descriptor?: { digest?: string } } | null
+    const distribution = () => engine.getImage(withDefaultTag(name)).distribution(login ? { authconfig: authOf(login) } : {})
+    const found = (await callEngine(distribution, { abort, timeoutMs: accessTimeoutMs })) as {
+      Descriptor?: { digest?: string }
+    } | null
     const digest = found?.Descriptor?.digest ?? ''
     return { digest: /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : null }
   } catch (error) {
     abort.throwIfAborted()
-    if (error instanceof EngineUnreachable) return { reason: `no answer within ${accessMs / 1000} s` }
+    if (error instanceof EngineUnreachable) return { reason: `no answer within ${accessTimeoutMs / 1000} s` }
     if (statusOf(error) === undefined) throw error
     return { reason: withoutPassword(engineMessage(error), login) }
   }
@@ -148,7 +150,7 @@ interface Pulled {
   digest: string | null
 }
 
-async function pullFirst(
+async function pullFromSources(
   image: string,
   sources: readonly string[],
   parts: ImageParts,
@@ -166,9 +168,9 @@ async function pullFirst(
   for (const name of sources) {
     const login = loginFor(name, user.logins)
     const isPrivate = privateRepositories.has(repositoryOf(name))
-    const found = isPrivate || user.wantsDigest ? await lookUp(name, login, engine, abort) : { digest: null }
-    if (isPrivate && 'reason' in found) throw denied(name, login, found.reason)
-    if (login && 'reason' in (await lookUp(name, undefined, engine, abort))) privateRepositories.add(repositoryOf(name))
+    const found = isPrivate || user.wantsDigest ? await queryRegistry(name, login, engine, abort) : { digest: null }
+    if (isPrivate && 'reason' in found) throw accessDenied(name, login, found.reason)
+    if (login && 'reason' in (await queryRegistry(name, undefined, engine, abort))) privateRepositories.add(repositoryOf(name))
     report(`Fetching the image ${name}`)
     // Without a digest, the pull reports the reason.
     const digest = user.wantsDigest && 'digest' in found ? found.digest : null
@@ -184,7 +186,7 @@ async function pullFirst(
 }
 
 /** Adds the default tag. Without one, the engine would pull every tag. */
-const whole = (name: string) => (/[:@][^/]*$/.test(name) ? name : `${name}:latest`)
+const withDefaultTag = (name: string) => (/[:@][^/]*$/.test(name) ? name : `${name}:latest`)
 
 async function pull(
   name: string,
@@ -199,8 +201,8 @@ async function pull(
       async (signal) => {
         // Passed in the options, the client would also write the password into the query.
         const stream = login
-          ? await engine.createImage(authOf(login), { fromImage: whole(name), abortSignal: signal })
-          : await engine.pull(whole(name), { abortSignal: signal })
+          ? await engine.createImage(authOf(login), { fromImage: withDefaultTag(name), abortSignal: signal })
+          : await engine.pull(withDefaultTag(name), { abortSignal: signal })
         await new Promise<void>((resolve, reject) => {
           engine.modem.followProgress(
             stream,
@@ -212,7 +214,7 @@ async function pull(
           )
         })
       },
-      { abort, timeoutMs: pullMs },
+      { abort, timeoutMs: pullTimeoutMs },
     )
     return { digest }
   } catch (error) {
@@ -221,7 +223,7 @@ async function pull(
   }
 }
 
-/** Removes the password from an error message: a registry may repeat what it was sent. */
+/** Removes the password from an error message: a registry may repeat the credentials that it received. */
 function withoutPassword(text: string, login: RegistryLogin | undefined): string {
   if (!login) return text
   const password = login.password.reveal()
@@ -230,7 +232,7 @@ function withoutPassword(text: string, login: RegistryLogin | undefined): string
 }
 
 /** Local image of that name, if this project may use it. */
-async function findHere(
+async function findLocal(
   name: string,
   image: string,
   { engine, labels }: ImageParts,
@@ -238,27 +240,27 @@ async function findHere(
   abort: AbortSignal,
 ): Promise<ImageInspectInfo | undefined> {
   const found = await callEngineOrMissing(() => engine.getImage(name).inspect(), { abort })
-  if (!found || !isCalled(name, found)) return undefined
-  const marks = found.Config?.Labels
-  if (labels.isOurs(marks) && labelIn(marks, 'project') !== projectId) throw notForProject(image)
+  if (!found || !hasName(name, found)) return undefined
+  const imageLabels = found.Config?.Labels
+  if (labels.isThisBerth(imageLabels) && labelIn(imageLabels, 'project') !== projectId) throw notForProject(image)
   return found
 }
 
-const isWholeId = (image: string) => /^sha256:[0-9a-f]{64}$/.test(image)
+const isFullId = (image: string) => /^sha256:[0-9a-f]{64}$/.test(image)
 
 /**
  * Finds an image by id: an adopted container may run one that has lost its name. An id cannot be pulled. Images that were
  * built for other projects are recognized by their label.
  */
-async function ownOrUnlabelled(
+async function findById(
   image: string,
   { engine, labels }: Pick<ImageParts, 'engine' | 'labels'>,
   projectId: string,
   abort: AbortSignal,
 ): Promise<string> {
   const found = await callEngineOrMissing(() => engine.getImage(image).inspect(), { abort })
-  const marks = found?.Config?.Labels
-  if (found?.Id !== image || (labels.isOurs(marks) && labelIn(marks, 'project') !== projectId))
+  const imageLabels = found?.Config?.Labels
+  if (found?.Id !== image || (labels.isThisBerth(imageLabels) && labelIn(imageLabels, 'project') !== projectId))
     throw new ImageMissing(`The image ${image} does not exist locally, and images cannot be pulled by id. Use a name with a tag.`)
   return image
 }
@@ -280,7 +282,7 @@ const notForProject = (image: string) => new ImageMissing(`The image ${image} ca
  * Whether a local image really has this name. The engine also finds images by a prefix of their id, so a few guesses would
  * find another project's image.
  */
-function isCalled(name: string, { RepoTags, RepoDigests }: ImageInspectInfo): boolean {
+function hasName(name: string, { RepoTags, RepoDigests }: ImageInspectInfo): boolean {
   const familiar = familiarName(name)
   const [repository = '', digest] = familiar.split('@')
   if (digest === undefined) return (RepoTags ?? []).includes(familiar)

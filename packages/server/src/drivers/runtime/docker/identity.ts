@@ -14,12 +14,12 @@ export function readIdentity(folder: string): { instance: string; cacheKey: Buff
   }
 }
 
-function readOrCreate(file: string, make: () => string): string {
+function readOrCreate(file: string, createValue: () => string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {
     const draft = `${file}.${process.pid}`
-    writeFileSync(draft, make(), { mode: 0o600, flush: true })
+    writeFileSync(draft, createValue(), { mode: 0o600, flush: true })
     try {
       // Created atomically, and never over an existing one.
       linkSync(draft, file)

@@ -5,7 +5,7 @@ import { type Artifact, BuildFailed } from '../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, statusOf } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
 import type { PrivateRepositories } from './private-repositories.ts'
-import { NoAddresses } from './run/subnet-allocator.ts'
+import { NoFreeSubnet } from './run/subnet-allocator.ts'
 
 export interface ImageParts {
   engine: Engine
@@ -22,7 +22,7 @@ export class ImageMissing extends Error {
 }
 
 /** The image was built here and no longer exists. */
-export class OwnImageGone extends ImageMissing {}
+export class BuiltImageMissing extends ImageMissing {}
 
 /** Refuses an image id: it could be that of any project or any user of the engine. */
 export function refuseId(image: string): void {
@@ -31,14 +31,14 @@ export function refuseId(image: string): void {
 
 /** Hash of layers and settings without labels: equal for images that run the same. */
 export function contentOf({ RootFS, Config }: ImageInspectInfo): string {
-  const { Labels: _whose, Image: _parent, Hostname: _host, ...settings } = Config as unknown as Record<string, unknown>
+  const { Labels: _labels, Image: _parent, Hostname: _host, ...settings } = Config as unknown as Record<string, unknown>
   const parts = [RootFS?.Layers ?? [], Object.entries(settings).sort(([left], [right]) => (left < right ? -1 : 1))]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
 /** Turns errors about base images and networks into build failures. */
 export const asBuildFailure = (error: unknown): unknown =>
-  error instanceof ImageMissing || error instanceof NoAddresses ? new BuildFailed('missing_tool', error.message) : error
+  error instanceof ImageMissing || error instanceof NoFreeSubnet ? new BuildFailed('missing_tool', error.message) : error
 
 export async function listImageArtifacts({ engine, labels }: ImageParts) {
   const images = await callEngine((abortSignal) => engine.listImages({ filters: labels.filter('artifact'), abortSignal }))
@@ -69,10 +69,10 @@ export async function removeImageArtifact({ reference }: Artifact, parts: ImageP
   if (digestIn(reference)) return removeQuietly(reference, engine, abort)
   const image = engine.getImage(reference)
   const found = await callEngineOrMissing(() => image.inspect(), { abort })
-  const marks = found?.Config?.Labels
-  if (!found || !labels.isOurs(marks)) return
+  const imageLabels = found?.Config?.Labels
+  if (!found || !labels.isThisBerth(imageLabels)) return
   await removeQuietly(reference, engine, abort)
-  const project = labelIn(marks, 'project')
+  const project = labelIn(imageLabels, 'project')
   const others = await callEngine((abortSignal) =>
     engine.listImages({ filters: labels.filter('artifact', { project }), abortSignal }),
   )
@@ -82,13 +82,13 @@ export async function removeImageArtifact({ reference }: Artifact, parts: ImageP
 /** Removes the cached installs of a project, except for the newest `keep`. */
 export async function removeDependencies(
   project: string,
-  keep: number,
+  keepCount: number,
   { engine, labels }: ImageParts,
   abort: AbortSignal,
 ): Promise<void> {
   const filters = labels.filter('dependencies', { project })
   const images = await callEngine((abortSignal) => engine.listImages({ filters, abortSignal }), { abort })
-  const old = images.sort((left, right) => right.Created - left.Created).slice(keep)
+  const old = images.sort((left, right) => right.Created - left.Created).slice(keepCount)
   for (const name of old.flatMap(({ Id, RepoTags }) => namesOf(Id, RepoTags))) await removeQuietly(name, engine, abort)
 }
 

@@ -4,7 +4,7 @@ import type { Owner } from '../runtime.ts'
 /** Kinds of objects that Berth creates in the engine. `stage`: an image that the classic builder leaves for its next build. */
 export type Kind = 'instance' | 'artifact' | 'dependencies' | 'stage' | 'build' | 'network' | 'volume' | 'helper'
 
-const names = {
+const labelKeys = {
   instance: 'berth.instance',
   kind: 'berth.kind',
   project: 'berth.project',
@@ -21,7 +21,7 @@ const names = {
   inside: 'berth.inside',
 } as const
 
-export type LabelName = keyof typeof names
+export type LabelName = keyof typeof labelKeys
 export type LabelMap = Record<string, string>
 
 /** Labels of one Berth. Every object that it creates has them, and it never touches objects without them. */
@@ -42,7 +42,7 @@ export class Labels {
 
   #named(kind: Kind, more: Partial<Record<LabelName, string>>): LabelMap {
     const all: Partial<Record<LabelName, string>> = { ...more, instance: this.instance, kind }
-    return Object.fromEntries(Object.entries(all).map(([name, value]) => [names[name as LabelName], value]))
+    return Object.fromEntries(Object.entries(all).map(([name, value]) => [labelKeys[name as LabelName], value]))
   }
 
   ofOwner(kind: Kind, owner: Owner, service: string, more: Partial<Record<LabelName, string>> = {}): LabelMap {
@@ -56,14 +56,14 @@ export class Labels {
   }
 
   /** Filter for objects of every Berth on this machine that have the label, with any value. */
-  static anyWith = (name: LabelName): { label: string[] } => ({ label: [names[name]] })
+  static filterAnyBerth = (name: LabelName): { label: string[] } => ({ label: [labelKeys[name]] })
 
-  isOurs(labels: LabelMap | null | undefined): labels is LabelMap {
-    return labels?.[names.instance] === this.instance
+  isThisBerth(labels: LabelMap | null | undefined): labels is LabelMap {
+    return labels?.[labelKeys.instance] === this.instance
   }
 }
 
-export const labelIn = (labels: LabelMap | null | undefined, name: LabelName): string => labels?.[names[name]] ?? ''
+export const labelIn = (labels: LabelMap | null | undefined, name: LabelName): string => labels?.[labelKeys[name]] ?? ''
 
 export const ownerIn = (labels: LabelMap): Owner => ({
   projectId: labelIn(labels, 'project'),

@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises'
-import { BuildsUse, type StorageUse } from '../storage-use.ts'
+import { type StorageUsage, StorageUsageSum } from '../storage-use.ts'
 import type { BuildCache } from './build/build-cache.ts'
 import type { BuildStages } from './build/build-stages.ts'
 import { listStaticArtifacts, removeStaticArtifact } from './build/build-static.ts'
 import { callEngine, type Engine, isRemote } from './engine.ts'
 import { listImageArtifacts, removeDependencies, removeImageArtifact } from './images.ts'
 import { type Labels, labelIn } from './labels.ts'
-import { measureAlone } from './run/volume-sizes.ts'
+import { retryWhileMeasuring } from './run/volume-sizes.ts'
 
 interface StorageParts {
   engine: Engine
@@ -16,29 +16,30 @@ interface StorageParts {
   artifactsFolder: string
 }
 
-interface EngineUse {
+interface EngineUsage {
   Images?: { Labels?: Record<string, string> | null; Size: number; SharedSize: number }[] | null
 }
 
 /** Disk usage of this instance's builds on the engine. Layers that an image shares with others are not counted. */
-export async function storageOf(
+export async function measureStorage(
   { engine, labels, cache, artifactsFolder }: StorageParts,
   abort: AbortSignal,
-): Promise<StorageUse> {
-  const use = new BuildsUse()
-  for (const { Labels: marks, Size, SharedSize } of ((await measureAlone(() => engine.df(), abort)) as EngineUse).Images ?? []) {
-    if (!labels.isOurs(marks ?? undefined)) continue
-    const kind = labelIn(marks, 'kind') === 'artifact' ? 'artifact' : 'cache'
-    use.add(kind, labelIn(marks, 'project'), Size - Math.max(0, SharedSize))
+): Promise<StorageUsage> {
+  const usage = new StorageUsageSum()
+  for (const { Labels: imageLabels, Size, SharedSize } of ((await retryWhileMeasuring(() => engine.df(), abort)) as EngineUsage)
+    .Images ?? []) {
+    if (!labels.isThisBerth(imageLabels ?? undefined)) continue
+    const kind = labelIn(imageLabels, 'kind') === 'artifact' ? 'artifact' : 'cache'
+    usage.add(kind, labelIn(imageLabels, 'project'), Size - Math.max(0, SharedSize))
   }
-  for (const { projectId, sizeBytes } of await listStaticArtifacts(artifactsFolder)) use.add('artifact', projectId, sizeBytes)
-  const { byProject, maxBytes, bytes } = await cache.use()
-  for (const [projectId, ofProject] of byProject) use.addTo('cache', projectId, ofProject)
-  use.cacheBytes += bytes
-  return { ...use.show(), cacheMaxBytes: maxBytes, disk: await diskOf(engine, abort) }
+  for (const { projectId, sizeBytes } of await listStaticArtifacts(artifactsFolder)) usage.add('artifact', projectId, sizeBytes)
+  const { byProject, maxBytes, bytes } = await cache.usage()
+  for (const [projectId, ofProject] of byProject) usage.addToProject('cache', projectId, ofProject)
+  usage.cacheBytes += bytes
+  return { ...usage.result(), cacheMaxBytes: maxBytes, disk: await diskOf(engine, abort) }
 }
 
-async function diskOf(engine: Engine, abort: AbortSignal): Promise<StorageUse['disk']> {
+async function diskOf(engine: Engine, abort: AbortSignal): Promise<StorageUsage['disk']> {
   if (isRemote(engine)) return null
   const { DockerRootDir = '/' } = (await callEngine(() => engine.info(), { abort })) as { DockerRootDir?: string }
   const disk = await statfs(DockerRootDir).catch(() => null)
@@ -68,7 +69,7 @@ export async function clearBuildCache(
   for (const kind of ['dependencies', 'stage'] as const) {
     const filters = parts.labels.filter(kind)
     const images = await callEngine((abortSignal) => parts.engine.listImages({ filters, abortSignal }), { abort })
-    for (const projectId of new Set(images.map(({ Labels: marks }) => labelIn(marks, 'project'))))
+    for (const projectId of new Set(images.map(({ Labels: imageLabels }) => labelIn(imageLabels, 'project'))))
       if (kind === 'stage') await parts.stages.remove(projectId)
       else await removeDependencies(projectId, 0, parts, abort)
   }

@@ -1,7 +1,7 @@
 import { callEngine, type Engine } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
-import { endLeftPrograms } from './run/left-programs.ts'
 import type { Networks } from './run/networks.ts'
+import { endOrphanedCommands } from './run/orphaned-commands.ts'
 
 interface SweepParts {
   engine: Engine
@@ -13,19 +13,19 @@ interface SweepParts {
  * Removes containers, networks and commands that served a call of an earlier control plane of this Berth. Those of another
  * Berth may be in use.
  */
-export async function sweep({ engine, labels, networks: projects }: SweepParts): Promise<void> {
-  await endLeftPrograms(labels)
+export async function removeLeftovers({ engine, labels, networks: projectNetworks }: SweepParts): Promise<void> {
+  await endOrphanedCommands(labels)
   for (const kind of ['build', 'helper'] as const) {
     const rows = await callEngine((abortSignal) =>
       engine.listContainers({ all: true, filters: labels.filter(kind), abortSignal }),
     )
-    for (const { Id } of rows.filter(({ Labels: marks }) => labelIn(marks, 'run') !== labels.run))
+    for (const { Id } of rows.filter(({ Labels: objectLabels }) => labelIn(objectLabels, 'run') !== labels.run))
       await callEngine((abortSignal) => engine.getContainer(Id).remove({ force: true, v: true, abortSignal })).catch(
         () => undefined,
       )
   }
   const networks = await callEngine((abortSignal) => engine.listNetworks({ filters: labels.filter('build'), abortSignal }))
-  for (const { Id } of networks.filter(({ Labels: marks }) => labelIn(marks, 'run') !== labels.run))
+  for (const { Id } of networks.filter(({ Labels: objectLabels }) => labelIn(objectLabels, 'run') !== labels.run))
     await callEngine((abortSignal) => engine.getNetwork(Id).remove({ abortSignal })).catch(() => undefined)
-  await projects.removeLeft()
+  await projectNetworks.removeOrphaned()
 }

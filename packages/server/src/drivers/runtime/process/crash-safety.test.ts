@@ -106,7 +106,7 @@ describe('after a control plane that was killed', () => {
     open()
     const half = join(folder, 'processes', 'artifacts', 'dep_half')
     await mkdir(join(half, 'app'), { recursive: true })
-    const stage = { note: join(half, 'build.process'), groupFolders: [], mount: null }
+    const stage = { processFile: join(half, 'build.process'), groupFolders: [], mount: null }
     const [launch, ...words] = firstStage(stage, ['/bin/sleep', '600'])
     const child = spawn(launch as string, words, { detached: true, stdio: 'ignore' })
     const ended = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)))

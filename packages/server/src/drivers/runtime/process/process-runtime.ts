@@ -7,23 +7,23 @@ import { RecentSockets } from '../../../platform/listener/listening-sockets.ts'
 import { measureFolder } from '../../folder/measure-folder.ts'
 import type { Artifact, Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
 import { StartFailed } from '../runtime.ts'
-import { BuildsUse } from '../storage-use.ts'
-import { buildHere, endUnfinishedBuilds } from './build/build.ts'
-import { roomAt } from './disk/disk-room.ts'
+import { StorageUsageSum } from '../storage-use.ts'
+import { buildArtifact, endUnfinishedBuilds } from './build/build.ts'
 import { DiskRounds } from './disk/disk-rounds.ts'
-import { readArtifactNote } from './files/artifact.ts'
+import { freeSpaceAt } from './disk/free-space.ts'
+import { readArtifactRecord } from './files/artifact.ts'
 import { Paths } from './files/paths.ts'
 import { emptyTrash, removeTree } from './files/remove-tree.ts'
-import { healVolume, tarOf, untarInPlaceOf } from './files/volume-archive.ts'
+import { packVolume, replaceVolumeContent, restoreInterruptedSwap } from './files/volume-archive.ts'
 import { Ports } from './ports/ports.ts'
 import { type InstanceRecord, InstanceRecords } from './processes/instance-record.ts'
-import { endAllWithGroup } from './processes/process-table.ts'
+import { killAllWithGroupId } from './processes/process-table.ts'
 import { usageOf } from './processes/process-use.ts'
-import { ProgramsBeside } from './run/exec.ts'
+import { ExecCommands } from './run/exec.ts'
 import { Readers, readOutput } from './run/output-reader.ts'
 import { programFor } from './run/program.ts'
 import { baseEnvironment } from './run/project-environment.ts'
-import { Supervised } from './run/supervisor.ts'
+import { InstanceSupervisor } from './run/supervisor.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { npmEnvironment, Toolbox } from './tools/toolbox.ts'
@@ -36,7 +36,7 @@ export interface ProcessRuntimeSettings {
   sandbox?: Sandbox
   /** How long a program must listen on a port that neither PORT nor its source names before that counts as its port. */
   otherPortMs?: number
-  /** Disk space for the versions of Node and of package managers that projects ask for. */
+  /** Disk space for the versions of Node and of package managers that projects require. */
   toolsMb?: number
 }
 
@@ -48,93 +48,93 @@ export function createProcessRuntime({
   environment,
   otherPortMs = 10_000,
   toolsMb = 4096,
-  ...given
+  ...settings
 }: ProcessRuntimeSettings): Runtime {
-  const sandbox = given.sandbox ?? openSandbox({ folder, dataDir: folder, environment })
+  const sandbox = settings.sandbox ?? openSandbox({ folder, dataDir: folder, environment })
   const paths = new Paths(folder, sandbox.hasOwnUsers)
   const records = new InstanceRecords(paths)
   const baseEnv = baseEnvironment(environment, sandbox)
   const toolbox = new Toolbox({ paths, sandbox, baseEnv, npmEnv: npmEnvironment(environment) }, toolsMb)
-  const making = { paths, sandbox, baseEnv, toolbox }
-  const supervised = new Map<string, Supervised>()
+  const buildParts = { paths, sandbox, baseEnv, toolbox }
+  const supervisors = new Map<string, InstanceSupervisor>()
   const sockets = new RecentSockets()
   const listeners = new Set<(change: InstanceChange) => void>()
-  const notify = (kind: InstanceChange['kind'], reason: string, one: Supervised) => {
-    for (const listener of listeners) listener({ kind, reason, instance: show(one, paths) })
+  const notify = (kind: InstanceChange['kind'], reason: string, supervisor: InstanceSupervisor) => {
+    for (const listener of listeners) listener({ kind, reason, instance: toInstance(supervisor, paths) })
   }
-  const looked = async (one: Supervised): Promise<Instance> => {
-    await one.findPort(sockets.get())
+  const inspectSupervised = async (supervisor: InstanceSupervisor): Promise<Instance> => {
+    await supervisor.findPort(sockets.get())
     // The program may have ended during the search.
-    await one.settled()
-    return show(one, paths)
+    await supervisor.waitForExit()
+    return toInstance(supervisor, paths)
   }
   const killLeftovers = async (instanceId: string) => {
-    if (sandbox.hasOwnUsers) await endAllWithGroup(paths.mark(instanceId))
+    if (sandbox.hasOwnUsers) await killAllWithGroupId(paths.groupIdOf(instanceId))
   }
-  const known = records.list()
-  const ports = new Ports(known.map(({ port }) => port))
-  const parts = { records, sandbox, ports, notify, killLeftovers, noteOf: paths.instanceNote, otherPortMs }
+  const savedRecords = records.list()
+  const ports = new Ports(savedRecords.map(({ port }) => port))
+  const parts = { records, sandbox, ports, notify, killLeftovers, processFileOf: paths.instanceProcessFile, otherPortMs }
   const readers = new Readers()
-  const programs = new ProgramsBeside(making)
-  const sweep = () => emptyTrash(paths.of('trash')).catch(() => undefined)
-  let cleaned = endUnfinishedBuilds(paths).then(sweep, sweep)
-  for (const record of known) {
-    const one = new Supervised(record, parts)
-    supervised.set(record.instanceId, one)
-    one.adoptExisting()
+  const execCommands = new ExecCommands(buildParts)
+  const cleanTrash = () => emptyTrash(paths.of('trash')).catch(() => undefined)
+  let cleaning = endUnfinishedBuilds(paths).then(cleanTrash, cleanTrash)
+  for (const record of savedRecords) {
+    const supervisor = new InstanceSupervisor(record, parts)
+    supervisors.set(record.instanceId, supervisor)
+    supervisor.adoptExisting()
   }
 
   const rounds = new DiskRounds()
-  const watchingDisk = setInterval(() => {
-    if (supervised.size > 0)
-      roomAt(folder).then(
-        (room) => rounds.go([...supervised.values()], room),
+  const diskTimer = setInterval(() => {
+    if (supervisors.size > 0)
+      freeSpaceAt(folder).then(
+        (freeSpace) => rounds.measureDue([...supervisors.values()], freeSpace),
         () => undefined,
       )
   }, diskCheckMs).unref()
 
   const locks = new KeyedMutex()
   const startLocked = async (request: StartRequest, abort: AbortSignal): Promise<Instance> => {
-    const known = supervised.get(request.instanceId)
-    await known?.settled()
-    if (known?.isAlive || known?.isRestarting || known?.isValidated) return looked(known)
-    const one = known ?? new Supervised(newRecord(request), parts)
-    const program = await programFor(request, making, abort)
+    const existing = supervisors.get(request.instanceId)
+    await existing?.waitForExit()
+    if (existing?.isAlive || existing?.isRestarting || existing?.isDecidingPort) return inspectSupervised(existing)
+    const supervisor = existing ?? new InstanceSupervisor(newRecord(request), parts)
+    const program = await programFor(request, buildParts, abort)
     mkdirSync(paths.instance(request.instanceId), { recursive: true, mode: 0o700 })
-    supervised.set(request.instanceId, one)
-    await one.start(request, program)
-    return looked(one)
+    supervisors.set(request.instanceId, supervisor)
+    await supervisor.start(request, program)
+    return inspectSupervised(supervisor)
   }
   const stopLocked = async (instanceId: string, graceSeconds: number): Promise<void> => {
-    await supervised.get(instanceId)?.stop(graceSeconds)
-    await programs.end(instanceId)
-    await readers.done(instanceId)
-    supervised.delete(instanceId)
+    await supervisors.get(instanceId)?.stop(graceSeconds)
+    await execCommands.end(instanceId)
+    await readers.finish(instanceId)
+    supervisors.delete(instanceId)
     records.remove(instanceId)
-    cleaned = cleaned.then(sweep)
+    cleaning = cleaning.then(cleanTrash)
   }
 
   const inspect = async (instanceId: string) => {
-    const one = supervised.get(instanceId)
-    return one && looked(one)
+    const supervisor = supervisors.get(instanceId)
+    return supervisor && inspectSupervised(supervisor)
   }
 
   const removeArtifact = async ({ reference, kind }: Artifact) => {
     const target = kind === 'image' ? null : paths.artifactOf(reference)
     if (!target) return
-    const note = await readArtifactNote(target)
+    const record = await readArtifactRecord(target)
     // A rollback runs the artifact of another deployment.
-    const uses = ({ owner, shown = [] }: InstanceRecord) =>
-      owner.deploymentId === note?.deploymentId || shown.some(({ path }) => dirname(path) === target)
-    const isUsed = [...supervised.values()].some((one) => one.isAlive && uses(one.record))
+    const usesArtifact = ({ owner, shown = [] }: InstanceRecord) =>
+      owner.deploymentId === record?.deploymentId || shown.some(({ path }) => dirname(path) === target)
+    const isUsed = [...supervisors.values()].some((supervisor) => supervisor.isAlive && usesArtifact(supervisor.record))
     if (!isUsed) await removeTree(target, paths.of('trash'))
   }
   const listArtifacts = async () => {
     const found = paths.list('artifacts').map(async (name) => {
       const folder = join(paths.of('artifacts'), name)
-      const note = await readArtifactNote(folder)
+      const record = await readArtifactRecord(folder)
       // The current path: the recorded one is outdated if the data folder has moved.
-      return note ? [{ ...note, reference: note.kind === 'static' ? join(folder, 'static') : folder }] : []
+      return record ? [{ ...record, reference: record.kind === 'static' ? join(folder, 'static') : folder }] : []
     })
     return (await Promise.all(found)).flat()
   }
@@ -146,33 +146,33 @@ export function createProcessRuntime({
     isolation: { kind: sandbox.kind, message: sandbox.message },
     check: async () => ({ version: process.version }),
     build(request, onLine, abort) {
-      paths.make()
-      return buildHere(request, onLine, abort, making)
+      paths.createFolders()
+      return buildArtifact(request, onLine, abort, buildParts)
     },
 
     start(request, abort) {
-      paths.make()
+      paths.createFolders()
       return locks.run(request.instanceId, () => startLocked(request, abort), abort)
     },
-    setRestart: async (instanceId, policy) => supervised.get(instanceId)?.setRestart(policy),
+    setRestart: async (instanceId, policy) => supervisors.get(instanceId)?.setRestart(policy),
     stop: (instanceId, { graceSeconds }) => locks.run(instanceId, () => stopLocked(instanceId, graceSeconds)),
     inspect,
-    glance: inspect,
-    list: () => Promise.all([...supervised.values()].map(looked)),
-    usage: async () => usageOf([...supervised.values()].filter((one) => one.isAlive).map(({ record }) => record)),
+    inspectCached: inspect,
+    list: () => Promise.all([...supervisors.values()].map(inspectSupervised)),
+    usage: async () => usageOf([...supervisors.values()].filter((supervisor) => supervisor.isAlive).map(({ record }) => record)),
     logs: (instanceId, after, abort, { follow } = { follow: true }) =>
-      readers.count(
+      readers.track(
         instanceId,
         readOutput(
           instanceId,
           after,
           {
             records,
-            recordOf: () => supervised.get(instanceId)?.record,
-            ending: readers.endingOf(instanceId),
+            recordOf: () => supervisors.get(instanceId)?.record,
+            stopped: readers.stopSignalOf(instanceId),
             hasEnded: () => {
-              const one = supervised.get(instanceId)
-              return !follow || !one || one.hasEnded
+              const supervisor = supervisors.get(instanceId)
+              return !follow || !supervisor || supervisor.hasEnded
             },
           },
           abort,
@@ -189,11 +189,11 @@ export function createProcessRuntime({
       for (const artifact of await listArtifacts()) if (artifact.projectId === projectId) await removeArtifact(artifact)
     },
     async storage() {
-      const use = new BuildsUse()
-      for (const { projectId, sizeBytes } of await listArtifacts()) use.add('artifact', projectId, sizeBytes)
+      const usage = new StorageUsageSum()
+      for (const { projectId, sizeBytes } of await listArtifacts()) usage.add('artifact', projectId, sizeBytes)
       const disk = await statfs(folder).catch(() => null)
       return {
-        ...use.show(),
+        ...usage.result(),
         cacheMaxBytes: null,
         disk: disk && { totalBytes: disk.blocks * disk.bsize, freeBytes: disk.bavail * disk.bsize },
       }
@@ -202,37 +202,37 @@ export function createProcessRuntime({
     clearBuildCache: async () => undefined,
 
     async createVolume({ id, projectId }) {
-      paths.make()
+      paths.createFolders()
       const target = paths.volume(id)
-      await healVolume(target)
-      paths.own(target, projectId)
+      await restoreInterruptedSwap(target)
+      paths.createOwned(target, projectId)
     },
     volumeSizeBytes: async (id) => (existsSync(paths.volume(id)) ? (await measureFolder(paths.volume(id))).bytes : null),
     removeVolume: (id) => removeTree(paths.volume(id), paths.of('trash')),
-    readVolume: (id, abort) => tarOf(paths.volume(id), { environment, abort }),
+    readVolume: (id, abort) => packVolume(paths.volume(id), { environment, abort }),
     async writeVolume(id, tar, abort) {
-      await healVolume(paths.volume(id))
-      paths.make()
+      await restoreInterruptedSwap(paths.volume(id))
+      paths.createFolders()
       const [folder, staging, trash] = [paths.volume(id), paths.staging(id), paths.of('trash')]
-      await untarInPlaceOf({ folder, staging, trash }, tar, abort)
+      await replaceVolumeContent({ folder, staging, trash }, tar, abort)
     },
 
     async exec(instanceId, command, abort) {
-      const one = supervised.get(instanceId)
-      if (!one?.isAlive) throw new StartFailed(`The instance ${instanceId} does not run`)
-      return programs.run(one.record, command, abort)
+      const supervisor = supervisors.get(instanceId)
+      if (!supervisor?.isAlive) throw new StartFailed(`The instance ${instanceId} is not running`)
+      return execCommands.run(supervisor.record, command, abort)
     },
     async close() {
-      clearInterval(watchingDisk)
+      clearInterval(diskTimer)
       listeners.clear()
       await toolbox.close()
-      await cleaned
+      await cleaning
     },
   }
 }
 
 /** The allowed listener of an instance: its project's user, or else the launched process. */
-function ownerOf({ owner, process: launched }: InstanceRecord, paths: Paths): { listener?: ListenerOwner } {
+function listenerOf({ owner, process: launched }: InstanceRecord, paths: Paths): { listener?: ListenerOwner } {
   const uid = paths.userOf(owner.projectId)
   if (process.platform !== 'linux') return {}
   if (uid !== null) return { listener: { uid } }
@@ -247,14 +247,16 @@ function ownerOf({ owner, process: launched }: InstanceRecord, paths: Paths): { 
 function addressOf(record: InstanceRecord, paths: Paths): InstanceAddress | null {
   const { port, listensAt = port, process: launched } = record
   if (port === null || listensAt === null) return null
-  const isOwn = listensAt !== port && launched?.startTime
-  const owner = isOwn ? { listener: { pid: launched.pid, startTime: launched.startTime as string } } : ownerOf(record, paths)
-  return { host: '127.0.0.1', port: listensAt, ...owner }
+  const choseOwnPort = listensAt !== port && launched?.startTime
+  const listener = choseOwnPort
+    ? { listener: { pid: launched.pid, startTime: launched.startTime as string } }
+    : listenerOf(record, paths)
+  return { host: '127.0.0.1', port: listensAt, ...listener }
 }
 
-function show(one: Supervised, paths: Paths): Instance {
-  const { record, listensOn } = one
-  const state = one.isAlive ? 'running' : one.isRestarting || one.isValidated ? 'restarting' : 'exited'
+function toInstance(supervisor: InstanceSupervisor, paths: Paths): Instance {
+  const { record, listensOn } = supervisor
+  const state = supervisor.isAlive ? 'running' : supervisor.isRestarting || supervisor.isDecidingPort ? 'restarting' : 'exited'
   return {
     instanceId: record.instanceId,
     owner: record.owner,

@@ -23,11 +23,11 @@ test('answers that end together are parsed and reduced one in a turn of the even
   }
   let ticking = setImmediate(next)
   const turns: number[] = []
-  const read = (answer: unknown) => {
+  const extract = (answer: unknown) => {
     turns.push(turn)
     return (answer as { path: string }).path
   }
-  const bounds = { maxBytes: 100_000, allowance, read }
+  const bounds = { maxBytes: 100_000, allowance, extract }
   const never = new AbortController().signal
   const answers = await Promise.all(Array.from({ length: count }, (_, at) => boundedGet(`/${at}`, agent, bounds, never)))
   clearImmediate(ticking)

@@ -5,24 +5,24 @@ import { parseInSlices } from '../../../platform/sliced-json.ts'
 import { createYoungCollector } from '../../../platform/steady-memory.ts'
 
 /** The engine's response is longer than allowed. `head` is its beginning. */
-export class AnswerTooLong extends Error {
-  override readonly name = 'AnswerTooLong'
+export class ResponseTooLong extends Error {
+  override readonly name = 'ResponseTooLong'
   readonly head: string
 
   constructor(path: string, maxBytes: number, head: string) {
-    super(`The answer to ${path.split('?')[0]} is longer than ${Math.round(maxBytes / 1024)} KB`)
+    super(`The response to ${path.split('?')[0]} is longer than ${Math.round(maxBytes / 1024)} KB`)
     this.head = head
   }
 }
 
 /** The responses together exceed the allowance. The reader sends no further requests. */
-export class AnswerTooLarge extends Error {
-  override readonly name = 'SaidTooMuch'
+export class ResponsesTooLarge extends Error {
+  override readonly name = 'ResponsesTooLarge'
 }
 
 /** The engine responded with an error status. */
 export class RequestRefused extends Error {
-  override readonly name = 'AskRefused'
+  override readonly name = 'RequestRefused'
   readonly status: number
 
   constructor(path: string, status: number, message: string) {
@@ -55,75 +55,75 @@ export class Allowance {
   }
 
   /** Returns discarded bytes to the budget of held bytes. They still count as received. */
-  drop(bytes: number): void {
+  release(bytes: number): void {
     this.#kept += bytes
   }
 }
 
-export interface AnswerBounds<T> {
+export interface ResponseLimits<T> {
   maxBytes: number
   /** Shared by all responses of the reading. */
   allowance: Allowance
   /** Extracts the needed parts. The rest of the response is dropped before another one is parsed. */
-  read(answer: unknown): T
+  extract(response: unknown): T
 }
 
 /** Gets a JSON response of an engine within a time limit. Holds at most `maxBytes` of it in memory. */
 export function boundedGet<T>(
   path: string,
   agent: Agent,
-  { maxBytes, allowance, read }: AnswerBounds<T>,
+  { maxBytes, allowance, extract }: ResponseLimits<T>,
   abort: AbortSignal,
 ): Promise<T> {
-  const clock = AbortSignal.timeout(requestTimeoutMs)
-  const collect = createYoungCollector()
+  const timeout = AbortSignal.timeout(requestTimeoutMs)
+  const onChunk = createYoungCollector()
   return new Promise((resolve, reject) => {
-    const requesting = request({ agent, path, host: 'docker', signal: AbortSignal.any([abort, clock]) })
+    const outgoing = request({ agent, path, host: 'docker', signal: AbortSignal.any([abort, timeout]) })
     const fail = (error: unknown) => {
-      requesting.destroy()
+      outgoing.destroy()
       reject(
         abort.aborted
           ? abort.reason
-          : clock.aborted
-            ? new Error(`no answer to ${path.split('?')[0]} within ${requestTimeoutMs / 1000} s`)
+          : timeout.aborted
+            ? new Error(`no response to ${path.split('?')[0]} within ${requestTimeoutMs / 1000} s`)
             : error,
       )
     }
-    requesting.once('error', fail)
-    requesting.once('response', (response) => {
+    outgoing.once('error', fail)
+    outgoing.once('response', (response) => {
       const chunks: Buffer[] = []
       let length = 0
       response.on('data', (chunk: Buffer) => {
-        collect(chunk)
+        onChunk(chunk)
         chunks.push(chunk)
         length += chunk.length
-        if (!allowance.take(chunk.length)) return fail(new AnswerTooLarge('the server returned too much data'))
+        if (!allowance.take(chunk.length)) return fail(new ResponsesTooLarge('the server returned too much data'))
         if (length <= maxBytes) return
-        allowance.drop(length)
-        fail(new AnswerTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))
+        allowance.release(length)
+        fail(new ResponseTooLong(path, maxBytes, Buffer.concat(chunks).toString('latin1', 0, headBytes)))
       })
       response.once('error', fail)
-      let isWhole = false
+      let hasEnded = false
       response.once('end', () => {
-        isWhole = true
-        const reported = () => Buffer.concat(chunks.splice(0)).toString('utf8')
+        hasEnded = true
+        const body = () => Buffer.concat(chunks.splice(0)).toString('utf8')
         if (response.statusCode !== 200)
-          return fail(new RequestRefused(path, response.statusCode ?? 0, reported().slice(0, maxMessageBytes)))
-        inTurn(async () => {
-          const kept = read(await parseInSlices(reported(), maxItems))
-          allowance.drop(length - JSON.stringify(kept ?? null).length)
-          return kept
+          return fail(new RequestRefused(path, response.statusCode ?? 0, body().slice(0, maxMessageBytes)))
+        parseSerialized(async () => {
+          const extracted = extract(await parseInSlices(body(), maxItems))
+          allowance.release(length - JSON.stringify(extracted ?? null).length)
+          return extracted
         }).then(resolve, fail)
       })
       response.once('close', () => {
-        if (!isWhole) fail(new Error('the connection was closed before the answer had ended'))
+        if (!hasEnded) fail(new Error('the connection was closed before the response had ended'))
       })
     })
-    requesting.end()
+    outgoing.end()
   })
 }
 
 const parsing = new Mutex()
 
-/** Parses one answer in a turn of the event loop. Sixteen answers that end together would else be parsed at once, and their values held together. */
-const inTurn = <T>(parse: () => Promise<T>): Promise<T> => parsing.run(() => letOthers().then(parse))
+/** Parses one response at a time, and yields to the event loop before each. Otherwise sixteen parsed responses could be in memory together. */
+const parseSerialized = <T>(parse: () => Promise<T>): Promise<T> => parsing.run(() => letOthers().then(parse))

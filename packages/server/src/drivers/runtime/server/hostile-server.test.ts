@@ -31,7 +31,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     ['/containers/json', 1024],
   ])('an endless answer to %s ends the reading in words', async (path, kb) => {
     await expect(read({ [path]: endless })).rejects.toMatchObject({
-      name: 'ServerAway',
+      name: 'ServerUnreachable',
       message: expect.stringContaining(`longer than ${kb} KB`),
     })
   })
@@ -106,7 +106,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     })
     const { links, link } = linksTo(other, engine.socket)
     const reader = createServerReader(link)
-    await expect(reader.readDocker(never)).rejects.toMatchObject({ name: 'ServerAway' })
+    await expect(reader.readDocker(never)).rejects.toMatchObject({ name: 'ServerUnreachable' })
     await swapped
     const requested = engine.asked.length
     link.retry()

@@ -4,7 +4,7 @@ import type { Runtime } from '../runtime.ts'
 export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
   let loading: Promise<Runtime> | undefined
   let engine: Runtime | undefined
-  const loaded = () => {
+  const loadOnce = () => {
     loading ??= load().then((runtime) => {
       engine = runtime
       return runtime
@@ -15,53 +15,53 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
     kind: 'docker',
     survivesStop: true,
     isolation: { kind: 'docker', message: 'Docker on a server: each project runs in its own containers' },
-    check: async (...given) => (await loaded()).check(...given),
-    build: async (...given) => (await loaded()).build(...given),
-    async fetchImage(...given) {
-      const runtime = await loaded()
-      if (!runtime.fetchImage) throw new Error('A runtime on a server fetches images')
-      return runtime.fetchImage(...given)
+    check: async (...args) => (await loadOnce()).check(...args),
+    build: async (...args) => (await loadOnce()).build(...args),
+    async fetchImage(...args) {
+      const runtime = await loadOnce()
+      if (!runtime.fetchImage) throw new Error('The runtime of this server cannot fetch images')
+      return runtime.fetchImage(...args)
     },
-    start: async (...given) => (await loaded()).start(...given),
-    setRestart: async (...given) => (await loaded()).setRestart(...given),
-    stop: async (...given) => (await loaded()).stop(...given),
-    inspect: async (...given) => (await loaded()).inspect(...given),
-    glance: async (...given) => (await loaded()).glance(...given),
-    list: async () => (await loaded()).list(),
-    usage: async (...given) => (await loaded()).usage(...given),
-    async *logs(...given) {
-      yield* (await loaded()).logs(...given)
+    start: async (...args) => (await loadOnce()).start(...args),
+    setRestart: async (...args) => (await loadOnce()).setRestart(...args),
+    stop: async (...args) => (await loadOnce()).stop(...args),
+    inspect: async (...args) => (await loadOnce()).inspect(...args),
+    inspectCached: async (...args) => (await loadOnce()).inspectCached(...args),
+    list: async () => (await loadOnce()).list(),
+    usage: async (...args) => (await loadOnce()).usage(...args),
+    async *logs(...args) {
+      yield* (await loadOnce()).logs(...args)
     },
     onChange(listener) {
-      let end = () => {}
-      let isOver = false
-      void loaded().then((runtime) => {
-        if (!isOver) end = runtime.onChange(listener)
+      let unsubscribe = () => {}
+      let isUnsubscribed = false
+      void loadOnce().then((runtime) => {
+        if (!isUnsubscribed) unsubscribe = runtime.onChange(listener)
       })
       return () => {
-        isOver = true
-        end()
+        isUnsubscribed = true
+        unsubscribe()
       }
     },
     disconnects: () => engine?.disconnects?.() ?? 0,
-    removeArtifact: async (...given) => (await loaded()).removeArtifact(...given),
-    listArtifacts: async () => (await loaded()).listArtifacts(),
-    removeBuilds: async (...given) => (await loaded()).removeBuilds(...given),
-    storage: async (...given) => (await loaded()).storage(...given),
-    clearBuildCache: async (...given) => (await loaded()).clearBuildCache(...given),
-    createVolume: async (...given) => (await loaded()).createVolume(...given),
-    volumeSizeBytes: async (...given) => (await loaded()).volumeSizeBytes(...given),
-    removeVolume: async (...given) => (await loaded()).removeVolume(...given),
-    async *readVolume(...given) {
-      yield* (await loaded()).readVolume(...given)
+    removeArtifact: async (...args) => (await loadOnce()).removeArtifact(...args),
+    listArtifacts: async () => (await loadOnce()).listArtifacts(),
+    removeBuilds: async (...args) => (await loadOnce()).removeBuilds(...args),
+    storage: async (...args) => (await loadOnce()).storage(...args),
+    clearBuildCache: async (...args) => (await loadOnce()).clearBuildCache(...args),
+    createVolume: async (...args) => (await loadOnce()).createVolume(...args),
+    volumeSizeBytes: async (...args) => (await loadOnce()).volumeSizeBytes(...args),
+    removeVolume: async (...args) => (await loadOnce()).removeVolume(...args),
+    async *readVolume(...args) {
+      yield* (await loadOnce()).readVolume(...args)
     },
-    writeVolume: async (...given) => (await loaded()).writeVolume(...given),
+    writeVolume: async (...args) => (await loadOnce()).writeVolume(...args),
     foreign: {
-      inspect: async (...given) => (await loaded()).foreign?.inspect(...given) ?? null,
-      stop: async (...given) => (await loaded()).foreign?.stop(...given),
-      rollbackTakeover: async (...given) => (await loaded()).foreign?.rollbackTakeover(...given),
+      inspect: async (...args) => (await loadOnce()).foreign?.inspect(...args) ?? null,
+      stop: async (...args) => (await loadOnce()).foreign?.stop(...args),
+      rollbackTakeover: async (...args) => (await loadOnce()).foreign?.rollbackTakeover(...args),
     },
-    exec: async (...given) => (await loaded()).exec(...given),
+    exec: async (...args) => (await loadOnce()).exec(...args),
     async close() {
       await (await loading)?.close()
     },

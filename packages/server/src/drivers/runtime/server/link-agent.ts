@@ -3,20 +3,20 @@ import type { Duplex } from 'node:stream'
 import { inspect } from 'node:util'
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
 
-const openMs = 30_000
+const openTimeoutMs = 30_000
 /** Limit of a response that the Docker client buffers whole. */
-const answerBytes = 4 * 1024 * 1024
-const errorBytes = 64 * 1024
+const maxResponseBytes = 4 * 1024 * 1024
+const maxErrorBytes = 64 * 1024
 /** Endpoints whose responses the caller reads as a stream. */
-const streaming = /^(\/v[\d.]+)?\/(events|build|images\/create)(\?|$)|\/(logs|archive|attach|export|start)(\?|$)/
+const streamingPath = /^(\/v[\d.]+)?\/(events|build|images\/create)(\?|$)|\/(logs|archive|attach|export|start)(\?|$)/
 
 /** HTTP agent for a server's engine. Every request opens its own channel; the link limits their number. */
 export function linkAgent(link: Pick<ServerLink, 'toDocker'>): Agent {
   const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY })
-  const open = (_options: unknown, give: (error: Error | null, stream?: Duplex) => void) => {
-    link.toDocker(AbortSignal.timeout(openMs)).then(
-      (stream) => give(null, stream),
-      (error: Error) => give(error),
+  const open = (_options: unknown, callback: (error: Error | null, stream?: Duplex) => void) => {
+    link.toDocker(AbortSignal.timeout(openTimeoutMs)).then(
+      (stream) => callback(null, stream),
+      (error: Error) => callback(error),
     )
     return undefined
   }
@@ -24,7 +24,7 @@ export function linkAgent(link: Pick<ServerLink, 'toDocker'>): Agent {
   return Object.assign(agent, {
     createConnection: open as never,
     addRequest(request: ClientRequest, ...rest: unknown[]) {
-      bound(request)
+      limitResponse(request)
       addRequest.call(agent, request, ...rest)
     },
     // The Docker client formats its agent, with everything reachable from it, for debug output that is never shown.
@@ -33,16 +33,16 @@ export function linkAgent(link: Pick<ServerLink, 'toDocker'>): Agent {
 }
 
 /** Limits the size of a response. A server may send endless data, and the Docker client would buffer all of it. */
-function bound(request: ClientRequest): void {
+function limitResponse(request: ClientRequest): void {
   request.once('response', (response) => {
     const isError = (response.statusCode ?? 0) >= 400
-    if (streaming.test(request.path) && !isError) return
-    const maxBytes = isError ? errorBytes : answerBytes
+    if (streamingPath.test(request.path) && !isError) return
+    const maxBytes = isError ? maxErrorBytes : maxResponseBytes
     let length = 0
     response.on('data', (chunk: Buffer) => {
       length += chunk.length
       if (length <= maxBytes) return
-      const tooLarge = new Error(`the engine's answer is larger than ${maxBytes / 1024} KB`)
+      const tooLarge = new Error(`the engine's response is larger than ${maxBytes / 1024} KB`)
       // A caller that reads the answer as a stream gets the error there.
       response.destroy(tooLarge)
       request.destroy(tooLarge)

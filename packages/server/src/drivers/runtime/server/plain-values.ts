@@ -9,30 +9,30 @@ export const textOrNull = (value: unknown): string | null => (typeof value === '
 export const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 export const flag = (value: unknown): boolean => value === true
 /** Limit per list of one container. Real containers stay below it; millions of small items use more memory than their bytes. */
-const maxParts = 20_000
+const maxListItems = 20_000
 /** Limit of labels and options. A Compose file has some dozens. */
 export const maxTextLength = 200
 /** Labels of the tool that created a container. They are kept wherever they are in the list. */
-const ownLabels = /^(com\.docker\.compose|berth)\./
-const maxOwnLabels = 50
-export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, maxParts) : [])
-export const names = (value: unknown): string[] => Object.keys(record(value)).slice(0, maxParts)
+const toolLabels = /^(com\.docker\.compose|berth)\./
+const maxToolLabels = 50
+export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, maxListItems) : [])
+export const keys = (value: unknown): string[] => Object.keys(record(value)).slice(0, maxListItems)
 export const texts = (value: unknown): string[] => list(value).filter((one) => typeof one === 'string')
 export const textsOrNull = (value: unknown): string[] | null => (Array.isArray(value) ? texts(value) : null)
 
 /** Reads a string map. The result has no prototype, so `__proto__` is an ordinary key. */
-export function words(value: unknown): Record<string, string> {
+export function stringMap(value: unknown): Record<string, string> {
   const found: Record<string, string> = Object.create(null)
-  const given = record(value)
-  let [left, leftOwn] = [maxTextLength, maxOwnLabels]
+  const source = record(value)
+  let [remaining, remainingOwn] = [maxTextLength, maxToolLabels]
   // Iterates key by key: `Object.keys` would build a list as long as the server chooses.
-  for (const name in given) {
-    const isOwn = leftOwn > 0 && ownLabels.test(name)
-    if (isOwn) leftOwn -= 1
-    else if (left > 0) left -= 1
+  for (const name in source) {
+    const isToolLabel = remainingOwn > 0 && toolLabels.test(name)
+    if (isToolLabel) remainingOwn -= 1
+    else if (remaining > 0) remaining -= 1
     else continue
-    const one = given[name]
-    if (Object.hasOwn(given, name) && typeof one === 'string') found[name] = one
+    const value = source[name]
+    if (Object.hasOwn(source, name) && typeof value === 'string') found[name] = value
   }
   return found
 }

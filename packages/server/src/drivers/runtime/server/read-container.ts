@@ -1,32 +1,32 @@
-import { count, flag, list, names, record, text, textOrNull, texts, textsOrNull, words } from './plain-values.ts'
-import { unusualOf } from './read-unusual.ts'
+import { count, flag, keys, list, record, stringMap, text, textOrNull, texts, textsOrNull } from './plain-values.ts'
+import { unusualSettings } from './read-unusual.ts'
 import type { ReadContainer, ReadHealthCheck, ReadImage, ReadMount, ReadPort } from './server-reader.ts'
 
-const nano = 1e9
+const nanosecondsPerSecond = 1e9
 
 /** Reads the response of `GET /containers/:id/json`. */
-export function readContainer(answer: unknown): ReadContainer {
-  const reported = record(answer)
-  const [config, host, state] = [record(reported.Config), record(reported.HostConfig), record(reported.State)]
+export function readContainer(response: unknown): ReadContainer {
+  const container = record(response)
+  const [config, host, state] = [record(container.Config), record(container.HostConfig), record(container.State)]
   return {
-    id: text(reported.Id),
-    name: text(reported.Name).replace(/^\//, ''),
+    id: text(container.Id),
+    name: text(container.Name).replace(/^\//, ''),
     image: text(config.Image),
-    imageId: text(reported.Image),
+    imageId: text(container.Image),
     state: text(state.Status),
     health: textOrNull(record(state.Health).Status),
-    createdAt: text(reported.Created),
+    createdAt: text(container.Created),
     env: texts(config.Env),
     command: textsOrNull(config.Cmd),
     entrypoint: textsOrNull(config.Entrypoint),
     workingDir: text(config.WorkingDir),
     user: text(config.User),
     hostname: text(config.Hostname),
-    labels: words(config.Labels),
+    labels: stringMap(config.Labels),
     restart: text(record(host.RestartPolicy).Name) || 'no',
     ports: portsOf(config, host),
-    mounts: list(reported.Mounts).map(mountOf),
-    networks: networksOf(reported),
+    mounts: list(container.Mounts).map(mountOf),
+    networks: networksOf(container),
     networkMode: text(host.NetworkMode),
     healthCheck: healthCheckOf(config.Healthcheck),
     limits: { memoryBytes: count(host.Memory), nanoCpus: count(host.NanoCpus), pids: Math.max(0, count(host.PidsLimit)) },
@@ -41,22 +41,22 @@ export function readContainer(answer: unknown): ReadContainer {
     stopSignal: text(config.StopSignal),
     stopGraceSeconds: typeof config.StopTimeout === 'number' ? config.StopTimeout : null,
     removedAtEnd: flag(host.AutoRemove),
-    unusual: unusualOf(config, host),
+    unusual: unusualSettings(config, host),
   }
 }
 
 /** Configured ports, which a stopped container has as well. A port that is only exposed has no host port. */
 function portsOf(config: Record<string, unknown>, host: Record<string, unknown>): ReadPort[] {
-  const bound = record(host.PortBindings)
-  const all = new Set([...names(config.ExposedPorts), ...names(bound)])
+  const bindingsByPort = record(host.PortBindings)
+  const all = new Set([...keys(config.ExposedPorts), ...keys(bindingsByPort)])
   return [...all].flatMap((name): ReadPort[] => {
-    const [, port = '', protocol = 'tcp'] = /^(\d{1,5})(?:\/(\w+))?$/.exec(name) ?? []
-    if (port === '') return []
-    const location = { containerPort: Number(port), protocol }
-    const bindings = list(bound[name]).map(record)
-    if (bindings.length === 0) return [{ ...location, hostPort: null, hostIp: null }]
+    const [, digits = '', protocol = 'tcp'] = /^(\d{1,5})(?:\/(\w+))?$/.exec(name) ?? []
+    if (digits === '') return []
+    const port = { containerPort: Number(digits), protocol }
+    const bindings = list(bindingsByPort[name]).map(record)
+    if (bindings.length === 0) return [{ ...port, hostPort: null, hostIp: null }]
     return bindings.map(({ HostPort, HostIp }) => ({
-      ...location,
+      ...port,
       hostPort: /^\d{1,5}$/.test(text(HostPort)) ? Number(HostPort) : null,
       hostIp: text(HostIp) || null,
     }))
@@ -70,10 +70,10 @@ function mountOf(value: unknown): ReadMount {
   return { type, source: source || null, target: text(Destination), readOnly: RW === false }
 }
 
-function networksOf(reported: Record<string, unknown>): Record<string, string[]> {
+function networksOf(container: Record<string, unknown>): Record<string, string[]> {
   const found: Record<string, string[]> = Object.create(null)
-  const networks = record(record(reported.NetworkSettings).Networks)
-  for (const name of names(networks)) found[name] = texts(record(networks[name]).Aliases)
+  const networks = record(record(container.NetworkSettings).Networks)
+  for (const name of keys(networks)) found[name] = texts(record(networks[name]).Aliases)
   return found
 }
 
@@ -81,7 +81,7 @@ function healthCheckOf(value: unknown): ReadHealthCheck | null {
   const { Test, Interval, Timeout, Retries, StartPeriod } = record(value)
   const test = texts(Test)
   if (test.length === 0) return null
-  const seconds = (one: unknown) => (count(one) > 0 ? count(one) / nano : null)
+  const seconds = (one: unknown) => (count(one) > 0 ? count(one) / nanosecondsPerSecond : null)
   return {
     test,
     intervalSeconds: seconds(Interval),
@@ -92,20 +92,20 @@ function healthCheckOf(value: unknown): ReadHealthCheck | null {
 }
 
 /** Reads the response of `GET /images/:id/json`. */
-export function readImage(answer: unknown): ReadImage {
-  const reported = record(answer)
-  const config = record(reported.Config)
+export function readImage(response: unknown): ReadImage {
+  const image = record(response)
+  const config = record(image.Config)
   return {
-    id: text(reported.Id),
-    tags: texts(reported.RepoTags),
+    id: text(image.Id),
+    tags: texts(image.RepoTags),
     env: texts(config.Env),
     command: textsOrNull(config.Cmd),
     entrypoint: textsOrNull(config.Entrypoint),
     workingDir: text(config.WorkingDir),
     user: text(config.User),
-    labels: words(config.Labels),
-    exposedPorts: names(config.ExposedPorts),
-    volumes: names(config.Volumes),
+    labels: stringMap(config.Labels),
+    exposedPorts: keys(config.ExposedPorts),
+    volumes: keys(config.Volumes),
     stopSignal: text(config.StopSignal),
   }
 }

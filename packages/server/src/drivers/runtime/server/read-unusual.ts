@@ -1,25 +1,25 @@
-import { count, flag, list, names, record, text, texts } from './plain-values.ts'
+import { count, flag, keys, list, record, text, texts } from './plain-values.ts'
 
-const usualShmBytes = 64 * 1024 ** 2
+const defaultShmBytes = 64 * 1024 ** 2
 
 /**
- * Names the settings of a container that Berth does not read otherwise, so that a takeover can list what will be lost. The
- * texts contain no strings of the server, only numbers.
+ * Names the settings of a container that a takeover would lose, because Berth does not read them otherwise. The texts contain
+ * no strings of the server, only numbers.
  */
-export function unusualOf(config: Record<string, unknown>, host: Record<string, unknown>): string[] {
+export function unusualSettings(config: Record<string, unknown>, host: Record<string, unknown>): string[] {
   const shmBytes = count(host.ShmSize)
-  const given: [string, boolean][] = [
-    [`${Math.round(shmBytes / 1024 ** 2)} MB of shared memory`, shmBytes > 0 && shmBytes !== usualShmBytes],
+  const settings: [string, boolean][] = [
+    [`${Math.round(shmBytes / 1024 ** 2)} MB of shared memory`, shmBytes > 0 && shmBytes !== defaultShmBytes],
     ['limits of the system (ulimits)', list(host.Ulimits).length > 0],
     ['an init process', flag(host.Init)],
     ['further host names (extra_hosts)', texts(host.ExtraHosts).length > 0],
     ['custom name servers', texts(host.Dns).length > 0],
-    ['settings of the kernel (sysctls)', names(host.Sysctls).length > 0],
+    ['settings of the kernel (sysctls)', keys(host.Sysctls).length > 0],
     ['rights taken away (cap_drop)', texts(host.CapDrop).length > 0],
     ['security options', texts(host.SecurityOpt).length > 0],
     ['further groups', texts(host.GroupAdd).length > 0],
     ['links to other containers', texts(host.Links).length > 0],
-    ['mounts in memory (tmpfs)', names(host.Tmpfs).length > 0],
+    ['mounts in memory (tmpfs)', keys(host.Tmpfs).length > 0],
     ['the memory segments of the server or of another container', /^(host|container:)/.test(text(host.IpcMode))],
     ['the host name of the server', text(host.UTSMode) === 'host'],
     ['a domain name', text(config.Domainname) !== ''],
@@ -30,5 +30,5 @@ export function unusualOf(config: Record<string, unknown>, host: Record<string, 
     ['reserved memory', count(host.MemoryReservation) > 0],
     ['logs that go elsewhere', !['', 'json-file', 'local', 'journald'].includes(text(record(host.LogConfig).Type))],
   ]
-  return given.filter(([, isGiven]) => isGiven).map(([message]) => message)
+  return settings.filter(([, isSet]) => isSet).map(([message]) => message)
 }

@@ -6,15 +6,15 @@ import { linkAgent } from './link-agent.ts'
 import { readInSlices } from './sliced-answers.ts'
 import { Tunnels } from './tunnels.ts'
 
-export type ServerRuntimeSettings = Omit<DockerRuntimeSettings, 'engine' | 'fence'> & { link: ServerLink }
+export type ServerRuntimeSettings = Omit<DockerRuntimeSettings, 'engine' | 'egressFilter'> & { link: ServerLink }
 
-const maxRoutes = 1024 ** 2
-const routesMs = 10_000
+const maxRoutesBytes = 1024 ** 2
+const routesTimeoutMs = 10_000
 
 /** Runs projects in the Docker engine of a server: the docker runtime over SSH, with instances reached through tunnels. */
 export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings): Runtime {
   const readRoutes = async () =>
-    (await link.files.read('/proc/net/route', maxRoutes, AbortSignal.timeout(routesMs))).toString('latin1')
+    (await link.files.read('/proc/net/route', maxRoutesBytes, AbortSignal.timeout(routesTimeoutMs))).toString('latin1')
   const addresses = { ...settings.addresses, readRoutes }
   const docker = createDockerRuntime({
     ...settings,
@@ -23,7 +23,7 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
     egressFilter: null,
   })
   const tunnels = new Tunnels(link)
-  const near = async (instance: Instance): Promise<Instance> => {
+  const withTunnel = async (instance: Instance): Promise<Instance> => {
     const { instanceId, address } = instance
     if (!address) await tunnels.close(instanceId)
     return address ? { ...instance, address: await tunnels.open(instanceId, address) } : instance
@@ -31,7 +31,7 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
   return {
     ...docker,
     isolation: { kind: 'docker', message: 'Docker on a server: each project runs in its own containers' },
-    start: async (request, abort) => near(await docker.start(request, abort)),
+    start: async (request, abort) => withTunnel(await docker.start(request, abort)),
     async stop(instanceId, options, abort) {
       await docker.stop(instanceId, options, abort)
       await tunnels.close(instanceId)
@@ -39,12 +39,12 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
     async inspect(instanceId) {
       const instance = await docker.inspect(instanceId)
       if (!instance) await tunnels.close(instanceId)
-      return instance && near(instance)
+      return instance && withTunnel(instance)
     },
-    list: async () => Promise.all((await docker.list()).map(near)),
+    list: async () => Promise.all((await docker.list()).map(withTunnel)),
     onChange: (listener) =>
       docker.onChange((change) => {
-        near(change.instance).then(
+        withTunnel(change.instance).then(
           (instance) => listener({ ...change, instance }),
           () => listener(change),
         )

@@ -3,14 +3,14 @@ import { addAbortSignal } from 'node:stream'
 import { parseInSlices } from '../../../platform/sliced-json.ts'
 import type { Engine } from '../docker/engine.ts'
 
-type Done = (error: Error | null, answer: unknown) => void
+type Callback = (error: Error | null, answer: unknown) => void
 interface Context {
   isStream?: boolean
   hijack?: boolean
   openStdin?: boolean
 }
 interface Modem {
-  buildRequest(options: { path: string; signal?: AbortSignal }, context: Context, data: unknown, done: Done): void
+  buildRequest(options: { path: string; signal?: AbortSignal }, context: Context, data: unknown, done: Callback): void
 }
 
 /** Parses responses in slices. The Docker client would parse a whole response, as large as a server chooses, on the main thread. */

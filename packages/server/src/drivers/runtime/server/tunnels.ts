@@ -6,7 +6,7 @@ import type { InstanceAddress } from '../runtime.ts'
 /** Port range of the tunnels, below the ports that engines and operating systems assign themselves. */
 const [lowest, highest] = [10_240, 19_999]
 const maxTries = 200
-const openMs = 15_000
+const openTimeoutMs = 15_000
 /** Limit per server. A server that reports countless instances must not use up the ports of the others. */
 export const maxTunnels = 1_024
 
@@ -61,7 +61,7 @@ export class Tunnels {
   }
 
   async #listen(instanceId: string, remote: Remote): Promise<Tunnel> {
-    if (this.#open.size >= maxTunnels) throw new Error(`the server tells of more than ${maxTunnels} instances with a port`)
+    if (this.#open.size >= maxTunnels) throw new Error(`the server reports more than ${maxTunnels} instances with a port`)
     for (let tries = 0; tries < maxTries; tries++) {
       const digest = createHash('sha256').update(`${instanceId}/${tries}`).digest()
       const port = lowest + (digest.readUInt32BE(0) % (highest - lowest))
@@ -71,21 +71,21 @@ export class Tunnels {
         sockets: new Set(),
         server: createServer({ allowHalfOpen: true, noDelay: true }),
       }
-      tunnel.server.on('connection', (socket) => this.#pass(socket, tunnel))
-      if (await isListening(tunnel.server, port)) return tunnel
+      tunnel.server.on('connection', (socket) => this.#forward(socket, tunnel))
+      if (await tryListen(tunnel.server, port)) return tunnel
     }
     throw new Error(`no port from ${lowest} to ${highest} is free on 127.0.0.1`)
   }
 
-  #pass(socket: Socket, { sockets, remote }: Tunnel): void {
+  #forward(socket: Socket, { sockets, remote }: Tunnel): void {
     sockets.add(socket)
-    const gone = new AbortController()
+    const clientClosed = new AbortController()
     socket.on('error', () => undefined)
     socket.once('close', () => {
       sockets.delete(socket)
-      gone.abort()
+      clientClosed.abort()
     })
-    this.#link.toPort(remote.port, AbortSignal.any([gone.signal, AbortSignal.timeout(openMs)]), remote.host).then(
+    this.#link.toPort(remote.port, AbortSignal.any([clientClosed.signal, AbortSignal.timeout(openTimeoutMs)]), remote.host).then(
       (stream) => {
         if (socket.destroyed) return void stream.destroy()
         stream.once('error', () => socket.destroy())
@@ -100,7 +100,7 @@ export class Tunnels {
   }
 }
 
-const isListening = (server: Server, port: number) =>
+const tryListen = (server: Server, port: number) =>
   new Promise<boolean>((resolve) => {
     server.once('error', () => resolve(false))
     server.listen({ port, host: '127.0.0.1', exclusive: true }, () => resolve(true))

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { ArtifactGone, BuildFailed } from '../runtime.ts'
+import { ArtifactMissing, BuildFailed } from '../runtime.ts'
 import { never, resources, type SuiteBench } from './suite-bench.ts'
 
 /** Tests of `build`. */
@@ -111,7 +111,7 @@ export function buildSuite(suite: SuiteBench): void {
       expect(after).toHaveLength(before.length)
     })
 
-    test('starting a removed artifact rejects with ArtifactGone, and pulls nothing', async () => {
+    test('starting a removed artifact rejects with ArtifactMissing, and pulls nothing', async () => {
       const made = await build('lost', {})
       await suite.runtime.removeArtifact(made, never)
       const request = {
@@ -128,7 +128,7 @@ export function buildSuite(suite: SuiteBench): void {
         allotment: resources,
         restart: false,
       }
-      await expect(suite.runtime.start(request, never)).rejects.toBeInstanceOf(ArtifactGone)
+      await expect(suite.runtime.start(request, never)).rejects.toBeInstanceOf(ArtifactMissing)
     })
 
     test('static: only the output folder counts', async () => {

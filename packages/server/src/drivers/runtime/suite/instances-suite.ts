@@ -91,11 +91,11 @@ export function instancesSuite(suite: SuiteBench): void {
           reported.resolve({ reason, lastEnd: instance.lastEnd })
       })
       await suite.runtime.start(wanted, never)
-      await suite.runtime.glance(wanted.instanceId)
+      await suite.runtime.inspectCached(wanted.instanceId)
       const end = { exitCode: 7, reason: 'exit', at: expect.any(String) }
       expect(await reported.promise).toEqual({ reason: expect.stringContaining('7'), lastEnd: end })
       expect(await suite.runtime.inspect(wanted.instanceId)).toMatchObject({ state: 'exited', exitCode: 7, lastEnd: end })
-      await until(async () => (await suite.runtime.glance(wanted.instanceId))?.state === 'exited')
+      await until(async () => (await suite.runtime.inspectCached(wanted.instanceId))?.state === 'exited')
       unlisten()
       await stop(wanted.instanceId)
     })

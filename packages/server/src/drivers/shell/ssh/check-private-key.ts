@@ -4,8 +4,8 @@ export async function checkPrivateKey(text: string): Promise<string | null> {
   const parsed = ssh2.utils.parseKey(text)
   if (parsed instanceof Error)
     return /passphrase|encrypted/i.test(parsed.message)
-      ? 'is protected by a passphrase: give a key without one, made for this server alone'
-      : 'is not a private key that SSH can read: give the whole text of the file, its first and last line included'
+      ? 'is protected by a passphrase: create a key without a passphrase for this server only'
+      : 'is not a private key that SSH can read: paste the whole file, including its first and last line'
   const key = Array.isArray(parsed) ? parsed[0] : parsed
-  return key?.isPrivateKey() ? null : 'is a public key: give the private one, and put the public one on the server'
+  return key?.isPrivateKey() ? null : 'is a public key: enter the private key here, and add the public key to the server'
 }

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { ClientChannel } from 'ssh2'
-import { messageOf } from './open-ssh.ts'
+import { safeMessage } from './open-ssh.ts'
 import { call, FileUnreadable, type ServerFiles } from './server-files.ts'
 import { ServerUnreachable } from './server-unreachable.ts'
 import type { SshConnection } from './ssh-connection.ts'
@@ -8,17 +8,17 @@ import type { SshConnection } from './ssh-connection.ts'
 /** sshd allows ten sessions per connection by default; one is reserved for files. */
 const sessionsPerConnection = 8
 const maxConnections = 8
-const pingMs = 10_000
-const greeting = 'GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n'
+const pingTimeoutMs = 10_000
+const pingRequest = 'GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n'
 
-interface DoorParts {
+interface TunnelParts {
   /** Server name for messages. */
   name: string
   socket: string
   files: ServerFiles
   connection(abort: AbortSignal): Promise<SshConnection>
   /** Opens another connection, for sessions beyond the limit of the first. */
-  another(): Promise<SshConnection>
+  openAnother(): Promise<SshConnection>
 }
 
 /**
@@ -26,52 +26,48 @@ interface DoorParts {
  * system dial-stdio`, which needs one session per stream.
  */
 export class DockerSocketTunnel {
-  readonly #parts: DoorParts
+  readonly #parts: TunnelParts
   #usesCommand = false
-  #others: SshConnection[] = []
+  #extraConnections: SshConnection[] = []
   #opening: Promise<void> | undefined
-  #trying: Promise<string | null> | undefined
+  #commandTrial: Promise<string | null> | undefined
 
-  constructor(parts: DoorParts) {
+  constructor(parts: TunnelParts) {
     this.#parts = parts
   }
 
   async open(abort: AbortSignal): Promise<Duplex> {
-    if (this.#usesCommand) return this.#byCommand(abort)
+    if (this.#usesCommand) return this.#openByCommand(abort)
     const connection = await this.#parts.connection(abort)
     try {
       return await connection.toSocket(this.#parts.socket, abort)
     } catch (error) {
       abort.throwIfAborted()
       if (connection.isClosed || error instanceof ServerUnreachable) throw error
-      return this.#otherWay(error, abort)
+      return this.#fallBackToCommand(error, abort)
     }
   }
 
   /** SSH reports only that the socket could not be opened; the reason is found by examining it as a file. */
-  async #otherWay(refusal: unknown, abort: AbortSignal): Promise<Duplex> {
+  async #fallBackToCommand(refusal: unknown, abort: AbortSignal): Promise<Duplex> {
     const { name, socket } = this.#parts
     const state = await this.#stateOfSocket(abort)
     if (state === 'denied') throw this.#denied(refusal)
-    this.#trying ??= this.#tryCommand().finally(() => {
-      this.#trying = undefined
+    this.#commandTrial ??= this.#tryCommand().finally(() => {
+      this.#commandTrial = undefined
     })
-    const errorKind = await this.#trying
+    const failure = await this.#commandTrial
     abort.throwIfAborted()
-    if (errorKind === null) {
+    if (failure === null) {
       this.#usesCommand = true
-      return this.#byCommand(abort)
+      return this.#openByCommand(abort)
     }
-    if (/permission denied/i.test(errorKind)) throw this.#denied(refusal)
-    const why =
-      state === 'missing'
-        ? `there is no ${socket}`
-        : state === 'present'
-          ? `${socket} does not respond (${errorKind})`
-          : errorKind
+    if (/permission denied/i.test(failure)) throw this.#denied(refusal)
+    const reason =
+      state === 'missing' ? `${socket} does not exist` : state === 'present' ? `${socket} does not respond (${failure})` : failure
     throw new ServerUnreachable(
       'docker_not_running',
-      `Docker does not run on ${name}: ${why}. Start it, or say where its socket is (dockerSocket)`,
+      `Docker is not running on ${name}: ${reason}. Start it, or set the path of its socket (dockerSocket)`,
       {
         cause: refusal,
       },
@@ -80,7 +76,7 @@ export class DockerSocketTunnel {
 
   #denied(cause: unknown): ServerUnreachable {
     const { name, socket } = this.#parts
-    const message = `The login on ${name} may not use Docker: ${socket} is closed to it. Add the user to the group that owns the socket (usually docker)`
+    const message = `The login on ${name} has no access to Docker: permission denied on ${socket}. Add the user to the group that owns the socket (usually docker)`
     return new ServerUnreachable('docker_denied', message, { cause })
   }
 
@@ -98,40 +94,41 @@ export class DockerSocketTunnel {
 
   /** Null when the engine responds that way, else the error message. */
   async #tryCommand(): Promise<string | null> {
-    const limit = AbortSignal.timeout(pingMs)
+    const limit = AbortSignal.timeout(pingTimeoutMs)
     let channel: ClientChannel | undefined
     try {
-      channel = await this.#byCommand(limit)
-      return await answerOf(channel, limit)
+      channel = await this.#openByCommand(limit)
+      return await pingThrough(channel, limit)
     } catch (error) {
-      return messageOf(error)
+      return safeMessage(error)
     } finally {
       channel?.destroy()
     }
   }
 
-  async #byCommand(abort: AbortSignal): Promise<ClientChannel> {
+  async #openByCommand(abort: AbortSignal): Promise<ClientChannel> {
     const { socket } = this.#parts
-    const isUsual = socket === '/var/run/docker.sock' || socket === '/run/docker.sock'
+    const isDefaultSocket = socket === '/var/run/docker.sock' || socket === '/run/docker.sock'
     // The socket path is the only variable part, and contains no shell syntax.
-    if (!isUsual && !/^[A-Za-z0-9/._-]+$/.test(socket)) throw new Error(`there is no way to ${socket} but the socket itself`)
-    const command = isUsual ? 'docker system dial-stdio' : (`docker --host unix://${socket} system dial-stdio` as const)
+    if (!isDefaultSocket && !/^[A-Za-z0-9/._-]+$/.test(socket))
+      throw new Error(`${socket} can only be reached by forwarding, because its path has special characters`)
+    const command = isDefaultSocket ? 'docker system dial-stdio' : (`docker --host unix://${socket} system dial-stdio` as const)
     const first = await this.#parts.connection(abort)
     for (;;) {
-      this.#others = this.#others.filter(({ isClosed }) => !isClosed)
-      const all = [first, ...this.#others]
+      this.#extraConnections = this.#extraConnections.filter(({ isClosed }) => !isClosed)
+      const all = [first, ...this.#extraConnections]
       const free = all.find(({ channels }) => channels < sessionsPerConnection)
       // Counted as soon as it is requested, so that the next caller sees it.
       if (free) return free.run(command, abort)
-      if (all.length >= maxConnections) throw new Error('too many sessions are open to its Docker')
-      await this.#oneMore()
+      if (all.length >= maxConnections) throw new Error('too many sessions to the Docker engine are open')
+      await this.#addConnection()
     }
   }
 
-  #oneMore(): Promise<void> {
+  #addConnection(): Promise<void> {
     this.#opening ??= this.#parts
-      .another()
-      .then((connection) => void this.#others.push(connection))
+      .openAnother()
+      .then((connection) => void this.#extraConnections.push(connection))
       .finally(() => {
         this.#opening = undefined
       })
@@ -139,30 +136,30 @@ export class DockerSocketTunnel {
   }
 
   get isBusy(): boolean {
-    return this.#others.some(({ channels }) => channels > 0)
+    return this.#extraConnections.some(({ channels }) => channels > 0)
   }
 
   close(): void {
-    for (const connection of this.#others.splice(0)) connection.close()
+    for (const connection of this.#extraConnections.splice(0)) connection.close()
     this.#usesCommand = false
   }
 }
 
-const answerBytes = 4_096
+const maxReplyBytes = 4_096
 
-async function answerOf(channel: ClientChannel, abort: AbortSignal): Promise<string | null> {
-  let reported = ''
-  let complaint = ''
+async function pingThrough(channel: ClientChannel, abort: AbortSignal): Promise<string | null> {
+  let reply = ''
+  let stderr = ''
   channel.stderr.on('data', (chunk: Buffer) => {
-    complaint = (complaint + chunk.toString('utf8')).slice(0, answerBytes)
+    stderr = (stderr + chunk.toString('utf8')).slice(0, maxReplyBytes)
   })
   await call<void>((done) => {
     channel.on('data', (chunk: Buffer) => {
-      reported = (reported + chunk.toString('latin1')).slice(0, answerBytes)
-      if (reported.includes('\r\n')) done(null, undefined)
+      reply = (reply + chunk.toString('latin1')).slice(0, maxReplyBytes)
+      if (reply.includes('\r\n')) done(null, undefined)
     })
     channel.once('close', () => done(null, undefined))
-    channel.write(greeting)
+    channel.write(pingRequest)
   }, abort)
-  return /^HTTP\/1\.\d 200/.test(reported) ? null : messageOf(new Error(complaint || reported || 'it gave no answer'))
+  return /^HTTP\/1\.\d 200/.test(reply) ? null : safeMessage(new Error(stderr || reply || 'it did not respond'))
 }

@@ -59,7 +59,7 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
     stat,
     async read(path, maxBytes, abort) {
       const found = await stat(path, abort)
-      if (!found) throw new FileUnreadable('missing', `${path} is not there`)
+      if (!found) throw new FileUnreadable('missing', `${path} does not exist`)
       if (found.kind !== 'file') throw new FileUnreadable('not_a_file', `${path} is not a file`)
       if (found.sizeBytes > maxBytes) throw tooLarge(path, maxBytes)
       const sftp = await open(abort)
@@ -161,7 +161,7 @@ const tooLarge = (path: string, maxBytes: number) =>
 const codeOf = (error: unknown) => (error as { code?: number | string })?.code
 
 function errorKindOf(error: unknown, path: string): unknown {
-  if (codeOf(error) === noSuchFile) return new FileUnreadable('missing', `${path} is not there`)
+  if (codeOf(error) === noSuchFile) return new FileUnreadable('missing', `${path} does not exist`)
   if (codeOf(error) === permissionDenied) return new FileUnreadable('denied', `${path} may not be read by this login`)
   return error
 }

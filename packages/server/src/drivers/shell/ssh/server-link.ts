@@ -18,7 +18,7 @@ export interface ServerLink {
    * Number of times that the connection was lost during use or could not be opened: a higher number than before means an
    * interruption.
    */
-  losses(): number
+  disconnects(): number
   /** Makes the next call connect at once, regardless of recent failures. */
   retry(): void
 }
@@ -35,6 +35,6 @@ export interface ServerLinks {
   /** Number of open SSH connections. */
   openConnections(): number
   /** Calls the listener when a server is reachable again. */
-  onBack(listener: (serverId: string) => void): () => void
+  onReconnect(listener: (serverId: string) => void): () => void
   close(): Promise<void>
 }

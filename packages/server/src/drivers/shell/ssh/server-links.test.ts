@@ -75,7 +75,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       const { links, link } = linksTo(away, partOf('docker'))
       expect(await why(link.toDocker(never))).toMatchObject({
         reason: 'unreachable',
-        message: expect.stringContaining('nothing listens there'),
+        message: expect.stringContaining('connection refused'),
       })
       await away.start()
       // The server is known to be unreachable: the next call is rejected without a connection until a pause has passed or
@@ -90,7 +90,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       const credentials = [{ privateKey: new Secret(makeKeyPair().privateKey) }, { password: new Secret('wrong') }, null]
       for (const credential of credentials) {
         const { links, link } = connect({ credential })
-        expect(await why(link.toDocker(never))).toMatchObject({ name: 'ServerAway', reason: 'login_refused' })
+        expect(await why(link.toDocker(never))).toMatchObject({ name: 'ServerUnreachable', reason: 'login_refused' })
         await links.close()
       }
     })
@@ -161,12 +161,12 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await using cut = await startSshd(need('sshd'))
       const { links, link } = linksTo(cut, partOf('docker'))
       const back: string[] = []
-      links.onBack((id) => back.push(id))
+      links.onReconnect((id) => back.push(id))
       const stream = await link.toDocker(never)
       const closed = new Promise((resolve) => stream.resume().once('close', resolve))
       await cut.stop()
       await closed
-      expect(link.losses()).toBe(1)
+      expect(link.disconnects()).toBe(1)
       await cut.start()
       expect(await ping(await link.toDocker(never))).toContain('200')
       expect(back).toEqual(['srv'])

@@ -9,16 +9,16 @@ export function createServerLinks(): ServerLinks {
   const listeners = new Set<(serverId: string) => void>()
   let targets: SshTargets | undefined
   let open = 0
-  const known = () => {
+  const requireTargets = () => {
     if (!targets) throw new ServerUnreachable('unknown_server', 'This instance knows no servers')
     return targets
   }
   const parts = {
-    targets: known,
-    onBack: (serverId: string) => {
+    targets: requireTargets,
+    onReconnect: (serverId: string) => {
       for (const listener of listeners) listener(serverId)
     },
-    count: (change: 1 | -1) => {
+    onConnectionCount: (change: 1 | -1) => {
       open += change
     },
   }
@@ -36,7 +36,7 @@ export function createServerLinks(): ServerLinks {
       links.get(serverId)?.reset()
     },
     openConnections: () => open,
-    onBack(listener) {
+    onReconnect(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },

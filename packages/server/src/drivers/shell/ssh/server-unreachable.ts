@@ -10,7 +10,7 @@ export type UnreachableReason =
 
 /** The server cannot be used now; the message says why and what to do. */
 export class ServerUnreachable extends Error {
-  override readonly name = 'ServerAway'
+  override readonly name = 'ServerUnreachable'
   readonly reason: UnreachableReason
 
   constructor(reason: UnreachableReason, message: string, options?: ErrorOptions) {

@@ -4,13 +4,13 @@ import { call } from './server-files.ts'
 import { ServerUnreachable } from './server-unreachable.ts'
 
 const maxChannels = 512
-const prohibited = 1
+const administrativelyProhibited = 1
 
 /** An SSH connection that counts its channels, so that an idle one can be closed. */
 export class SshConnection {
   readonly #client: Client
-  readonly #waiting: { take(): void }[] = []
-  #open = 0
+  readonly #waiters: { take(): void }[] = []
+  #channelCount = 0
   #sftp: Promise<SFTPWrapper> | undefined
   #isClosed = false
 
@@ -23,7 +23,7 @@ export class SshConnection {
   }
 
   get channels(): number {
-    return this.#open
+    return this.#channelCount
   }
 
   get isClosed(): boolean {
@@ -38,10 +38,10 @@ export class SshConnection {
     try {
       return await this.#channel((done) => this.#client.forwardOut('127.0.0.1', 0, host, port, done), abort)
     } catch (error) {
-      if ((error as { reason?: unknown }).reason !== prohibited) throw error
+      if ((error as { reason?: unknown }).reason !== administrativelyProhibited) throw error
       throw new ServerUnreachable(
         'unreachable',
-        'The SSH server forwards no ports, so projects there cannot be reached: set AllowTcpForwarding to yes in its sshd_config',
+        'The SSH server does not allow port forwarding, so its projects cannot be reached. Set AllowTcpForwarding to yes in its sshd_config.',
         { cause: error },
       )
     }
@@ -80,27 +80,27 @@ export class SshConnection {
     open: (done: (error: Error | undefined, channel: ClientChannel) => void) => void,
     abort: AbortSignal,
   ): Promise<Duplex> {
-    await this.#slot(abort)
+    await this.#acquireSlot(abort)
     let isReleased = false
     const release = () => {
       if (isReleased) return
       isReleased = true
-      this.#free()
+      this.#releaseSlot()
     }
-    let isGiven = false
+    let hasFailed = false
     try {
       const channel = await call<ClientChannel>((done) => {
         open((error, opened) => {
           // A channel that opens after the timeout is closed again.
           if (opened) opened.once('close', release)
-          if (opened && isGiven) opened.destroy()
+          if (opened && hasFailed) opened.destroy()
           done(error, opened)
         })
       }, abort)
       channel.on('error', () => undefined)
       return channel
     } catch (error) {
-      isGiven = true
+      hasFailed = true
       release()
       throw error
     }
@@ -110,30 +110,30 @@ export class SshConnection {
    * Waits for a free channel above the limit. A closing channel's slot is passed to the waiter, so that a later caller cannot
    * take it.
    */
-  async #slot(abort: AbortSignal): Promise<void> {
-    if (this.#open < maxChannels) {
-      this.#open++
+  async #acquireSlot(abort: AbortSignal): Promise<void> {
+    if (this.#channelCount < maxChannels) {
+      this.#channelCount++
       return
     }
     abort.throwIfAborted()
-    const turn: { take(): void } = { take: () => undefined }
+    const waiter: { take(): void } = { take: () => undefined }
     try {
       await call<void>((done) => {
-        turn.take = () => done(null, undefined)
-        this.#waiting.push(turn)
+        waiter.take = () => done(null, undefined)
+        this.#waiters.push(waiter)
       }, abort)
     } catch (error) {
-      const at = this.#waiting.indexOf(turn)
+      const at = this.#waiters.indexOf(waiter)
       // A waiter that received a slot just as it timed out passes it on.
-      if (at < 0) this.#free()
-      else this.#waiting.splice(at, 1)
+      if (at < 0) this.#releaseSlot()
+      else this.#waiters.splice(at, 1)
       throw error
     }
   }
 
-  #free(): void {
-    const next = this.#waiting.shift()
+  #releaseSlot(): void {
+    const next = this.#waiters.shift()
     if (next) next.take()
-    else this.#open--
+    else this.#channelCount--
   }
 }

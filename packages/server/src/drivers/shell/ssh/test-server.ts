@@ -5,20 +5,20 @@ import type { HostKey, SshTarget } from './ssh-target.ts'
 
 /** Test support: links with one server, `srv`, and a test's changes to it. The first host key is pinned, as usual. */
 export function linksTo(
-  door: { host: string; port: number; user: string; privateKey: string },
+  address: { host: string; port: number; user: string; privateKey: string },
   dockerSocket: string,
   changes: Partial<SshTarget> = {},
 ) {
   let pinned: HostKey | undefined
   const target: SshTarget = {
     name: 'box',
-    host: door.host,
-    port: door.port,
-    user: door.user,
-    credential: { privateKey: new Secret(door.privateKey) },
+    host: address.host,
+    port: address.port,
+    user: address.user,
+    credential: { privateKey: new Secret(address.privateKey) },
     dockerSocket,
     hostKeyType: null,
-    resolve: async () => door.host,
+    resolve: async () => address.host,
     async acceptHostKey(key) {
       pinned ??= key
       return key.fingerprint === pinned.fingerprint ? null : `changed from ${pinned.fingerprint} to ${key.fingerprint}`
@@ -30,4 +30,4 @@ export function linksTo(
   return { links, link: links.for('srv'), target, pinned: () => pinned }
 }
 
-export const me = () => userInfo().username
+export const currentUser = () => userInfo().username

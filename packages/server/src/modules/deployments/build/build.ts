@@ -77,7 +77,7 @@ async function fetchImage(image: string, { deployment, project, deps, log, abort
   const request = {
     owner: ownerOf({ deployment }),
     image,
-    fresh: isSource,
+    alwaysPull: isSource,
     registryLogins: await deps.registries.loginsOf(project.organizationId),
   }
   try {

@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ArtifactGone } from '../../../drivers/runtime/runtime.ts'
+import { ArtifactMissing } from '../../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import { DeployFailed } from '../deploy-failed.ts'
@@ -30,7 +30,7 @@ export async function startOrRebuild<T>(
   try {
     return await start(deployment)
   } catch (error) {
-    if (!(error instanceof DeployFailed) || !(error.cause instanceof ArtifactGone)) throw error
+    if (!(error instanceof DeployFailed) || !(error.cause instanceof ArtifactMissing)) throw error
     return await start(await rebuild(deployment, error.message, parts))
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isRestarted } from '../../../drivers/runtime/restart-policy.ts'
+import { shouldRestart } from '../../../drivers/runtime/restart-policy.ts'
 import { policyOf, restartOf } from './restart-policy.ts'
 
 test.each([
@@ -17,8 +17,8 @@ test.each([
 
 test('a failure is restarted as often as on-failure says, a success never', () => {
   const policy = policyOf(restartOf('on-failure:2'))
-  expect([0, 1, 2].map((restarts) => isRestarted(policy, 1, restarts))).toEqual([true, true, false])
-  expect(isRestarted(policy, 0, 0)).toBe(false)
+  expect([0, 1, 2].map((restarts) => shouldRestart(policy, 1, restarts))).toEqual([true, true, false])
+  expect(shouldRestart(policy, 0, 0)).toBe(false)
   // As Docker reads it.
-  expect(isRestarted(policyOf(restartOf('on-failure:0')), 1, 99)).toBe(true)
+  expect(shouldRestart(policyOf(restartOf('on-failure:0')), 1, 99)).toBe(true)
 })

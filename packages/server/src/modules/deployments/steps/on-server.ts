@@ -22,7 +22,7 @@ export async function runStep(step: DeployStep, deploying: Deploying): Promise<D
   if (!hasEngine || !step.onServer) return step.run(deploying)
   for (let cuts = 1; ; cuts++) {
     await untilReached(serverId, deploying)
-    const before = deps.runtimes.losses(serverId)
+    const before = deps.runtimes.disconnects(serverId)
     try {
       return await step.run(deploying)
     } catch (error) {
@@ -38,7 +38,7 @@ export async function runStep(step: DeployStep, deploying: Deploying): Promise<D
 async function wasCutShort(error: unknown, lossesBefore: number, { deployment, deps, abort }: Deploying): Promise<boolean> {
   const { serverId } = deployment
   if (error instanceof ServerUnreachable || error instanceof EngineUnreachable) return true
-  return deps.runtimes.losses(serverId) !== lossesBefore || (await unreachableReason(serverId, deps, abort)) !== null
+  return deps.runtimes.disconnects(serverId) !== lossesBefore || (await unreachableReason(serverId, deps, abort)) !== null
 }
 
 const unreachableCode = (serverId: string | null) => (serverId === null ? 'engine_unreachable' : 'server_unreachable')

@@ -90,7 +90,7 @@ async function servicesText(deployment: DeploymentRow, deps: Deploying['deps']):
       row &&
       (await deps.runtimes
         .for(row.serverId)
-        .glance(row.id)
+        .inspectCached(row.id)
         .catch(() => undefined))
     return kept ?? { ...newState(unit), status: statusIn(instance, unit) }
   })

@@ -237,7 +237,7 @@ async function problemOf(
   async function glanceAt({ id, serverId }: InstanceRow): Promise<Instance | undefined | Error> {
     return deps.runtimes
       .for(serverId)
-      .glance(id)
+      .inspectCached(id)
       .catch((error: unknown) => {
         if (error instanceof ServerUnreachable) throw error
         return new Error(errorMessage(error))

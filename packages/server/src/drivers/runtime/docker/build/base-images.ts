@@ -22,7 +22,7 @@ export type StackName = (typeof stacks)[number]
 /** Images to use instead of those in the table. `go-run` is the image that Go programs run in after the build. */
 export type BaseImages = Readonly<Partial<Record<string, string>>>
 
-const byManager: Record<string, StackName> = {
+const stackByPackageManager: Record<string, StackName> = {
   npm: 'node',
   pnpm: 'node',
   yarn: 'node',
@@ -38,7 +38,7 @@ const byManager: Record<string, StackName> = {
   mix: 'elixir',
 }
 
-const byLanguage: Record<string, StackName> = {
+const stackByLanguage: Record<string, StackName> = {
   javascript: 'node',
   typescript: 'node',
   python: 'python',
@@ -57,73 +57,92 @@ const byLanguage: Record<string, StackName> = {
 
 /** Stack of a plan. Null if the language is unknown. */
 export function stackOf({ language, packageManager }: Pick<BuildPlan, 'language' | 'packageManager'>): StackName | null {
-  return byManager[packageManager ?? ''] ?? byLanguage[language ?? ''] ?? null
+  return stackByPackageManager[packageManager ?? ''] ?? stackByLanguage[language ?? ''] ?? null
 }
 
-interface Row {
+interface StackImages {
   /** Version to use if the project names none, or a range that allows it. */
-  usual: string
-  build(version: string, plan: BuildPlan): string
+  defaultVersion: string
+  buildImage(version: string, plan: BuildPlan): string
   /** Image to run in, if it differs from the build image. */
-  run?(version: string): string
+  runImage?(version: string): string
   /** Number of version parts in the image's tag. */
-  parts: 1 | 2
+  versionParts: 1 | 2
 }
 
-const table: Record<StackName, Row> = {
-  node: { usual: '24', parts: 1, build: (version) => `node:${version}-bookworm` },
-  bun: { usual: '1', parts: 1, build: (version) => `oven/bun:${version}` },
-  deno: { usual: '2', parts: 1, build: (version) => `denoland/deno:${version}` },
-  python: { usual: '3.13', parts: 2, build: (version) => `python:${version}-bookworm` },
-  go: { usual: '1.25', parts: 2, build: (version) => `golang:${version}-bookworm`, run: () => 'debian:bookworm-slim' },
-  rust: { usual: '1', parts: 2, build: (version) => `rust:${version}-bookworm`, run: () => 'debian:bookworm-slim' },
-  ruby: { usual: '3.4', parts: 2, build: (version) => `ruby:${version}-bookworm` },
-  php: { usual: '8.4', parts: 2, build: (version) => `php:${version}-cli-bookworm` },
-  java: { usual: '21', parts: 1, build: javaBuilder, run: (version) => `eclipse-temurin:${version}-jre` },
-  dotnet: {
-    usual: '9.0',
-    parts: 2,
-    build: (version) => `mcr.microsoft.com/dotnet/sdk:${version}`,
-    run: (version) => `mcr.microsoft.com/dotnet/aspnet:${version}`,
+const imagesByStack: Record<StackName, StackImages> = {
+  node: { defaultVersion: '24', versionParts: 1, buildImage: (version) => `node:${version}-bookworm` },
+  bun: { defaultVersion: '1', versionParts: 1, buildImage: (version) => `oven/bun:${version}` },
+  deno: { defaultVersion: '2', versionParts: 1, buildImage: (version) => `denoland/deno:${version}` },
+  python: { defaultVersion: '3.13', versionParts: 2, buildImage: (version) => `python:${version}-bookworm` },
+  go: {
+    defaultVersion: '1.25',
+    versionParts: 2,
+    buildImage: (version) => `golang:${version}-bookworm`,
+    runImage: () => 'debian:bookworm-slim',
   },
-  elixir: { usual: '1.18', parts: 2, build: (version) => `elixir:${version}` },
-  static: { usual: '24', parts: 1, build: (version) => `node:${version}-bookworm` },
+  rust: {
+    defaultVersion: '1',
+    versionParts: 2,
+    buildImage: (version) => `rust:${version}-bookworm`,
+    runImage: () => 'debian:bookworm-slim',
+  },
+  ruby: { defaultVersion: '3.4', versionParts: 2, buildImage: (version) => `ruby:${version}-bookworm` },
+  php: { defaultVersion: '8.4', versionParts: 2, buildImage: (version) => `php:${version}-cli-bookworm` },
+  java: {
+    defaultVersion: '21',
+    versionParts: 1,
+    buildImage: javaBuildImage,
+    runImage: (version) => `eclipse-temurin:${version}-jre`,
+  },
+  dotnet: {
+    defaultVersion: '9.0',
+    versionParts: 2,
+    buildImage: (version) => `mcr.microsoft.com/dotnet/sdk:${version}`,
+    runImage: (version) => `mcr.microsoft.com/dotnet/aspnet:${version}`,
+  },
+  elixir: { defaultVersion: '1.18', versionParts: 2, buildImage: (version) => `elixir:${version}` },
+  static: { defaultVersion: '24', versionParts: 1, buildImage: (version) => `node:${version}-bookworm` },
 }
 
 /** Java build image. A project with its own build script (`./mvnw`) needs only a JDK. */
-function javaBuilder(version: string, { packageManager, buildCommand }: BuildPlan): string {
+function javaBuildImage(version: string, { packageManager, buildCommand }: BuildPlan): string {
   if (buildCommand?.includes('./')) return `eclipse-temurin:${version}`
   return packageManager === 'gradle' ? `gradle:jdk${version}` : `maven:3-eclipse-temurin-${version}`
 }
 
 /** Images to build in and to run in. They may be the same. */
 export function baseImagesFor(stack: StackName, plan: BuildPlan, overrides: BaseImages): { build: string; run: string } {
-  const row = table[stack]
+  const row = imagesByStack[stack]
   const { node } = plan.runtimeVersion
-  const isOfNode = stack === 'static' || stack === 'node'
-  const version = chooseVersion(isOfNode ? node && (nodeRange(node) ?? node) : plan.runtimeVersion[stack], row)
-  const build = plan.buildImage ?? overrides[stack] ?? row.build(version, plan)
-  const isOwn = plan.buildImage !== null || overrides[stack] !== undefined
-  const run = overrides[`${stack}-run`] ?? (row.run && !isOwn ? row.run(version) : build)
+  const usesNodeVersion = stack === 'static' || stack === 'node'
+  const version = chooseVersion(usesNodeVersion ? node && (nodeRange(node) ?? node) : plan.runtimeVersion[stack], row)
+  const build = plan.buildImage ?? overrides[stack] ?? row.buildImage(version, plan)
+  const isCustomBuildImage = plan.buildImage !== null || overrides[stack] !== undefined
+  const run = overrides[`${stack}-run`] ?? (row.runImage && !isCustomBuildImage ? row.runImage(version) : build)
   return { build, run }
 }
 
 /** `>=20` and `^20 || ^24` allow the default version, `^18` and `18.2` do not. A range that cannot be parsed is ignored. */
-function chooseVersion(wanted: string | undefined, { usual, parts }: Pick<Row, 'usual' | 'parts'>): string {
+function chooseVersion(
+  wanted: string | undefined,
+  { defaultVersion, versionParts }: Pick<StackImages, 'defaultVersion' | 'versionParts'>,
+): string {
   const [, operator = '', major, minor] = /^\s*([^\d]*?)\s*(\d{1,4})(?:\.(\d{1,4}))?/.exec(wanted ?? '') ?? []
-  if (major === undefined || !wanted) return usual
-  const isContent = allows(wanted, newestOf(usual)) ?? (operator.includes('>') && isNotAbove(major, minor, usual))
-  if (isContent) return usual
-  return parts === 1 || minor === undefined ? major : `${major}.${minor}`
+  if (major === undefined || !wanted) return defaultVersion
+  const isDefaultAllowed =
+    allows(wanted, newestReleaseOf(defaultVersion)) ?? (operator.includes('>') && isAtMost(major, minor, defaultVersion))
+  if (isDefaultAllowed) return defaultVersion
+  return versionParts === 1 || minor === undefined ? major : `${major}.${minor}`
 }
 
 /** A tag such as `3.13` stands for the newest patch release. */
-function newestOf(usual: string): Version {
-  const [major = 0, minor = 999_999] = usual.split('.').map(Number)
+function newestReleaseOf(defaultVersion: string): Version {
+  const [major = 0, minor = 999_999] = defaultVersion.split('.').map(Number)
   return [major, minor, 999_999]
 }
 
-function isNotAbove(major: string, minor: string | undefined, usual: string): boolean {
-  const [usualMajor = 0, usualMinor = 0] = usual.split('.').map(Number)
-  return Number(major) < usualMajor || (Number(major) === usualMajor && Number(minor ?? 0) <= usualMinor)
+function isAtMost(major: string, minor: string | undefined, limit: string): boolean {
+  const [limitMajor = 0, limitMinor = 0] = limit.split('.').map(Number)
+  return Number(major) < limitMajor || (Number(major) === limitMajor && Number(minor ?? 0) <= limitMinor)
 }

@@ -13,7 +13,7 @@ export interface BuildSource extends SentFolder {
   dockerfile: string
 }
 
-interface Building {
+interface ClassicBuildContext {
   request: BuildRequest
   parts: BuildParts
   report: (line: string) => void
@@ -21,38 +21,40 @@ interface Building {
 }
 
 /** Name of the rewritten Dockerfile in the build context. Listed in `.dockerignore`, it is removed before the first step. */
-const ownDockerfile = '.berth-dockerfile'
+const rewrittenDockerfile = '.berth-dockerfile'
 const ignoreFile = '.dockerignore'
 
 /** Content of `.dockerignore`: the project's own file, if it is in the context, with the rewritten Dockerfile added. */
-async function ignoreText(folder: string, entries: BuildSource['entries']): Promise<string> {
-  const isThere = entries.some(({ path, type }) => path === ignoreFile && type === 'file')
-  const read = isThere ? await readInside(folder, ignoreFile, { maxBytes: 1024 ** 2 }) : null
-  return `${read?.text ?? ignoreFile}\n${ownDockerfile}\n`
+async function ignoreFileText(folder: string, entries: BuildSource['entries']): Promise<string> {
+  const hasIgnoreFile = entries.some(({ path, type }) => path === ignoreFile && type === 'file')
+  const existing = hasIgnoreFile ? await readInside(folder, ignoreFile, { maxBytes: 1024 ** 2 }) : null
+  return `${existing?.text ?? ignoreFile}\n${rewrittenDockerfile}\n`
 }
 
-/** Builds with the engine's classic builder, which limits its steps itself, on a network of their own. */
+/** Builds with the engine's classic builder. It limits its steps itself. The build has its own network. */
 export async function buildClassic(
   builder: DockerfileBuild,
   { folder, entries, files, dockerfile }: BuildSource,
   options: Record<string, unknown> & { labels: LabelMap },
-  { request, parts, report: say, abort }: Building,
+  { request, parts, report, abort }: ClassicBuildContext,
 ): Promise<void> {
-  say('Building the Dockerfile')
+  report('Building the Dockerfile')
   const { projectId } = request.owner
   // As an option, each label would be a step with its own container.
-  const { labels, ...others } = options
+  const { labels, ...otherOptions } = options
   const text = withLabels(dockerfile, parts.labels.of('stage', { project: projectId }), labels)
-  const theirs = entries.filter(({ path }) => path !== ownDockerfile && path !== ignoreFile)
-  const more = new Map([
-    [ownDockerfile, text],
-    [ignoreFile, await ignoreText(folder, entries)],
+  const projectEntries = entries.filter(({ path }) => path !== rewrittenDockerfile && path !== ignoreFile)
+  const addedTexts = new Map([
+    [rewrittenDockerfile, text],
+    [ignoreFile, await ignoreFileText(folder, entries)],
   ])
-  const tar = packSource({ folder, entries: theirs, prefix: '', makeFirst: [], uid: 0, more, files }, abort)
-  const build = parts.stages.begin(projectId)
-  builder.onImage = (shortId) => build.saw(shortId)
+  const tar = packSource({ folder, entries: projectEntries, prefix: '', folders: [], uid: 0, texts: addedTexts, files }, abort)
+  const build = parts.stages.startBuild(projectId)
+  builder.onImage = (shortId) => build.addImage(shortId)
   try {
-    await parts.networks.forBuild((networkmode) => builder.run(tar, { ...others, dockerfile: ownDockerfile, networkmode }))
+    await parts.networks.withBuildNetwork((networkmode) =>
+      builder.run(tar, { ...otherOptions, dockerfile: rewrittenDockerfile, networkmode }),
+    )
   } finally {
     await build.end().catch(() => undefined)
   }

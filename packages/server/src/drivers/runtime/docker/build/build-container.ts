@@ -1,27 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Container } from 'dockerode'
-import { commandFailedMessage, outdatedLockfile } from '../../outdated-lockfile.ts'
+import { commandFailedMessage, lockfileHint } from '../../outdated-lockfile.ts'
 import { lineSplitter } from '../../process/build/build.ts'
-import { messageOf } from '../../process/build/command-words.ts'
+import { argvOfCommand } from '../../process/build/command-words.ts'
 import { BuildFailed, type OutputLine, type ResourceLimits } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, eventsOf, isRemote, statusOf } from '../engine.ts'
 import type { LabelMap } from '../labels.ts'
-import { limitsOf, safety, wayGiving } from '../run/container-settings.ts'
-import { runIn } from '../run/run-in.ts'
+import { buildCpuSettings, limitsOf, securitySettings } from '../run/container-settings.ts'
+import { runInContainer } from '../run/run-in.ts'
 import { BuildDisk, diskFullText } from './build-disk.ts'
-import { makeIdle } from './idle-group.ts'
+import { setCpuIdle } from './idle-group.ts'
 
-export const buildProcesses = 512
+export const maxBuildProcesses = 512
 const tailLines = 30
 /** Interval of the checks of the number of processes. */
 export const pollIntervalMs = 150
-const settleMs = 300
-/** Wait for the engine's out-of-memory event after SIGKILL, which most likely was for the memory. */
-export const killedSettleMs = 5_000
+const oomEventWaitMs = 300
+/** Wait for the engine's out-of-memory event after a SIGKILL. Most kills are for memory. */
+export const oomEventWaitAfterKillMs = 5_000
 const killedExitCode = 137
-const sweepSeconds = 60
+const extraLifetimeSeconds = 60
 
-export interface BuildSetting {
+export interface BuildContainerSettings {
   name: string
   image: string
   labels: LabelMap
@@ -32,7 +32,7 @@ export interface BuildSetting {
 }
 
 /** The limit that ended the build. */
-type Ending = BuildFailed | undefined
+type LimitFailure = BuildFailed | undefined
 
 /**
  * A container in which the commands of a build run one after the other, under common limits. The whole container is killed
@@ -42,43 +42,43 @@ export class BuildContainer {
   readonly container: Container
   readonly tail: string[] = []
   readonly #engine: Engine
-  readonly #setting: BuildSetting
+  readonly #settings: BuildContainerSettings
   readonly #onLine: (line: OutputLine) => void
-  readonly #end = new AbortController()
+  readonly #endController = new AbortController()
   readonly #abort: AbortSignal
-  #ending: Ending
-  #reason: string | null = null
+  #limitFailure: LimitFailure
+  #failureHint: string | null = null
   /** Subject of the error message when a limit is reached: the running command. */
-  #running = 'The build'
+  #currentCommand = 'The build'
   readonly #disk: BuildDisk
-  #check: NodeJS.Timeout | undefined
-  #clock: NodeJS.Timeout | undefined
+  #checkTimer: NodeJS.Timeout | undefined
+  #timeoutTimer: NodeJS.Timeout | undefined
 
   static async start(
-    setting: BuildSetting,
+    settings: BuildContainerSettings,
     engine: Engine,
     onLine: (line: OutputLine) => void,
     abort: AbortSignal,
   ): Promise<BuildContainer> {
-    await removeByName(setting.name, engine)
-    const seconds = Math.ceil(Math.max(1, setting.deadline - performance.now()) / 1000) + sweepSeconds
+    await removeByName(settings.name, engine)
+    const seconds = Math.ceil(Math.max(1, settings.deadline - performance.now()) / 1000) + extraLifetimeSeconds
     const container = await callEngine(
       (abortSignal) =>
         engine.createContainer({
-          name: setting.name,
-          Image: setting.image,
-          Labels: setting.labels,
-          // Exits by itself if the control plane is gone.
+          name: settings.name,
+          Image: settings.image,
+          Labels: settings.labels,
+          // Exits by itself if the control plane has died.
           Entrypoint: [],
           Cmd: ['/bin/sh', '-c', `exec sleep ${seconds}`],
           User: '0:0',
           WorkingDir: '/',
           Healthcheck: { Test: ['NONE'] },
           HostConfig: {
-            ...limitsOf(setting.allotment, buildProcesses),
-            ...safety(false),
-            ...wayGiving(engine),
-            NetworkMode: setting.network,
+            ...limitsOf(settings.allotment, maxBuildProcesses),
+            ...securitySettings(false),
+            ...buildCpuSettings(engine),
+            NetworkMode: settings.network,
           },
           abortSignal,
         }),
@@ -86,51 +86,51 @@ export class BuildContainer {
     )
     await callEngine((abortSignal) => container.start({ abortSignal }), { abort })
     const { State } = await callEngine((abortSignal) => container.inspect({ abortSignal }), { abort })
-    if (!isRemote(engine)) makeIdle(container.id, State.Pid)
-    return new BuildContainer(container, { setting, engine, onLine, abort })
+    if (!isRemote(engine)) setCpuIdle(container.id, State.Pid)
+    return new BuildContainer(container, { setting: settings, engine, onLine, abort })
   }
 
   private constructor(
     container: Container,
-    parts: { setting: BuildSetting; engine: Engine; onLine: (line: OutputLine) => void; abort: AbortSignal },
+    parts: { setting: BuildContainerSettings; engine: Engine; onLine: (line: OutputLine) => void; abort: AbortSignal },
   ) {
     this.container = container
-    this.#setting = parts.setting
+    this.#settings = parts.setting
     this.#engine = parts.engine
     this.#onLine = parts.onLine
-    this.#abort = AbortSignal.any([parts.abort, this.#end.signal])
+    this.#abort = AbortSignal.any([parts.abort, this.#endController.signal])
     const { diskMb } = parts.setting.allotment
-    const onOver = () => this.#stopFor('disk_full', diskFullText(this.#running, diskMb))
-    this.#disk = new BuildDisk(diskMb, () => this.sizeBytes(), onOver)
-    this.#check = setInterval(() => {
+    const onExceeded = () => this.#stopFor('disk_full', diskFullText(this.#currentCommand, diskMb))
+    this.#disk = new BuildDisk(diskMb, () => this.sizeBytes(), onExceeded)
+    this.#checkTimer = setInterval(() => {
       void this.#checkLimits()
       void this.#disk.check()
     }, pollIntervalMs)
     const minutes = Math.max(1, Math.round(parts.setting.timeoutMs / 60_000))
-    const left = Math.max(0, parts.setting.deadline - performance.now())
-    this.#clock = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), left)
+    const remainingMs = Math.max(0, parts.setting.deadline - performance.now())
+    this.#timeoutTimer = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), remainingMs)
     void this.#watchMemory()
   }
 
   report(stream: OutputLine['stream'], message: string): void {
     this.tail.push(message)
-    this.#reason ??= outdatedLockfile(message)
+    this.#failureHint ??= lockfileHint(message)
     if (this.tail.length > tailLines) this.tail.shift()
     this.#onLine({ time: new Date().toISOString(), stream, message })
   }
 
   async run(command: string, options: { env: Record<string, string>; user: string; folder: string }): Promise<void> {
     this.report('stdout', `$ ${command}`)
-    this.#running = `\`${command}\``
+    this.#currentCommand = `\`${command}\``
     const splitters = {
       stdout: lineSplitter((line) => this.report('stdout', line)),
       stderr: lineSplitter((line) => this.report('stderr', line)),
     }
-    const exitCode = await this.guarded(() =>
-      runIn(
+    const exitCode = await this.withLimits(() =>
+      runInContainer(
         this.container.id,
-        { argv: messageOf(command), ...options },
-        ({ stream, content }) => splitters[stream].take(content),
+        { argv: argvOfCommand(command), ...options },
+        ({ stream, content }) => splitters[stream].write(content),
         this.#engine,
         this.#abort,
       ),
@@ -139,33 +139,33 @@ export class BuildContainer {
     splitters.stderr.end()
     if (exitCode === 0) return
     // The engine reports an out-of-memory kill shortly after the program has ended.
-    const waitMs = exitCode === killedExitCode ? killedSettleMs : settleMs
+    const waitMs = exitCode === killedExitCode ? oomEventWaitAfterKillMs : oomEventWaitMs
     await pause(waitMs, undefined, { signal: this.#abort }).catch(() => undefined)
     await this.#checkLimits()
-    if (this.#ending) throw this.#ending
+    if (this.#limitFailure) throw this.#limitFailure
     if (exitCode === 126 || exitCode === 127)
       throw new BuildFailed('missing_tool', `\`${command}\` could not be run: ${this.tail.at(-1) ?? 'no such program'}`, [
         ...this.tail,
       ])
-    throw new BuildFailed('command_failed', commandFailedMessage(command, exitCode, this.#reason), [...this.tail])
+    throw new BuildFailed('command_failed', commandFailedMessage(command, exitCode, this.#failureHint), [...this.tail])
   }
 
   /** Runs work in the container. After a limit was reached, every error is reported as that limit. */
-  async guarded<T>(work: (abort: AbortSignal) => Promise<T>): Promise<T> {
+  async withLimits<T>(work: (abort: AbortSignal) => Promise<T>): Promise<T> {
     try {
       return await work(this.#abort)
     } catch (error) {
-      if (this.#ending) throw this.#ending
+      if (this.#limitFailure) throw this.#limitFailure
       this.#abort.throwIfAborted()
       throw error
     }
   }
 
   async end(): Promise<void> {
-    clearInterval(this.#check)
-    clearTimeout(this.#clock)
-    this.#end.abort()
-    await removeByName(this.#setting.name, this.#engine)
+    clearInterval(this.#checkTimer)
+    clearTimeout(this.#timeoutTimer)
+    this.#endController.abort()
+    await removeByName(this.#settings.name, this.#engine)
   }
 
   /** Bytes that the build has written to its layer. */
@@ -177,25 +177,25 @@ export class BuildContainer {
   }
 
   #stopFor(code: BuildFailed['code'], message: string): void {
-    if (this.#ending || this.#end.signal.aborted) return
-    this.#ending = new BuildFailed(code, message, [...this.tail])
+    if (this.#limitFailure || this.#endController.signal.aborted) return
+    this.#limitFailure = new BuildFailed(code, message, [...this.tail])
     // Kills all processes at once. `end` removes the container.
     void this.container.kill().catch(() => undefined)
-    this.#end.abort()
+    this.#endController.abort()
   }
 
   async #checkLimits(): Promise<void> {
-    if (this.#end.signal.aborted) return
-    if ((await processesIn(this.container)) >= buildProcesses)
-      this.#stopFor('too_many_processes', `${this.#running} started more than ${buildProcesses} processes`)
+    if (this.#endController.signal.aborted) return
+    if ((await countProcesses(this.container)) >= maxBuildProcesses)
+      this.#stopFor('too_many_processes', `${this.#currentCommand} started more than ${maxBuildProcesses} processes`)
   }
 
   async #watchMemory(): Promise<void> {
     const filters = { container: [this.container.id], event: ['oom'] }
     try {
-      for await (const _event of eventsOf(filters, this.#engine, { abort: this.#end.signal })) {
-        const { memoryMb } = this.#setting.allotment
-        this.#stopFor('out_of_memory', `${this.#running} exceeded the build memory limit of ${memoryMb} MB`)
+      for await (const _event of eventsOf(filters, this.#engine, { abort: this.#endController.signal })) {
+        const { memoryMb } = this.#settings.allotment
+        this.#stopFor('out_of_memory', `${this.#currentCommand} exceeded the build memory limit of ${memoryMb} MB`)
       }
     } catch {
       // The build has ended, or the engine is unreachable, which every other call reports.
@@ -204,7 +204,7 @@ export class BuildContainer {
 }
 
 /** Number of processes in a container. 0 if the engine does not report it. */
-export async function processesIn(container: Container): Promise<number> {
+export async function countProcesses(container: Container): Promise<number> {
   const options = { stream: false, 'one-shot': true } as const
   const stats = await callEngineOrMissing(() => container.stats(options), { timeoutMs: 5_000 }).catch(() => undefined)
   return stats?.pids_stats?.current ?? 0
@@ -217,6 +217,6 @@ export async function removeByName(name: string, engine: Engine): Promise<void> 
       return
     } catch (error) {
       if (statusOf(error) === 404) return
-      if (statusOf(error) !== 409) throw new Error(`A container of a build could not be removed: ${engineMessage(error)}`)
+      if (statusOf(error) !== 409) throw new Error(`The build container ${name} could not be removed: ${engineMessage(error)}`)
     }
 }

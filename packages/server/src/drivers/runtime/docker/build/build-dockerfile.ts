@@ -13,16 +13,16 @@ import { diskFullText } from './build-disk.ts'
 import { buildInBuildKit } from './build-in-buildkit.ts'
 import type { BuildParts } from './build-parts.ts'
 import { BuildKitSteps } from './buildkit-steps.ts'
-import { withBasesHere } from './dockerfile-bases.ts'
+import { withLocalBaseImages } from './dockerfile-bases.ts'
 import { DockerfileBuild } from './dockerfile-build.ts'
-import { type AddedFile, addedFolder, type GuardedDockerfile, guardedDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
+import { type AddedFile, downloadFolder, type GuardedDockerfile, guardDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
 import { declaredArguments, withoutUnneededStages } from './needed-stages.ts'
 import { listSource, readFor } from './source-tar.ts'
 import { DockerfileRefused, maxDockerfile } from './strict-dockerfile.ts'
-import { withSyntaxHere } from './syntax-line.ts'
+import { withLocalSyntaxImage } from './syntax-line.ts'
 
 /** Arguments that every build accepts without declaration. */
-const predefined = new Set(
+const predefinedArguments = new Set(
   ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'NO_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]),
 )
 
@@ -38,18 +38,18 @@ export async function buildDockerfile(
   const file = posix.normalize(plan.dockerfilePath ?? 'Dockerfile')
   const report = (message: string) => onLine({ time: new Date().toISOString(), stream: 'stdout', message })
   const root = await realpath(request.sourceFolder)
-  const written = plan.dockerfileText ?? (await readDockerfile(context, file, root))
-  const guarded = await validated(written, request, parts, report, abort)
-  const { text, added, limitedByTime } = guarded
+  const dockerfile = plan.dockerfileText ?? (await readDockerfile(context, file, root))
+  const guarded = await validateDockerfile(dockerfile, request, parts, report, abort)
+  const { text, added, onlyTimeLimitReason } = guarded
   const reference = `berth-${parts.labels.instance}/${owner.projectId}:${[owner.deploymentId, service].filter(Boolean).join('.')}`
   const builder = new DockerfileBuild(request, onLine, abort, parts)
   const ignore = plan.dockerfileText === undefined ? await readIgnore(context, file, root) : ''
   const entries = await listSource(context, { kind: 'dockerignore', text: ignore }, readFor(request, abort))
-  const fetched = await fetchAdded(added, request, parts, report, abort)
+  const downloaded = await downloadAddedFiles(added, request, parts, report, abort)
   const source: BuildSource = {
     folder: context,
-    entries: entries.filter(({ path }) => path.split('/', 1)[0] !== addedFolder),
-    files: fetched.files,
+    entries: entries.filter(({ path }) => path.split('/', 1)[0] !== downloadFolder),
+    files: downloaded.files,
     dockerfile: text,
   }
   const options = {
@@ -59,13 +59,13 @@ export async function buildDockerfile(
   }
   try {
     if (guarded.builder === 'buildkit')
-      await buildInBuildKit(builder, source, options, { request, parts, report, abort, limitedByTime })
+      await buildInBuildKit(builder, source, options, { request, parts, report, abort, onlyTimeLimitReason })
     else await buildClassic(builder, source, options, { request, parts, report, abort })
   } finally {
-    await fetched.remove()
+    await downloaded.remove()
   }
   const image = await callEngine(() => parts.engine.getImage(reference).inspect(), { abort })
-  if (image.Size - sizeOfBase(image, guarded.bases) > request.allotment.diskMb * 1024 * 1024) {
+  if (image.Size - baseImageSize(image, guarded.bases) > request.allotment.diskMb * 1024 * 1024) {
     await removeQuietly(reference, parts.engine)
     throw new BuildFailed('disk_full', diskFullText('The build', request.allotment.diskMb))
   }
@@ -73,28 +73,28 @@ export async function buildDockerfile(
 }
 
 /** Size of the base image's layers, which the build did not write. */
-function sizeOfBase({ RootFS }: ImageInspectInfo, bases: readonly ImageInspectInfo[]): number {
+function baseImageSize({ RootFS }: ImageInspectInfo, bases: readonly ImageInspectInfo[]): number {
   const layers = RootFS?.Layers ?? []
-  const below = bases.filter((base) => (base.RootFS?.Layers ?? []).every((layer, at) => layer === layers[at]))
-  return Math.max(0, ...below.map(({ Size }) => Size))
+  const matchingBases = bases.filter((base) => (base.RootFS?.Layers ?? []).every((layer, at) => layer === layers[at]))
+  return Math.max(0, ...matchingBases.map(({ Size }) => Size))
 }
 
-interface Validated extends GuardedDockerfile {
+interface ValidatedDockerfile extends GuardedDockerfile {
   builder: 'buildkit' | 'classic'
-  /** Why BuildKit is limited by time alone here. Null if all limits apply. */
-  limitedByTime: string | null
+  /** Reason why BuildKit has only a time limit here. Null if all limits apply. */
+  onlyTimeLimitReason: string | null
   buildArguments: Record<string, string>
   bases: ImageInspectInfo[]
 }
 
 /** The Dockerfile after validation: without unneeded stages, and with base images under their local names. */
-async function validated(
-  written: string,
+async function validateDockerfile(
+  dockerfile: string,
   request: BuildRequest,
   parts: BuildParts,
   report: (line: string) => void,
   abort: AbortSignal,
-): Promise<Validated> {
+): Promise<ValidatedDockerfile> {
   const { projectId, environment } = request.owner
   const user = { projectId, logins: request.registryLogins ?? [] }
   const bases: ImageInspectInfo[] = []
@@ -108,27 +108,27 @@ async function validated(
   }
   try {
     const { Version, Os, Arch } = await callEngine(() => parts.engine.version(), { abort })
-    const knowsHeredocs = Number.parseInt(Version, 10) >= 23
+    const supportsHeredocs = Number.parseInt(Version, 10) >= 23
     // Caches are separate per environment: a preview, perhaps of a fork, must not fill the cache that production reads.
-    const caches = environment === 'production' ? projectId : `${projectId}@${environment}`
+    const cacheOwner = environment === 'production' ? projectId : `${projectId}@${environment}`
     const platform = `${Os}/${Arch}`
-    const all = argumentsFor(written, request)
+    const allArguments = argumentsFor(dockerfile, request)
     const target = request.plan.dockerTarget
-    const needed = withoutUnneededStages(written, { target, buildArguments: all.values, platform })
+    const needed = withoutUnneededStages(dockerfile, { target, buildArguments: allArguments.values, platform })
     const { values: buildArguments, secret } = argumentsFor(needed, request)
     for (const name of secret)
       report(
         `ARG ${name} is left empty: the variable is secret, and a build argument stays readable in the image. Read it with RUN --mount=type=secret,id=${name}`,
       )
-    const guarded = await guardedDockerfile(needed, { caches, buildArguments, knowsHeredocs, platform, findImage })
-    const text = await withBasesHere(guarded.text, buildArguments, findImage)
-    const isNeeded = guarded.hasHeredocs || needsBuildKit(text)
-    const limitedByTime = await BuildKitSteps.whyNot(parts.engine)
-    const usesBuildKit = isNeeded || (parts.prefersBuildKit && limitedByTime === null && hasBuildKit(Os))
-    if (!usesBuildKit) return { ...guarded, text, buildArguments, bases, limitedByTime, builder: 'classic' }
-    const hasToRead = guarded.hasHeredocs && !knowsHeredocs
-    const readHere = await withSyntaxHere(text, { findImage, isNeeded: hasToRead, report })
-    return { ...guarded, text: readHere, buildArguments, bases, limitedByTime, builder: 'buildkit' }
+    const guarded = await guardDockerfile(needed, { cacheOwner, buildArguments, supportsHeredocs, platform, findImage })
+    const text = await withLocalBaseImages(guarded.text, buildArguments, findImage)
+    const isBuildKitNeeded = guarded.hasHeredocs || needsBuildKit(text)
+    const onlyTimeLimitReason = await BuildKitSteps.unsupportedReason(parts.engine)
+    const usesBuildKit = isBuildKitNeeded || (parts.prefersBuildKit && onlyTimeLimitReason === null && hasBuildKit(Os))
+    if (!usesBuildKit) return { ...guarded, text, buildArguments, bases, onlyTimeLimitReason, builder: 'classic' }
+    const isSyntaxImageNeeded = guarded.hasHeredocs && !supportsHeredocs
+    const withSyntaxImage = await withLocalSyntaxImage(text, { findImage, isNeeded: isSyntaxImageNeeded, report })
+    return { ...guarded, text: withSyntaxImage, buildArguments, bases, onlyTimeLimitReason, builder: 'buildkit' }
   } catch (error) {
     if (error instanceof DockerfileRefused) throw new BuildFailed('bad_plan', `The Dockerfile is not supported: ${error.message}`)
     throw asBuildFailure(error)
@@ -144,8 +144,10 @@ const hasBuildKit = (os: string) => os === 'linux'
  */
 function argumentsFor(dockerfile: string, { plan, secrets, secretKeys }: BuildRequest) {
   const declared = new Set(declaredArguments(dockerfile))
-  const given = Object.entries(plan.buildArguments).filter(([name]) => declared.has(name) || predefined.has(name))
-  const values = Object.fromEntries(given)
+  const planArguments = Object.entries(plan.buildArguments).filter(
+    ([name]) => declared.has(name) || predefinedArguments.has(name),
+  )
+  const values = Object.fromEntries(planArguments)
   const secret: string[] = []
   for (const name of declared) {
     if (Object.hasOwn(plan.buildArguments, name) || !Object.hasOwn(secrets, name) || name.startsWith('BUILDKIT_')) continue
@@ -155,10 +157,10 @@ function argumentsFor(dockerfile: string, { plan, secrets, secretKeys }: BuildRe
   return { values, secret }
 }
 
-const addMs = 10 * 60_000
+const addTimeoutMs = 10 * 60_000
 
 /** Fetches the URLs of ADD. The engine would fetch them from the machine's own network, and reach services on loopback. */
-async function fetchAdded(
+async function downloadAddedFiles(
   added: readonly AddedFile[],
   { allotment: resources }: BuildRequest,
   parts: BuildParts,
@@ -170,18 +172,18 @@ async function fetchAdded(
   const folder = await mkdtemp(join(dirname(parts.artifactsFolder), 'added-'))
   const remove = () => rm(folder, { recursive: true, force: true })
   try {
-    let at = 0
+    let index = 0
     for (const { url, path, sha256 } of added) {
       report(`Fetching ${url}`)
-      const file = join(folder, String(at++))
-      const limits = { maxBytes: resources.diskMb * 1024 * 1024, timeoutMs: addMs, abort }
-      const got = await parts.download(url, file, limits).catch((error: unknown) => {
+      const file = join(folder, String(index++))
+      const limits = { maxBytes: resources.diskMb * 1024 * 1024, timeoutMs: addTimeoutMs, abort }
+      const result = await parts.download(url, file, limits).catch((error: unknown) => {
         abort.throwIfAborted()
         const message = errorMessage(error)
         throw new BuildFailed('command_failed', `ADD ${url}: ${message}. Use RUN to fetch files from a private network`)
       })
-      if (sha256 !== null && got.sha256 !== sha256)
-        throw new BuildFailed('command_failed', `ADD ${url}: its checksum is ${got.sha256}`)
+      if (sha256 !== null && result.sha256 !== sha256)
+        throw new BuildFailed('command_failed', `ADD ${url}: the checksum does not match. The file has sha256:${result.sha256}`)
       files.set(path, file)
     }
     return { files, remove }
@@ -200,7 +202,7 @@ async function contextFolder({ sourceFolder, plan }: BuildRequest): Promise<stri
   return context
 }
 
-const maxBytes = 1024 ** 2
+const maxIgnoreFileBytes = 1024 ** 2
 
 /** Reads the Dockerfile. It may be outside of the build context, but not outside of the project. */
 async function readDockerfile(context: string, file: string, root: string): Promise<string> {
@@ -217,7 +219,7 @@ async function readDockerfile(context: string, file: string, root: string): Prom
 /** Reads the Dockerfile's own ignore file, else that of the context. Rejects a link out of the project. */
 export async function readIgnore(context: string, file: string, root: string): Promise<string> {
   for (const name of [`${file}.dockerignore`, '.dockerignore']) {
-    const read = await readInside(root, relative(root, join(context, name)), { maxBytes })
+    const read = await readInside(root, relative(root, join(context, name)), { maxBytes: maxIgnoreFileBytes })
     if (read.text !== null) return read.text
     if (read.why === 'outside')
       throw new BuildFailed('bad_plan', `${name} is not a file of the project, or is a link that points outside it`)
@@ -226,13 +228,14 @@ export async function readIgnore(context: string, file: string, root: string): P
   return ''
 }
 
-const ofBuildKit = /^--(mount|link|chmod|parents|exclude|network|security)(=|$)/
+const buildKitOption = /^--(mount|link|chmod|parents|exclude|network|security)(=|$)/
 
 /** Whether the Dockerfile uses features of BuildKit. The classic builder is preferred because the engine itself limits it. */
 export function needsBuildKit(dockerfile: string): boolean {
   for (const { keyword, rest, hasHereDocuments } of instructionsOf(dockerfile)) {
     if (hasHereDocuments) return true
-    if (['RUN', 'COPY', 'ADD'].includes(keyword) && messageOf(rest).options.some((option) => ofBuildKit.test(option))) return true
+    if (['RUN', 'COPY', 'ADD'].includes(keyword) && messageOf(rest).options.some((option) => buildKitOption.test(option)))
+      return true
   }
   return false
 }

@@ -13,34 +13,34 @@ interface Message {
   aux?: unknown
 }
 
-const messageLength = 8 * 1024 * 1024
+const maxMessageLength = 8 * 1024 * 1024
 
 /** Reads the output of either builder. Rejects with the builder's error message if the build failed. */
-export async function followBuild(answer: AsyncIterable<Uint8Array>, onEvent: (event: BuildEvent) => void): Promise<void> {
+export async function readBuildOutput(output: AsyncIterable<Uint8Array>, onEvent: (event: BuildEvent) => void): Promise<void> {
   const decoder = new TextDecoder()
   const steps = new Set<string>()
   let rest = ''
-  const take = (line: string) => {
+  const handleLine = (line: string) => {
     if (line.trim() === '') return
     const message = JSON.parse(line) as Message
     if (message.error !== undefined) throw new Error(message.error)
-    if (message.stream !== undefined) onEvent(plainEvent(message.stream))
+    if (message.stream !== undefined) onEvent(classicEvent(message.stream))
     if (message.id === 'moby.buildkit.trace' && typeof message.aux === 'string')
       for (const event of buildKitEvents(Buffer.from(message.aux, 'base64'), steps)) onEvent(event)
   }
-  for await (const chunk of answer) {
+  for await (const chunk of output) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > messageLength) throw new Error('the builder sends a message that is too long')
-    for (const line of lines) take(line)
+    if (rest.length > maxMessageLength) throw new Error('the builder sent a message that is too long')
+    for (const line of lines) handleLine(line)
   }
-  take(rest)
+  handleLine(rest)
 }
 
 const escapeCharacter = String.fromCharCode(27)
 
 /** The classic builder marks stderr lines with the color red, and in no other way. */
-function plainEvent(text: string): BuildEvent {
+function classicEvent(text: string): BuildEvent {
   const isError = text.startsWith(`${escapeCharacter}[91m`)
   return {
     stream: isError ? 'stderr' : 'stdout',
@@ -58,7 +58,7 @@ export function buildKitEvents(status: Buffer, steps: Set<string>): BuildEvent[]
       if (!isStarted || name === '' || steps.has(name)) continue
       steps.add(name)
       const isCached = fieldsOf(bytes).some((one) => one.field === 4 && one.number === 1)
-      events.push({ stream: 'stdout', text: isCached ? `${name} (as before)\n` : `${name}\n` })
+      events.push({ stream: 'stdout', text: isCached ? `${name} (cached)\n` : `${name}\n` })
     } else if (field === 3) {
       const isError = fieldsOf(bytes).some((one) => one.field === 3 && one.number === 2)
       events.push({ stream: isError ? 'stderr' : 'stdout', text: textIn(bytes, 4) })

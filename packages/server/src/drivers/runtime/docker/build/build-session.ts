@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingHttpHeaders, performServerHandshake, type ServerHttp2Stream } from 'node:http2'
 import { callEngine, type Engine } from '../engine.ts'
-import { beginReply, framed, messagesOf, refuse, upgraded } from './grpc.ts'
+import { beginReply, framed, messagesOf, openUpgraded, sendError } from './grpc.ts'
 import { bytesField, textIn } from './protobuf.ts'
 import { type SentFolder, sendFolder } from './send-folder.ts'
 
@@ -10,9 +10,9 @@ const secretMethod = '/moby.buildkit.secrets.v1.Secrets/GetSecret'
 const folderMethod = '/moby.filesync.v1.FileSync/DiffCopy'
 const healthMethod = '/grpc.health.v1.Health/Check'
 /** Registry login, which is answered with empty credentials. */
-const signInMethod = '/moby.filesync.v1.Auth/Credentials'
-const maxRequest = 64 * 1024
-const callsAtOnce = 100
+const credentialsMethod = '/moby.filesync.v1.Auth/Credentials'
+const maxRequestBytes = 64 * 1024
+const maxConcurrentCalls = 100
 
 export interface BuildSession {
   /** Session id that is passed to BuildKit with the build. */
@@ -38,15 +38,15 @@ export async function openBuildSession(engine: Engine, parts: SessionParts, abor
     'X-Docker-Expose-Session-Name': 'berth',
     // Unique per build: with the same key, BuildKit takes a file of the same size and time for unchanged.
     'X-Docker-Expose-Session-Sharedkey': id,
-    'X-Docker-Expose-Session-Grpc-Method': [secretMethod, folderMethod, signInMethod, healthMethod],
+    'X-Docker-Expose-Session-Grpc-Method': [secretMethod, folderMethod, credentialsMethod, healthMethod],
   }
-  const socket = await callEngine(() => upgraded(engine, '/session', headers), { abort })
-  const session = performServerHandshake(socket as never, { settings: { maxConcurrentStreams: callsAtOnce } })
+  const socket = await callEngine(() => openUpgraded(engine, '/session', headers), { abort })
+  const session = performServerHandshake(socket as never, { settings: { maxConcurrentStreams: maxConcurrentCalls } })
   session.on('error', () => socket.destroy())
   socket.on('error', () => session.destroy())
   session.on('stream', (stream, headers) => {
     stream.on('error', () => undefined)
-    answer(stream, headers, parts).catch(() => stream.destroy())
+    handleCall(stream, headers, parts).catch(() => stream.destroy())
   })
   return {
     id,
@@ -57,31 +57,31 @@ export async function openBuildSession(engine: Engine, parts: SessionParts, abor
   }
 }
 
-async function answer(
+async function handleCall(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders & { ':path'?: string },
   { findSecret, folders }: SessionParts,
 ): Promise<void> {
   const path = headers[':path']
   if (path === healthMethod) return reply(stream, Buffer.from([8, 1]))
-  if (path === signInMethod) return reply(stream, Buffer.alloc(0))
+  if (path === credentialsMethod) return reply(stream, Buffer.alloc(0))
   if (path === folderMethod) {
     const folder = folders[String(headers['dir-name'])]
-    return folder ? sendFolder(stream, folder, pathsIn(headers.followpaths)) : refuse(stream, 'not_found')
+    return folder ? sendFolder(stream, folder, parsePaths(headers.followpaths)) : sendError(stream, 'not_found')
   }
-  if (path !== secretMethod) return refuse(stream, 'unimplemented')
+  if (path !== secretMethod) return sendError(stream, 'unimplemented')
   const message = await firstMessage(stream)
-  if (!message) return refuse(stream, 'too_large')
+  if (!message) return sendError(stream, 'too_large')
   const value = findSecret(textIn(message, 1))
-  return value === undefined ? refuse(stream, 'not_found') : reply(stream, bytesField(1, value))
+  return value === undefined ? sendError(stream, 'not_found') : reply(stream, bytesField(1, value))
 }
 
-const pathsIn = (header: string | string[] | undefined): string[] =>
+const parsePaths = (header: string | string[] | undefined): string[] =>
   [header ?? []].flat().flatMap((one) => one.split(',').map((path) => path.trim()))
 
 async function firstMessage(stream: ServerHttp2Stream): Promise<Buffer | undefined> {
   try {
-    for await (const message of messagesOf(stream, maxRequest)) return message
+    for await (const message of messagesOf(stream, maxRequestBytes)) return message
   } catch {
     // Longer than any request of BuildKit.
   }

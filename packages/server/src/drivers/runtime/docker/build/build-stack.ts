@@ -8,19 +8,19 @@ import { callEngine, callEngineOrMissing } from '../engine.ts'
 import { ensureImage } from '../fetch-image.ts'
 import { asBuildFailure, refuseId, removeDependencies } from '../images.ts'
 import type { LabelMap } from '../labels.ts'
-import { startWords } from '../run/container-settings.ts'
+import { startArgv } from '../run/container-settings.ts'
 import { BuildContainer } from './build-container.ts'
 import { diskFullText } from './build-disk.ts'
 import type { BuildParts } from './build-parts.ts'
 import { dependencyFiles } from './dependency-layer.ts'
 import { appFolder, appUser, homeFolder, type Recipe, recipeFor } from './recipe-for.ts'
 import { hashFiles, listSource, packSource, readFor } from './source-tar.ts'
-import { renamed } from './tar-names.ts'
+import { renameEntries } from './tar-names.ts'
 
 const user = `${appUser}:${appUser}`
-const longMs = 60 * 60_000
+const transferTimeoutMs = 60 * 60_000
 /** Number of cached installs per project: for the newest build, and for another branch. */
-const keptInstalls = 2
+const cachedInstallsPerProject = 2
 /** Size limit of a manifest. With a longer one, the install runs on the whole source without a cache. */
 const maxManifestLength = 4 * 1024 ** 2
 
@@ -41,17 +41,17 @@ export async function buildStack(
   abort: AbortSignal,
   parts: BuildParts,
 ): Promise<Artifact> {
-  const build = await prepare(request, onLine, abort, parts)
-  const box = await runCommands(build)
+  const build = await prepareBuild(request, onLine, abort, parts)
+  const container = await runCommands(build)
   try {
-    return await box.guarded((signal) => makeImage(box, build, signal))
+    return await container.withLimits((signal) => makeImage(container, build, signal))
   } finally {
-    await box.end()
-    await removeDependencies(request.owner.projectId, keptInstalls, parts, abort).catch(() => undefined)
+    await container.end()
+    await removeDependencies(request.owner.projectId, cachedInstallsPerProject, parts, abort).catch(() => undefined)
   }
 }
 
-export async function prepare(
+export async function prepareBuild(
   request: BuildRequest,
   onLine: (line: OutputLine) => void,
   abort: AbortSignal,
@@ -82,18 +82,18 @@ export async function runCommands(build: Build): Promise<BuildContainer> {
     read: async (path) => (await readInside(await realpath(request.sourceFolder), path, { maxBytes: maxManifestLength })).text,
   })
   const cached = manifests ? await cachedInstall(base, manifests, build) : null
-  const image = cached?.isThere ? cached.tag : base
-  const box = await BuildContainer.start(await settingFor(image, build), parts.engine, onLine, abort)
+  const image = cached?.exists ? cached.tag : base
+  const container = await BuildContainer.start(await settingFor(image, build), parts.engine, onLine, abort)
   try {
     const env = await environmentFor(base, build)
-    if (cached?.isThere) box.report('stdout', 'The dependencies have not changed: using the cached installation')
-    else await install(box, manifests, cached, env, build)
-    if (manifests) await put(box, build.entries, build)
-    if (recipe.build) await box.run(recipe.build, { env, user, folder: workFolder(request) })
-    await refuseTooLarge(box, request)
-    return box
+    if (cached?.exists) container.report('stdout', 'The dependencies have not changed: using the cached installation')
+    else await install(container, manifests, cached, env, build)
+    if (manifests) await copyIntoContainer(container, build.entries, build)
+    if (recipe.build) await container.run(recipe.build, { env, user, folder: workFolder(request) })
+    await refuseTooLarge(container, request)
+    return container
   } catch (error) {
-    await box.end()
+    await container.end()
     throw error
   }
 }
@@ -104,7 +104,7 @@ async function settingFor(image: string, { request, parts, deadline }: Build) {
     name: `berth-build-${[owner.deploymentId, service].filter(Boolean).join('-')}`,
     image,
     labels: parts.labels.ofOwner('build', owner, service),
-    network: await parts.networks.use(null, [], async ([shared]) => shared?.network ?? ''),
+    network: await parts.networks.withNetworks(null, [], async ([shared]) => shared?.network ?? ''),
     allotment: resources,
     timeoutMs,
     deadline,
@@ -112,25 +112,26 @@ async function settingFor(image: string, { request, parts, deadline }: Build) {
 }
 
 async function install(
-  box: BuildContainer,
+  container: BuildContainer,
   manifests: string[] | null,
   cached: { tag: string; labels: LabelMap } | null,
   env: Record<string, string>,
   build: Build,
 ): Promise<void> {
   const { recipe, request, entries } = build
-  const wanted = manifests && new Set(manifests)
-  await put(box, wanted ? entries.filter(({ path }) => wanted.has(path)) : entries, build)
-  for (const command of recipe.setup) await box.run(command, { env, user: '0:0', folder: '/' })
-  if (recipe.install) await box.run(recipe.install, { env, user, folder: workFolder(request) })
+  const manifestPaths = manifests && new Set(manifests)
+  await copyIntoContainer(container, manifestPaths ? entries.filter(({ path }) => manifestPaths.has(path)) : entries, build)
+  for (const command of recipe.setup) await container.run(command, { env, user: '0:0', folder: '/' })
+  if (recipe.install) await container.run(recipe.install, { env, user, folder: workFolder(request) })
   if (!cached) return
   const [repo, tag] = cached.tag.split(':')
-  await box.guarded((abort) =>
+  await container.withLimits((abort) =>
     callEngine(
-      (abortSignal) => box.container.commit(commitOf(box.container.id, { repo, tag }, { Labels: cached.labels }, abortSignal)),
+      (abortSignal) =>
+        container.container.commit(commitRequest(container.container.id, { repo, tag }, { Labels: cached.labels }, abortSignal)),
       {
         abort,
-        timeoutMs: longMs,
+        timeoutMs: transferTimeoutMs,
       },
     ),
   )
@@ -149,18 +150,26 @@ async function cachedInstall(base: string, manifests: string[], { request, recip
   const tag = `berth-${parts.labels.instance}/${request.owner.projectId}:install-${key}`
   const labels = parts.labels.of('dependencies', { project: request.owner.projectId, key })
   const found = await callEngineOrMissing(() => parts.engine.getImage(tag).inspect())
-  return { tag, labels, isThere: found !== undefined && parts.labels.isOurs(found.Config?.Labels) }
+  return { tag, labels, exists: found !== undefined && parts.labels.isThisBerth(found.Config?.Labels) }
 }
 
-async function put(box: BuildContainer, entries: Build['entries'], { request }: Build): Promise<void> {
-  const top = appFolder.slice(1)
-  const makeFirst = ['home/', `${homeFolder.slice(1)}/`, `${top}/`, ...foldersTo(posix.join(top, request.plan.rootDirectory))]
-  await box.guarded((abort) => {
+async function copyIntoContainer(container: BuildContainer, entries: Build['entries'], { request }: Build): Promise<void> {
+  const appPath = appFolder.slice(1)
+  const folders = [
+    'home/',
+    `${homeFolder.slice(1)}/`,
+    `${appPath}/`,
+    ...foldersTo(posix.join(appPath, request.plan.rootDirectory)),
+  ]
+  await container.withLimits((abort) => {
     const tar = packSource(
-      { folder: request.sourceFolder, entries, prefix: `${top}/`, makeFirst: makeFirst.slice(1), uid: appUser },
+      { folder: request.sourceFolder, entries, prefix: `${appPath}/`, folders: folders.slice(1), uid: appUser },
       abort,
     )
-    return callEngine((abortSignal) => box.container.putArchive(tar, { path: '/', abortSignal }), { abort, timeoutMs: longMs })
+    return callEngine((abortSignal) => container.container.putArchive(tar, { path: '/', abortSignal }), {
+      abort,
+      timeoutMs: transferTimeoutMs,
+    })
   })
 }
 
@@ -187,72 +196,74 @@ function searchPath({ path }: { path: string }, request: BuildRequest): string {
   return [`${work}/.venv/bin`, `${work}/node_modules/.bin`, `${homeFolder}/.local/bin`, path].join(':')
 }
 
-const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 async function inspectImage(image: string, { engine }: BuildParts): Promise<{ id: string; path: string }> {
   const { Id, Config } = await callEngine(() => engine.getImage(image).inspect())
   const path = (Config?.Env ?? []).find((line) => line.startsWith('PATH='))?.slice('PATH='.length)
-  return { id: Id, path: path || usualPath }
+  return { id: Id, path: path || defaultPath }
 }
 
 export const workFolder = ({ plan }: BuildRequest) => posix.join(appFolder, plan.rootDirectory)
 
-async function refuseTooLarge(box: BuildContainer, { allotment: resources }: BuildRequest): Promise<void> {
-  const sizeBytes = await box.guarded(() => box.sizeBytes())
+async function refuseTooLarge(container: BuildContainer, { allotment: resources }: BuildRequest): Promise<void> {
+  const sizeBytes = await container.withLimits(() => container.sizeBytes())
   if (sizeBytes > resources.diskMb * 1024 * 1024)
-    throw new BuildFailed('disk_full', diskFullText('The build', resources.diskMb), [...box.tail])
+    throw new BuildFailed('disk_full', diskFullText('The build', resources.diskMb), [...container.tail])
 }
 
-async function makeImage(box: BuildContainer, build: Build, abort: AbortSignal): Promise<Artifact> {
+async function makeImage(container: BuildContainer, build: Build, abort: AbortSignal): Promise<Artifact> {
   const { request, recipe, parts } = build
   const { owner, service, plan } = request
   const target = {
     repo: `berth-${parts.labels.instance}/${owner.projectId}`,
     tag: [owner.deploymentId, service].filter(Boolean).join('.'),
   }
-  box.report('stdout', 'Making the image')
-  if (recipe.carry.length === 0) await commit(box.container.id, recipe.buildImage, target, build, abort)
-  else await carryOver(box, target, build, abort)
+  container.report('stdout', 'Making the image')
+  if (recipe.copiedFolders.length === 0) await commit(container.container.id, recipe.buildImage, target, build, abort)
+  else await copyToRunImage(container, target, build, abort)
   const reference = `${target.repo}:${target.tag}`
   const { Size } = await callEngine(() => parts.engine.getImage(reference).inspect(), { abort })
   return { kind: 'image', reference, sizeBytes: Size, startCommand: plan.startCommand }
 }
 
 /** Copies the result into an image without the build tools, through a container that is never started. */
-async function carryOver(
-  box: BuildContainer,
+async function copyToRunImage(
+  container: BuildContainer,
   target: { repo: string; tag: string },
   build: Build,
   abort: AbortSignal,
 ): Promise<void> {
   const { recipe, parts, request } = build
-  const image = await ensureImage(recipe.runImage, parts, userOf(request), (line) => box.report('stdout', line), abort)
+  const image = await ensureImage(recipe.runImage, parts, userOf(request), (line) => container.report('stdout', line), abort)
   const labels = parts.labels.ofOwner('build', request.owner, request.service)
-  const fresh = await callEngine(
+  const runContainer = await callEngine(
     (abortSignal) => parts.engine.createContainer({ Image: image, Cmd: ['never'], Labels: labels, abortSignal }),
     { abort },
   )
   try {
-    for (const path of recipe.carry) {
-      const archive = await box.container.getArchive({ path, abortSignal: abort }).catch(() => null)
+    for (const path of recipe.copiedFolders) {
+      const archive = await container.container.getArchive({ path, abortSignal: abort }).catch(() => null)
       if (!archive) continue
-      const kept = renamed(archive as unknown as AsyncIterable<Uint8Array>, (name) => (recipe.leaveBehind(name) ? null : name))
-      const into = posix.dirname(path)
-      await makeFolder(fresh, into, abort)
-      await callEngine((abortSignal) => fresh.putArchive(Readable.from(kept), { path: into, abortSignal }), {
+      const needed = renameEntries(archive as unknown as AsyncIterable<Uint8Array>, (name) =>
+        recipe.isExcluded(name) ? null : name,
+      )
+      const parentFolder = posix.dirname(path)
+      await makeFolder(runContainer, parentFolder, abort)
+      await callEngine((abortSignal) => runContainer.putArchive(Readable.from(needed), { path: parentFolder, abortSignal }), {
         abort,
-        timeoutMs: longMs,
+        timeoutMs: transferTimeoutMs,
       })
     }
-    await commit(fresh.id, image, target, build, abort)
+    await commit(runContainer.id, image, target, build, abort)
   } finally {
-    await callEngine((abortSignal) => fresh.remove({ force: true, abortSignal })).catch(() => undefined)
+    await callEngine((abortSignal) => runContainer.remove({ force: true, abortSignal })).catch(() => undefined)
   }
 }
 
 async function makeFolder(container: BuildContainer['container'], path: string, abort: AbortSignal): Promise<void> {
   if (path === '/') return
-  const tar = packSource({ folder: '/', entries: [], prefix: '', makeFirst: foldersTo(path), uid: 0 }, abort)
+  const tar = packSource({ folder: '/', entries: [], prefix: '', folders: foldersTo(path), uid: 0 }, abort)
   await callEngine((abortSignal) => container.putArchive(tar, { path: '/', abortSignal }), { abort })
 }
 
@@ -261,7 +272,7 @@ async function commit(container: string, base: string, target: { repo: string; t
   const { owner, service, plan } = request
   const env = { ...recipe.env, ...recipe.runEnv, PATH: searchPath(await inspectImage(base, parts), request) }
   const config = {
-    Cmd: plan.startCommand ? startWords(plan.startCommand) : ['/bin/sh'],
+    Cmd: plan.startCommand ? startArgv(plan.startCommand) : ['/bin/sh'],
     Entrypoint: [],
     Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
     User: user,
@@ -270,14 +281,14 @@ async function commit(container: string, base: string, target: { repo: string; t
     Labels: parts.labels.ofOwner('artifact', owner, service),
   }
   await callEngine(
-    (abortSignal) => parts.engine.getContainer(container).commit(commitOf(container, target, config, abortSignal)),
+    (abortSignal) => parts.engine.getContainer(container).commit(commitRequest(container, target, config, abortSignal)),
     {
       abort,
-      timeoutMs: longMs,
+      timeoutMs: transferTimeoutMs,
     },
   )
 }
 
 /** Splits the request into query and body, which dockerode would mix. */
-const commitOf = (container: string, target: object, config: object, abortSignal: AbortSignal) =>
+const commitRequest = (container: string, target: object, config: object, abortSignal: AbortSignal) =>
   ({ _query: { container, pause: true, ...target }, _body: config, abortSignal }) as object

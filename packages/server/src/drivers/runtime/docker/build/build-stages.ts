@@ -4,7 +4,7 @@ import type { Labels } from '../labels.ts'
 
 /** A build by the classic builder, which reports each image that it creates or reuses. */
 export interface StagedBuild {
-  saw(shortId: string): void
+  addImage(shortId: string): void
   /** Removes stages of earlier builds of the project. Stages of this build stay as a cache for the next one. */
   end(): Promise<void>
 }
@@ -20,17 +20,17 @@ export class BuildStages {
     this.#labels = labels
   }
 
-  begin(projectId: string): StagedBuild {
+  startBuild(projectId: string): StagedBuild {
     const seen = new Set<string>()
     this.#running.set(projectId, (this.#running.get(projectId) ?? 0) + 1)
     return {
-      saw: (shortId) => seen.add(shortId),
+      addImage: (shortId) => seen.add(shortId),
       end: async () => {
-        const others = (this.#running.get(projectId) ?? 1) - 1
-        if (others > 0) this.#running.set(projectId, others)
+        const otherBuilds = (this.#running.get(projectId) ?? 1) - 1
+        if (otherBuilds > 0) this.#running.set(projectId, otherBuilds)
         else this.#running.delete(projectId)
         // A parallel build of the project may need a stage that this build did not use.
-        if (others === 0) await this.remove(projectId, (id) => seen.has(id.replace('sha256:', '').slice(0, 12)))
+        if (otherBuilds === 0) await this.remove(projectId, (id) => seen.has(id.replace('sha256:', '').slice(0, 12)))
       },
     }
   }

@@ -8,7 +8,7 @@ import { isGenerated } from '../../../../source/list-source.ts'
 import { measureFolder } from '../../../folder/measure-folder.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import type { BuildParts } from './build-parts.ts'
-import { prepare, runCommands, workFolder } from './build-stack.ts'
+import { prepareBuild, runCommands, workFolder } from './build-stack.ts'
 
 /** Builds in a container and copies the output folder to the disk, from where the edge serves it. */
 export async function buildStatic(
@@ -23,8 +23,8 @@ export async function buildStatic(
   for (const folder of [draft, target]) await rm(folder, { recursive: true, force: true })
   await mkdir(draft, { recursive: true })
   try {
-    if (plan.installCommand || plan.buildCommand) await fromContainer(request, join(draft, 'static'), onLine, abort, parts)
-    else await fromSource(request, join(draft, 'static'))
+    if (plan.installCommand || plan.buildCommand) await buildInContainer(request, join(draft, 'static'), onLine, abort, parts)
+    else await copyFromSource(request, join(draft, 'static'))
     const { bytes: sizeBytes } = await measureFolder(draft)
     if (sizeBytes > resources.diskMb * 1024 * 1024)
       throw new BuildFailed(
@@ -32,8 +32,8 @@ export async function buildStatic(
         `The pages are ${Math.ceil(sizeBytes / 1024 / 1024)} MB, more than the ${resources.diskMb} MB allowed`,
       )
     const artifact: Artifact = { kind: 'static', reference: join(target, 'static'), sizeBytes, startCommand: null }
-    const note = { ...artifact, deploymentId: owner.deploymentId, projectId: owner.projectId }
-    await writeFile(join(draft, 'artifact.json'), JSON.stringify(note))
+    const metadata = { ...artifact, deploymentId: owner.deploymentId, projectId: owner.projectId }
+    await writeFile(join(draft, 'artifact.json'), JSON.stringify(metadata))
     await rename(draft, target)
     return artifact
   } catch (error) {
@@ -42,67 +42,67 @@ export async function buildStatic(
   }
 }
 
-async function fromContainer(
+async function buildInContainer(
   request: BuildRequest,
   target: string,
   onLine: (line: OutputLine) => void,
   abort: AbortSignal,
   parts: BuildParts,
 ): Promise<void> {
-  const box = await runCommands(await prepare(request, onLine, abort, parts))
+  const container = await runCommands(await prepareBuild(request, onLine, abort, parts))
   try {
     const output = posix.join(workFolder(request), request.plan.outputDirectory ?? '.')
-    await box.guarded(async (signal) => {
-      const archive = await box.container.getArchive({ path: `${output}/.`, abortSignal: signal }).catch(() => {
-        throw noOutput(request)
+    await container.withLimits(async (signal) => {
+      const archive = await container.container.getArchive({ path: `${output}/.`, abortSignal: signal }).catch(() => {
+        throw missingOutput(request)
       })
       await unpackPages(archive as unknown as AsyncIterable<Uint8Array>, target, request.allotment.diskMb)
     })
   } finally {
-    await box.end()
+    await container.end()
   }
 }
 
-async function fromSource({ sourceFolder, plan }: BuildRequest, target: string): Promise<void> {
+async function copyFromSource({ sourceFolder, plan }: BuildRequest, target: string): Promise<void> {
   const root = await realpath(sourceFolder)
-  const real = await realpath(join(root, plan.rootDirectory, plan.outputDirectory ?? '.')).catch(() => null)
-  if (!real || (real !== root && !real.startsWith(root + sep))) throw noOutput({ plan })
-  await cp(real, target, {
+  const outputFolder = await realpath(join(root, plan.rootDirectory, plan.outputDirectory ?? '.')).catch(() => null)
+  if (!outputFolder || (outputFolder !== root && !outputFolder.startsWith(root + sep))) throw missingOutput({ plan })
+  await cp(outputFolder, target, {
     recursive: true,
     verbatimSymlinks: true,
-    filter: async (from) => !isGenerated(relative(real, from)) && !(await lstat(from)).isSymbolicLink(),
+    filter: async (from) => !isGenerated(relative(outputFolder, from)) && !(await lstat(from)).isSymbolicLink(),
   })
 }
 
-const noOutput = ({ plan }: Pick<BuildRequest, 'plan'>) =>
+const missingOutput = ({ plan }: Pick<BuildRequest, 'plan'>) =>
   new BuildFailed('bad_plan', `The build did not create the folder ${plan.outputDirectory}. Correct the output directory.`)
 
 /** Keeps files and folders only: a link in the output of a build could point anywhere on this machine. */
 async function unpackPages(tar: AsyncIterable<Uint8Array>, target: string, diskMb: number): Promise<void> {
   await mkdir(target, { recursive: true })
   const reader = extract()
-  const fed = pipeline(Readable.from(tar), reader)
-  fed.catch(() => undefined)
-  let left = diskMb * 1024 * 1024
+  const piping = pipeline(Readable.from(tar), reader)
+  piping.catch(() => undefined)
+  let remainingBytes = diskMb * 1024 * 1024
   for await (const entry of reader) {
     const { name, type, size } = entry.header
     const path = join(target, name)
-    left -= size ?? 0
-    if (left < 0) throw new BuildFailed('disk_full', `The pages are more than the ${diskMb} MB allowed`)
+    remainingBytes -= size ?? 0
+    if (remainingBytes < 0) throw new BuildFailed('disk_full', `The pages are more than the ${diskMb} MB allowed`)
     if (type === 'file' && path.startsWith(target + sep)) {
       await mkdir(dirname(path), { recursive: true })
       await pipeline(Readable.from(entry), createWriteStream(path, { mode: 0o644 }))
     } else entry.resume()
   }
-  await fed
+  await piping
 }
 
 export async function listStaticArtifacts(folder: string): Promise<(Artifact & { deploymentId: string; projectId: string })[]> {
   const names = await readdir(folder).catch(() => [])
   const found = names.map(async (name) => {
-    const note = await readFile(join(folder, name, 'artifact.json'), 'utf8').catch(() => null)
+    const metadata = await readFile(join(folder, name, 'artifact.json'), 'utf8').catch(() => null)
     // The current path: the data folder may have been moved.
-    return note === null ? [] : [{ ...JSON.parse(note), reference: join(folder, name, 'static') }]
+    return metadata === null ? [] : [{ ...JSON.parse(metadata), reference: join(folder, name, 'static') }]
   })
   return (await Promise.all(found)).flat()
 }

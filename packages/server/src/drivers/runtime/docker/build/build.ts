@@ -5,7 +5,7 @@ import type { BuildParts } from './build-parts.ts'
 import { buildStack } from './build-stack.ts'
 import { buildStatic } from './build-static.ts'
 
-export async function buildHere(
+export async function buildArtifact(
   request: BuildRequest,
   onLine: (line: OutputLine) => void,
   abort: AbortSignal,

@@ -4,37 +4,38 @@ import { callEngineOrMissing, type Engine } from '../engine.ts'
 export class ClassicLayers {
   readonly #engine: Engine
   /** Images that the build created, each with its parent. */
-  readonly #made: { id: string; from: string | undefined }[] = []
+  readonly #createdImages: { id: string; parent: string | undefined }[] = []
   readonly #sizes = new Map<string, number>()
-  #running: string | undefined
-  #last: string | undefined
-  #isFound = false
+  #runningContainer: string | undefined
+  #lastImage: string | undefined
+  #isExistingImage = false
 
   constructor(engine: Engine) {
     this.#engine = engine
   }
 
-  take(line: string): void {
-    if (/^Step \d+\/\d+ : FROM\b/i.test(line)) this.#isFound = true
-    else if (/^Step \d/.test(line)) this.#isFound = false
-    if (line === ' ---> Using cache') this.#isFound = true
+  readLine(line: string): void {
+    if (/^Step \d+\/\d+ : FROM\b/i.test(line)) this.#isExistingImage = true
+    else if (/^Step \d/.test(line)) this.#isExistingImage = false
+    if (line === ' ---> Using cache') this.#isExistingImage = true
     const running = /^ ---> Running in ([0-9a-f]{12})/.exec(line)?.[1]
-    if (running) this.#running = running
+    if (running) this.#runningContainer = running
     const image = /^ ---> ([0-9a-f]{12})$/.exec(line)?.[1]
     if (!image) return
-    if (!this.#isFound) this.#made.push({ id: image, from: this.#last })
-    this.#last = image
-    this.#running = undefined
+    if (!this.#isExistingImage) this.#createdImages.push({ id: image, parent: this.#lastImage })
+    this.#lastImage = image
+    this.#runningContainer = undefined
   }
 
-  async bytes(): Promise<number> {
+  async writtenBytes(): Promise<number> {
     let sum = await this.#stepBytes()
-    for (const { id, from } of this.#made) sum += Math.max(0, (await this.#sizeOf(id)) - (from ? await this.#sizeOf(from) : 0))
+    for (const { id, parent } of this.#createdImages)
+      sum += Math.max(0, (await this.#sizeOf(id)) - (parent ? await this.#sizeOf(parent) : 0))
     return sum
   }
 
   async #stepBytes(): Promise<number> {
-    const container = this.#running
+    const container = this.#runningContainer
     if (!container) return 0
     const found = await callEngineOrMissing((abortSignal) =>
       this.#engine.getContainer(container).inspect({ size: true, abortSignal } as object),

@@ -8,45 +8,48 @@ export interface SourceFiles {
   read(path: string): Promise<string | null>
 }
 
-interface Row {
+interface InstallRule {
   /** Files that an install reads. */
   files: RegExp
   /** Content of these files that shows that the install needs other files as well. */
-  needsMore: RegExp | null
+  needsOtherFiles: RegExp | null
 }
 
-const nodeRow: Row = {
+const nodeRule: InstallRule = {
   files:
     /(^|\/)(package(-lock)?\.json|npm-shrinkwrap\.json|pnpm-(lock|workspace)\.yaml|yarn\.lock|bun\.lockb?|bunfig\.toml|\.npmrc|\.yarnrc(\.yml)?|\.pnpmfile\.c?js|lerna\.json|\.nvmrc|\.node-version|(\.yarn\/(releases|plugins|patches)|patches)\/[^/]+)$/,
-  needsMore: /"(pre|post)?install"\s*:\s*"|"(pre|post)?prepare"\s*:\s*"|"prepublish"\s*:\s*"|"(file|link|portal):/,
+  needsOtherFiles: /"(pre|post)?install"\s*:\s*"|"(pre|post)?prepare"\s*:\s*"|"prepublish"\s*:\s*"|"(file|link|portal):/,
 }
 
-const rows: Partial<Record<StackName, Row>> = {
-  node: nodeRow,
-  static: nodeRow,
-  bun: nodeRow,
-  deno: { files: /(^|\/)(deno\.jsonc?|deno\.lock|package\.json)$/, needsMore: null },
+const installRules: Partial<Record<StackName, InstallRule>> = {
+  node: nodeRule,
+  static: nodeRule,
+  bun: nodeRule,
+  deno: { files: /(^|\/)(deno\.jsonc?|deno\.lock|package\.json)$/, needsOtherFiles: null },
   python: {
     files:
       /(^|\/)([^/]*requirements[^/]*\.txt|constraints[^/]*\.txt|requirements\/[^/]+\.txt|pyproject\.toml|uv\.lock|poetry\.(lock|toml)|pdm\.lock|Pipfile(\.lock)?|\.python-version)$/,
     // The project itself, or a folder of it, is one of the dependencies.
-    needsMore: /^[ \t]*(-e\b|--editable|\.|file:)|^\[build-system\]|\bpath\s*=/m,
+    needsOtherFiles: /^[ \t]*(-e\b|--editable|\.|file:)|^\[build-system\]|\bpath\s*=/m,
   },
-  go: { files: /(^|\/)go\.(mod|sum|work|work\.sum)$/, needsMore: /=>\s*\.{1,2}\// },
+  go: { files: /(^|\/)go\.(mod|sum|work|work\.sum)$/, needsOtherFiles: /=>\s*\.{1,2}\// },
   ruby: {
     files: /(^|\/)(Gemfile(\.lock)?|\.ruby-version|\.tool-versions)$/,
-    needsMore: /\bgemspec\b|\bpath:|eval_gemfile|require_relative/,
+    needsOtherFiles: /\bgemspec\b|\bpath:|eval_gemfile|require_relative/,
   },
   php: {
     files: /(^|\/)(composer\.(json|lock)|package(-lock)?\.json|yarn\.lock|pnpm-lock\.yaml|\.npmrc)$/,
-    needsMore: /"(scripts|classmap|files)"\s*:\s*[{[]|"type"\s*:\s*"path"/,
+    needsOtherFiles: /"(scripts|classmap|files)"\s*:\s*[{[]|"type"\s*:\s*"path"/,
   },
   dotnet: {
     files:
       /(^|\/)([^/]+\.(cs|fs|vb)proj|[^/]+\.slnx?|Directory\.[^/]+\.(props|targets)|nuget\.config|NuGet\.Config|packages\.lock\.json|global\.json)$/,
-    needsMore: /<Import\b/,
+    needsOtherFiles: /<Import\b/,
   },
-  elixir: { files: /(^|\/)(mix\.(exs|lock)|config\/[^/]+\.exs)$/, needsMore: /\bpath:|Code\.(require|eval)_file|File\.read/ },
+  elixir: {
+    files: /(^|\/)(mix\.(exs|lock)|config\/[^/]+\.exs)$/,
+    needsOtherFiles: /\bpath:|Code\.(require|eval)_file|File\.read/,
+  },
 }
 
 /**
@@ -58,15 +61,15 @@ export async function dependencyFiles(
   { installCommand }: Pick<BuildPlan, 'installCommand'>,
   { paths, read }: SourceFiles,
 ): Promise<string[] | null> {
-  const row = rows[stack]
-  if (!installCommand || !row || !isKnownInstall(installCommand)) return null
-  const found = paths.filter((path) => row.files.test(path)).sort()
+  const rule = installRules[stack]
+  if (!installCommand || !rule || !isKnownInstall(installCommand)) return null
+  const found = paths.filter((path) => rule.files.test(path)).sort()
   if (found.length === 0) return null
-  if (row.needsMore)
+  if (rule.needsOtherFiles)
     for (const path of found) {
       if (/(\.lock|-lock\.(json|yaml)|\.lockb|\.sum)$/.test(path)) continue
       const text = await read(path)
-      if (text === null || row.needsMore.test(text)) return null
+      if (text === null || rule.needsOtherFiles.test(text)) return null
     }
   return found
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { withBasesHere } from './dockerfile-bases.ts'
+import { withLocalBaseImages } from './dockerfile-bases.ts'
 
 const inMirror = async (image: string) => `mirror.test/${image}`
-const rewritten = (text: string, given: Record<string, string> = {}) => withBasesHere(text, given, inMirror)
+const rewritten = (text: string, given: Record<string, string> = {}) => withLocalBaseImages(text, given, inMirror)
 
 test('a base image is taken from the mirror, whatever else its line says', async () => {
   expect(await rewritten('# app\nFROM node:24\nRUN npm ci')).toBe('# app\nFROM mirror.test/node:24\nRUN npm ci')
@@ -30,5 +30,5 @@ test('a name that only the build knows stays as it is', async () => {
 
 test('nothing is changed where the image has its own name here', async () => {
   const text = 'FROM  node:24   AS  build\r\nRUN true\r\n'
-  expect(await withBasesHere(text, {}, async (image) => image)).toBe(text)
+  expect(await withLocalBaseImages(text, {}, async (image) => image)).toBe(text)
 })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type DockerfileGuard, guardedDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
+import { type DockerfileGuard, guardDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
 
 const requested: string[] = []
 const guard: DockerfileGuard = {
   buildArguments: {},
-  caches: 'prj_own',
-  knowsHeredocs: true,
+  cacheOwner: 'prj_own',
+  supportsHeredocs: true,
   platform: 'linux/amd64',
   findImage: async (image) => {
     requested.push(image)
@@ -15,7 +15,7 @@ const guard: DockerfileGuard = {
 }
 const validate = async (text: string, changes: Partial<DockerfileGuard> = {}) => {
   requested.length = 0
-  return guardedDockerfile(text, { ...guard, ...changes })
+  return guardDockerfile(text, { ...guard, ...changes })
 }
 
 test('an honest Dockerfile stays as it is, but for its image filled in', async () => {
@@ -76,7 +76,7 @@ describe('images', () => {
     '# escape=`\nFROM a\nCOPY `\n --from=berth-x/prj_other:dep /app /app',
     'FROM a AS b\nCOPY --from=berth-x/prj_other:dep /app /app\nFROM c AS berth-x/prj_other:dep',
   ])('another place to name an image than FROM is asked about: %j', async (text) => {
-    await expect(validate(text)).rejects.toThrow(/is not for this project|is not a FROM/)
+    await expect(validate(text)).rejects.toThrow(/is not for this project|is not a valid FROM/)
   })
 
   test('it goes by the name that it has here; stages are no images', async () => {
@@ -155,7 +155,7 @@ describe('addresses', () => {
 test('here-documents are left alone where the builder surely knows them, and read as instructions where it may not', async () => {
   const text = 'FROM a\nRUN <<EOF\nADD http://127.0.0.1/x /\nEOF\nCOPY <<"A" <<-B /x/\nFROM q\nA\n\tB\nUSER 1'
   expect(await validate(text)).toMatchObject({ text, added: [], hasHeredocs: true })
-  await expect(validate(text, { knowsHeredocs: false })).rejects.toThrow(/syntax=docker\/dockerfile/)
+  await expect(validate(text, { supportsHeredocs: false })).rejects.toThrow(/syntax=docker\/dockerfile/)
   const hidden = 'FROM a\nRUN echo "x <<EOF"\nADD http://127.0.0.1/x /\nEOF'
   await expect(validate(hidden)).rejects.toThrow(/not an instruction/)
 })

@@ -1,10 +1,10 @@
 import { setImmediate as letOthers } from 'node:timers/promises'
-import { argumentsOf, withoutOwnPlatform } from './platform-flags.ts'
+import { platformArguments, withoutEnginePlatform } from './platform-flags.ts'
 import {
   DockerfileRefused,
   expandWord,
   instructionOf,
-  readStrictly,
+  parseStrictly,
   type StrictInstruction,
   wordsIn,
 } from './strict-dockerfile.ts'
@@ -12,9 +12,9 @@ import {
 export interface DockerfileGuard {
   buildArguments: Readonly<Record<string, string>>
   /** Owner of the cache mounts. Every owner has its own. */
-  caches: string
+  cacheOwner: string
   /** The builder supports here-documents without `# syntax=`. */
-  knowsHeredocs: boolean
+  supportsHeredocs: boolean
   /** Platform that the engine runs on and builds for, such as `linux/amd64`. */
   platform: string
   /** Returns the local name of an image. Rejects for an image that the project may not use. */
@@ -29,7 +29,7 @@ export interface AddedFile {
 }
 
 /** Folder in the build context for files that Berth fetched for ADD. */
-export const addedFolder = '.berth-added'
+export const downloadFolder = '.berth-added'
 
 export interface GuardedDockerfile {
   text: string
@@ -44,50 +44,50 @@ export interface GuardedDockerfile {
  * (ADD), uses local images (FROM, COPY --from, --mount=from) and shares cache mounts between all builds. Each of these is
  * authorized first and rewritten without variables, so that the build cannot change it.
  */
-export async function guardedDockerfile(text: string, guard: DockerfileGuard): Promise<GuardedDockerfile> {
+export async function guardDockerfile(text: string, guard: DockerfileGuard): Promise<GuardedDockerfile> {
   if (Object.hasOwn(guard.buildArguments, 'BUILDKIT_SYNTAX'))
     throw new DockerfileRefused(
       'the build argument BUILDKIT_SYNTAX names another Dockerfile frontend, which is not supported. Remove it.',
     )
-  const { lines, instructions, escapeSign } = readStrictly(text)
+  const { lines, instructions, escapeSign } = parseStrictly(text)
   const hasHeredocs = instructions.some((one) => one.hasHeredoc)
-  if (hasHeredocs && !guard.knowsHeredocs && !lines.some((line) => /^\s*#\s*syntax\s*=/i.test(line)))
+  if (hasHeredocs && !guard.supportsHeredocs && !lines.some((line) => /^\s*#\s*syntax\s*=/i.test(line)))
     throw new DockerfileRefused('here-documents need "# syntax=docker/dockerfile:1" as the first line on this engine')
-  const reading = new Reading(guard, escapeSign)
+  const rewriter = new DockerfileRewriter(guard, escapeSign)
   const out = [...lines]
   for (const [at, instruction] of instructions.entries()) {
     // Lets other requests run in between.
     if (at % 200 === 199) await letOthers()
-    const written = await reading.validate(instruction)
-    if (written === null) continue
-    out[instruction.first] = written
+    const rewritten = await rewriter.rewrite(instruction)
+    if (rewritten === null) continue
+    out[instruction.first] = rewritten
     for (let at = instruction.first + 1; at <= instruction.last; at += 1) out[at] = ''
   }
-  const { added, platformArguments } = reading
+  const { added, platformArguments } = rewriter
   return { text: out.join('\n'), added, hasHeredocs, platformArguments }
 }
 
-class Reading {
+class DockerfileRewriter {
   readonly added: AddedFile[] = []
   readonly platformArguments: Record<string, string> = {}
   readonly #guard: DockerfileGuard
   readonly #escape: string
   readonly #stages = new Set(['scratch'])
-  readonly #ofPlatform: ReadonlyMap<string, string>
-  readonly #before: Map<string, string>
-  #values: Map<string, string>
-  #count = 0
+  readonly #platformValues: ReadonlyMap<string, string>
+  readonly #globalArguments: Map<string, string>
+  #stageVariables: Map<string, string>
+  #stageCount = 0
 
   constructor(guard: DockerfileGuard, escapeSign: string) {
     this.#guard = guard
     this.#escape = escapeSign
-    this.#ofPlatform = new Map(argumentsOf(guard.platform))
-    this.#before = new Map(this.#ofPlatform)
-    this.#values = this.#before
+    this.#platformValues = new Map(platformArguments(guard.platform))
+    this.#globalArguments = new Map(this.#platformValues)
+    this.#stageVariables = this.#globalArguments
   }
 
   /** Returns the rewritten instruction, or null if it stays as it is. */
-  async validate(instruction: StrictInstruction): Promise<string | null> {
+  async rewrite(instruction: StrictInstruction): Promise<string | null> {
     const { keyword, rest } = instruction
     if (keyword === 'ARG') this.#setArguments(rest)
     if (keyword === 'ENV') this.#setVariables(rest)
@@ -100,32 +100,32 @@ class Reading {
 
   #from({ flags, rest, first }: StrictInstruction): string {
     const [written = '', as, stage, ...more] = wordsIn(rest).words
-    const image = expandWord(written, this.#before, this.#escape)
-    if (!image || !isPlain(image))
+    const image = expandWord(written, this.#globalArguments, this.#escape)
+    if (!image || !isImageName(image))
       throw new DockerfileRefused(`line ${first + 1}: "FROM ${written}" cannot be resolved before the build`)
     if (more.length > 0 || (as !== undefined && (as.toUpperCase() !== 'AS' || !stage || !/^[\w.-]+$/.test(stage))))
-      throw new DockerfileRefused(`line ${first + 1} is not a FROM`)
-    this.#values = new Map()
-    this.#count += 1
+      throw new DockerfileRefused(`line ${first + 1} is not a valid FROM. Write FROM <image> [AS <stage>]`)
+    this.#stageVariables = new Map()
+    this.#stageCount += 1
     if (stage) this.#stages.add(stage.toLowerCase())
-    const known = { platform: this.#guard.platform, values: this.#before, escapeSign: this.#escape, line: first + 1 }
-    return ['FROM', ...withoutOwnPlatform(flags, known), image, ...(stage ? ['AS', stage] : [])].join(' ')
+    const known = { platform: this.#guard.platform, values: this.#globalArguments, escapeSign: this.#escape, line: first + 1 }
+    return ['FROM', ...withoutEnginePlatform(flags, known), image, ...(stage ? ['AS', stage] : [])].join(' ')
   }
 
   async #copy({ flags, rest, first }: StrictInstruction): Promise<string | null> {
     const kept: string[] = []
     for (const flag of flags) {
       const source = /^--from=?(.*)$/i.exec(flag)?.[1]
-      kept.push(source === undefined ? flag : `--from=${await this.#source(source, first)}`)
+      kept.push(source === undefined ? flag : `--from=${await this.#resolveSource(source, first)}`)
     }
     return kept.join() === flags.join() ? null : ['COPY', ...kept, rest].join(' ')
   }
 
   /** A stage by name or number, or the local name of an image. */
-  async #source(source: string, line: number): Promise<string> {
-    if (/^\d+$/.test(source) && Number(source) < this.#count) return source
+  async #resolveSource(source: string, line: number): Promise<string> {
+    if (/^\d+$/.test(source) && Number(source) < this.#stageCount) return source
     if (this.#stages.has(source.toLowerCase())) return source
-    if (!isPlain(source)) throw new DockerfileRefused(`line ${line + 1}: "${source.slice(0, 100)}" is not a valid image name`)
+    if (!isImageName(source)) throw new DockerfileRefused(`line ${line + 1}: "${source.slice(0, 100)}" is not a valid image name`)
     return this.#guard.findImage(source)
   }
 
@@ -133,20 +133,20 @@ class Reading {
     if (hasHeredoc) return null
     const { words, isJson } = wordsIn(rest)
     const written = words.slice(0, -1)
-    const sources = written.map((word) => expandWord(word, this.#values, this.#escape))
+    const sources = written.map((word) => expandWord(word, this.#stageVariables, this.#escape))
     if (sources.some((source) => source === null || !/^[^$"'\\`\0-\x1f]*$/.test(source)))
       throw new DockerfileRefused(`line ${first + 1}: the source of ADD cannot be resolved before the build; use COPY`)
-    const plain = sources as string[]
-    if (plain.some(isAddress)) return this.#fetched(plain, words.at(-1) ?? '', flags, first)
-    const isSame = plain.every((source, at) => source === written[at])
-    if (isSame && !flags.some((flag) => /^--from/i.test(flag))) return null
-    if (!isSame && !isJson && words.some((word) => /["']/.test(word)))
+    const resolved = sources as string[]
+    if (resolved.some(looksLikeUrl)) return this.#copyDownloaded(resolved, words.at(-1) ?? '', flags, first)
+    const isUnchanged = resolved.every((source, at) => source === written[at])
+    if (isUnchanged && !flags.some((flag) => /^--from/i.test(flag))) return null
+    if (!isUnchanged && !isJson && words.some((word) => /["']/.test(word)))
       throw new DockerfileRefused(`line ${first + 1}: write the sources of ADD without quotes`)
-    return ['ADD', ...flags.filter((flag) => !/^--from/i.test(flag)), JSON.stringify([...plain, words.at(-1)])].join(' ')
+    return ['ADD', ...flags.filter((flag) => !/^--from/i.test(flag)), JSON.stringify([...resolved, words.at(-1)])].join(' ')
   }
 
   /** Rewrites an ADD of URLs to a COPY of the fetched files. Neither unpacks archives. */
-  #fetched(sources: string[], target: string, flags: string[], line: number): string {
+  #copyDownloaded(sources: string[], target: string, flags: string[], line: number): string {
     if (!sources.every((source) => /^https?:\/\//.test(source)))
       throw new DockerfileRefused(`line ${line + 1}: ADD supports either files of the project or http and https URLs, not both`)
     const sha256 = flags.map((flag) => /^--checksum=sha256:([0-9a-f]{64})$/.exec(flag)?.[1]).find(Boolean) ?? null
@@ -156,12 +156,12 @@ class Reading {
       const name = URL.parse(url)?.pathname.split('/').at(-1) ?? ''
       if (!/^[\w.+~@%=-]+$/.test(name) || /^\.+$/.test(name))
         throw new DockerfileRefused(`line ${line + 1}: the URL has no file name`)
-      const path = `${addedFolder}/${this.added.length}/${name}`
+      const path = `${downloadFolder}/${this.added.length}/${name}`
       this.added.push({ url, path, sha256 })
       return path
     })
-    const kept = flags.filter((flag) => /^--(chown|chmod|link)\b/.test(flag))
-    return ['COPY', ...kept, JSON.stringify([...paths, target])].join(' ')
+    const copyFlags = flags.filter((flag) => /^--(chown|chmod|link)\b/.test(flag))
+    return ['COPY', ...copyFlags, JSON.stringify([...paths, target])].join(' ')
   }
 
   async #run({ flags, rest, first }: StrictInstruction): Promise<string | null> {
@@ -181,17 +181,17 @@ class Reading {
       const key = (sign < 0 ? field : field.slice(0, sign)).trim().toLowerCase()
       return { key, value: sign < 0 ? undefined : field.slice(sign + 1) }
     })
-    const named = (...keys: string[]) => fields.find(({ key }) => keys.includes(key))?.value
+    const optionValue = (...keys: string[]) => fields.find(({ key }) => keys.includes(key))?.value
     if (new Set(fields.map(({ key }) => key)).size < fields.length)
       throw new DockerfileRefused(`line ${line + 1}: a mount sets an option twice`)
-    for (const field of fields) if (field.key === 'from') field.value = await this.#source(field.value ?? '', line)
-    const type = named('type') ?? 'bind'
+    for (const field of fields) if (field.key === 'from') field.value = await this.#resolveSource(field.value ?? '', line)
+    const type = optionValue('type') ?? 'bind'
     if (!['bind', 'cache', 'tmpfs', 'secret', 'ssh'].includes(type.toLowerCase()))
-      throw new DockerfileRefused(`line ${line + 1}: a mount of the type "${type.slice(0, 40)}" is not known`)
+      throw new DockerfileRefused(`line ${line + 1}: the mount type "${type.slice(0, 40)}" is not supported`)
     if (type.toLowerCase() === 'ssh')
       throw new DockerfileRefused(`line ${line + 1}: there is no SSH agent in a build; use --mount=type=secret with a variable`)
     const others = fields.filter(({ key }) => type.toLowerCase() !== 'cache' || key !== 'id')
-    const id = `${this.#guard.caches}/${named('id') ?? named('target', 'dst', 'destination') ?? ''}`
+    const id = `${this.#guard.cacheOwner}/${optionValue('id') ?? optionValue('target', 'dst', 'destination') ?? ''}`
     const all = type.toLowerCase() === 'cache' ? [...others, { key: 'id', value: id }] : others
     return `--mount=${all.map(({ key, value }) => (value === undefined ? key : `${key}=${value}`)).join(',')}`
   }
@@ -199,12 +199,14 @@ class Reading {
   #setArguments(rest: string): void {
     for (const word of wordsIn(rest).words) {
       const [, name = word, written] = /^(\w+)=([\s\S]*)$/.exec(word) ?? []
-      const given = Object.hasOwn(this.#guard.buildArguments, name) ? this.#guard.buildArguments[name] : undefined
-      const isOfPlatform = given === undefined && written === undefined && this.#ofPlatform.has(name)
-      if (isOfPlatform && this.#count > 0) this.platformArguments[name] = this.#ofPlatform.get(name) as string
-      const value = given ?? (written === undefined ? this.#before.get(name) : expandWord(written, this.#values, this.#escape))
-      if (value === undefined || value === null) this.#values.delete(name)
-      else this.#values.set(name, value)
+      const buildArgument = Object.hasOwn(this.#guard.buildArguments, name) ? this.#guard.buildArguments[name] : undefined
+      const isPlatformArgument = buildArgument === undefined && written === undefined && this.#platformValues.has(name)
+      if (isPlatformArgument && this.#stageCount > 0) this.platformArguments[name] = this.#platformValues.get(name) as string
+      const value =
+        buildArgument ??
+        (written === undefined ? this.#globalArguments.get(name) : expandWord(written, this.#stageVariables, this.#escape))
+      if (value === undefined || value === null) this.#stageVariables.delete(name)
+      else this.#stageVariables.set(name, value)
     }
   }
 
@@ -213,9 +215,9 @@ class Reading {
     const pairs = words[0]?.includes('=') ? words : [`${words[0]}=${words.slice(1).join(' ')}`]
     for (const pair of pairs) {
       const [, name = '', written = ''] = /^(\w+)=([\s\S]*)$/.exec(pair) ?? []
-      const value = expandWord(written, this.#values, this.#escape)
-      if (value === null) this.#values.delete(name)
-      else this.#values.set(name, value)
+      const value = expandWord(written, this.#stageVariables, this.#escape)
+      if (value === null) this.#stageVariables.delete(name)
+      else this.#stageVariables.set(name, value)
     }
   }
 }
@@ -223,15 +225,15 @@ class Reading {
 /** Refuses an ONBUILD trigger that reaches outside the project. Triggers of an image cannot be rewritten. */
 export function refuseTrigger(trigger: string): void {
   const { keyword, flags, rest } = instructionOf(trigger, 0, '\\')
-  const isReaching =
+  const reachesOutside =
     keyword === 'FROM' ||
     keyword === 'ONBUILD' ||
     flags.some((flag) => /^--(from|mount|network|security|device)/i.test(flag)) ||
     (keyword === 'ADD' && /[$"'\\`:@]|github\.com/.test(rest))
-  if (isReaching) throw new DockerfileRefused(`"ONBUILD ${trigger.slice(0, 100)}" reaches outside the project`)
+  if (reachesOutside) throw new DockerfileRefused(`"ONBUILD ${trigger.slice(0, 100)}" reaches outside the project`)
 }
 
-const isPlain = (image: string) => /^[A-Za-z0-9][\w.:/@-]*$/.test(image)
+const isImageName = (image: string) => /^[A-Za-z0-9][\w.:/@-]*$/.test(image)
 
 /** Whether a builder may take the source for a URL. */
-const isAddress = (source: string) => /^[a-z][a-z0-9+.-]*:/i.test(source) || /^git@|^github\.com\//i.test(source)
+const looksLikeUrl = (source: string) => /^[a-z][a-z0-9+.-]*:/i.test(source) || /^git@|^github\.com\//i.test(source)

@@ -7,9 +7,9 @@ import { cgroupRoot } from '../../cgroup-files.ts'
  * as free. CPU shares alone do not achieve that. The engine has no such setting, so it is written to the container's control
  * group, if that is on this machine and writable.
  */
-export function makeIdle(containerId: string, pid: number): void {
+export function setCpuIdle(containerId: string, pid: number): void {
   try {
-    const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n').find(isOfCpu)
+    const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n').find(isCpuLine)
     const [, controllers, path] = line?.split(':') ?? []
     // If the engine is in another pid namespace, the pid may be another process here.
     if (!path?.includes(containerId)) return
@@ -20,4 +20,4 @@ export function makeIdle(containerId: string, pid: number): void {
 }
 
 /** Whether a line of `/proc/<pid>/cgroup` is about the CPU: `0::/path` under cgroup v2, `4:cpu,cpuacct:/path` under v1. */
-const isOfCpu = (line: string): boolean => /^0::|^\d+:([^:]*,)?cpu(,[^:]*)?:/.test(line)
+const isCpuLine = (line: string): boolean => /^0::|^\d+:([^:]*,)?cpu(,[^:]*)?:/.test(line)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { declaredArguments, type StageOptions, withLabels, withoutUnneededStages } from './needed-stages.ts'
-import { readStrictly } from './strict-dockerfile.ts'
+import { parseStrictly } from './strict-dockerfile.ts'
 
 const options: StageOptions = { target: null, buildArguments: {}, platform: 'linux/arm64' }
 const built = (text: string, changes: Partial<StageOptions> = {}) =>
@@ -48,7 +48,7 @@ test.each(['FROM b', 'FROM b\n\n', 'FROM b\nRUN y \\', 'FROM b\nRUN y \\\n\n', '
   (end) => {
     const stages = 'FROM scratch AS left\nFROM \\\n a AS one\nRUN x\n'
     const text = end.startsWith('#') ? end : stages + end
-    const labelled = readStrictly(withLabels(text, { 'berth.kind': 'stage' }, { 'berth.kind': 'artifact' }))
+    const labelled = parseStrictly(withLabels(text, { 'berth.kind': 'stage' }, { 'berth.kind': 'artifact' }))
     const found = labelled.instructions.map(({ keyword, rest }) => `${keyword} ${rest}`)
     const last = end.includes('RUN') ? ['RUN y'] : []
     expect(found.slice(-2 - last.length - 1)).toEqual([

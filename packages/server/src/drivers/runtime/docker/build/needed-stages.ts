@@ -1,6 +1,6 @@
 import type { LabelMap } from '../labels.ts'
-import { argumentsOf } from './platform-flags.ts'
-import { DockerfileRefused, expandWord, readStrictly, type StrictInstruction, wordsIn } from './strict-dockerfile.ts'
+import { platformArguments } from './platform-flags.ts'
+import { DockerfileRefused, expandWord, parseStrictly, type StrictInstruction, wordsIn } from './strict-dockerfile.ts'
 
 export interface StageOptions {
   /** Target stage, by name or number. Null: the last one. */
@@ -24,17 +24,17 @@ interface Stage {
  * whichever builder is used. Its lines are left empty, so that numbers of stages and lines stay the same.
  */
 export function withoutUnneededStages(text: string, options: StageOptions): string {
-  const { lines, instructions, escapeSign } = readStrictly(text)
+  const { lines, instructions, escapeSign } = parseStrictly(text)
   const stages = stagesOf(instructions, lines.length, { ...options, escapeSign })
   if (stages.length === 0) return text
-  const result = resultOf(stages, options.target)
+  const result = targetStage(stages, options.target)
   const needed = new Set<number>()
-  const add = (at: number) => {
+  const addNeeded = (at: number) => {
     if (needed.has(at)) return
     needed.add(at)
-    for (const other of stages[at]?.needs ?? []) add(other)
+    for (const other of stages[at]?.needs ?? []) addNeeded(other)
   }
-  add(result)
+  addNeeded(result)
   for (const [at, { first, end, name }] of stages.entries()) {
     if (needed.has(at)) continue
     lines.fill('', first, end)
@@ -45,22 +45,22 @@ export function withoutUnneededStages(text: string, options: StageOptions): stri
 
 /** Arguments that a Dockerfile declares, before its first stage or inside one. */
 export function declaredArguments(text: string): string[] {
-  const declared = readStrictly(text).instructions.filter(({ keyword }) => keyword === 'ARG')
+  const declared = parseStrictly(text).instructions.filter(({ keyword }) => keyword === 'ARG')
   return [...new Set(declared.flatMap(({ rest }) => wordsIn(rest).words.map((word) => word.split('=', 1)[0] ?? '')))]
 }
 
 /**
- * Marks every image that the classic builder leaves behind: each stage, and each step of one, begins with `ofStages`, and the result
- * ends with `ofResult`.
+ * Labels every image that the classic builder leaves behind: each stage begins with `stageLabels`, and the result ends with
+ * `resultLabels`.
  */
-export function withLabels(text: string, ofStages: LabelMap, ofResult: LabelMap): string {
-  const { lines, instructions, escapeSign } = readStrictly(text)
+export function withLabels(text: string, stageLabels: LabelMap, resultLabels: LabelMap): string {
+  const { lines, instructions, escapeSign } = parseStrictly(text)
   for (const [at, { keyword, last }] of instructions.entries())
-    if (keyword === 'FROM' && instructions[at + 1]?.keyword !== 'FROM') lines[last] += `\n${labelLine(ofStages)}`
+    if (keyword === 'FROM' && instructions[at + 1]?.keyword !== 'FROM') lines[last] += `\n${labelLine(stageLabels)}`
   // A continued last line would join with the added one.
   while (lines.length > 0 && /^\s*$/.test(lines.at(-1)!.trimEnd().replace(escapeSign, ''))) lines.pop()
   const end = lines.pop()?.trimEnd() ?? ''
-  return [...lines, end.endsWith(escapeSign) ? end.slice(0, -1) : end, labelLine(ofResult)].join('\n')
+  return [...lines, end.endsWith(escapeSign) ? end.slice(0, -1) : end, labelLine(resultLabels)].join('\n')
 }
 
 const labelLine = (labels: LabelMap) =>
@@ -74,8 +74,8 @@ function stagesOf(
   { buildArguments, platform, escapeSign }: StageOptions & { escapeSign: string },
 ): Stage[] {
   const stages: Stage[] = []
-  const values = new Map(argumentsOf(platform))
-  const numberOf = (name: string) => {
+  const values = new Map(platformArguments(platform))
+  const findStage = (name: string) => {
     const byName = stages.findLastIndex((stage) => stage.name?.toLowerCase() === name.toLowerCase())
     return byName >= 0 ? byName : /^\d+$/.test(name) && Number(name) < stages.length ? Number(name) : null
   }
@@ -85,18 +85,18 @@ function stagesOf(
       if (current) current.end = first
       const [written = '', , name = null] = wordsIn(rest).words
       const base = expandWord(written, values, escapeSign)
-      const above = base === null ? null : stages.findLastIndex((stage) => stage.name?.toLowerCase() === base.toLowerCase())
-      stages.push({ name, needs: new Set(above === null || above < 0 ? [] : [above]), first, end: lineCount })
+      const baseStage = base === null ? null : stages.findLastIndex((stage) => stage.name?.toLowerCase() === base.toLowerCase())
+      stages.push({ name, needs: new Set(baseStage === null || baseStage < 0 ? [] : [baseStage]), first, end: lineCount })
     } else if (keyword === 'ARG' && !current) {
       for (const word of wordsIn(rest).words) {
         const [, name = word, fallback] = /^(\w+)=([\s\S]*)$/.exec(word) ?? []
-        const given = Object.hasOwn(buildArguments, name) ? buildArguments[name] : undefined
-        const value = given ?? (fallback === undefined ? values.get(name) : expandWord(fallback, values, escapeSign))
+        const buildArgument = Object.hasOwn(buildArguments, name) ? buildArguments[name] : undefined
+        const value = buildArgument ?? (fallback === undefined ? values.get(name) : expandWord(fallback, values, escapeSign))
         if (value !== undefined && value !== null) values.set(name, value)
       }
     } else
       for (const source of sourcesIn(flags)) {
-        const number = numberOf(source)
+        const number = findStage(source)
         if (current && number !== null && number < stages.length - 1) current.needs.add(number)
       }
   }
@@ -110,7 +110,7 @@ const sourcesIn = (flags: readonly string[]): string[] =>
     return [copied, mounted].filter((source) => source !== undefined)
   })
 
-function resultOf(stages: readonly Stage[], target: string | null): number {
+function targetStage(stages: readonly Stage[], target: string | null): number {
   if (target === null) return stages.length - 1
   const byName = stages.findLastIndex(({ name }) => name?.toLowerCase() === target.toLowerCase())
   if (byName >= 0) return byName

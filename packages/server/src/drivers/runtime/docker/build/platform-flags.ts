@@ -1,7 +1,7 @@
 import { DockerfileRefused, expandWord } from './strict-dockerfile.ts'
 
 /** Docker's predefined platform arguments. Build and target platform are those of the engine. */
-export function argumentsOf(platform: string): [string, string][] {
+export function platformArguments(platform: string): [string, string][] {
   const [os = '', arch = ''] = platform.split('/')
   return ['TARGET', 'BUILD'].flatMap((kind): [string, string][] => [
     [`${kind}PLATFORM`, platform],
@@ -11,7 +11,7 @@ export function argumentsOf(platform: string): [string, string][] {
 }
 
 /** Options of a FROM without the engine's own platform, because the classic builder does not know `$BUILDPLATFORM`. */
-export function withoutOwnPlatform(
+export function withoutEnginePlatform(
   flags: readonly string[],
   known: { platform: string; values: ReadonlyMap<string, string>; escapeSign: string; line: number },
 ): string[] {
@@ -21,9 +21,9 @@ export function withoutOwnPlatform(
     const platform = expandWord(written, known.values, known.escapeSign)
     if (!platform || !/^[a-z0-9]+(\/[a-z0-9]+){0,2}$/.test(platform))
       throw new DockerfileRefused(`line ${known.line}: the platform "${written.slice(0, 60)}" is not known before the build`)
-    return usual(platform) === usual(known.platform) ? [] : [`--platform=${platform}`]
+    return normalizePlatform(platform) === normalizePlatform(known.platform) ? [] : [`--platform=${platform}`]
   })
 }
 
 /** Normalizes a platform: `linux/arm64/v8` and `linux/arm64` are the same. */
-const usual = (platform: string) => platform.replace(/(arm64)\/v8$/, '$1')
+const normalizePlatform = (platform: string) => platform.replace(/(arm64)\/v8$/, '$1')

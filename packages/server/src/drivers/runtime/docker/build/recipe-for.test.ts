@@ -116,7 +116,7 @@ describe('the version that the project asks for', () => {
 describe('another image', () => {
   test('of the settings is built and run in', () => {
     const recipe = recipeFor(plan({ language: 'go' }), { go: 'registry.local/go:1' })
-    expect(recipe).toMatchObject({ buildImage: 'registry.local/go:1', runImage: 'registry.local/go:1', carry: [] })
+    expect(recipe).toMatchObject({ buildImage: 'registry.local/go:1', runImage: 'registry.local/go:1', copiedFolders: [] })
   })
 
   test('of the project wins over that of the settings', () => {
@@ -134,10 +134,10 @@ test.each(['npm', 'pnpm', 'yarn', 'bun'])(
 )
 
 test('of what cargo makes only programs go into the image', () => {
-  const { leaveBehind } = recipeFor(plan({ language: 'rust' })) ?? { leaveBehind: () => false }
+  const { isExcluded } = recipeFor(plan({ language: 'rust' })) ?? { isExcluded: () => false }
   const kept = ['app/', 'app/src/main.rs', 'app/target/', 'app/target/release/', 'app/target/release/server']
-  expect(kept.filter(leaveBehind)).toEqual([])
-  expect(['app/target/release/deps/x', 'app/target/debug/server', 'app/target/release/.fingerprint/y'].every(leaveBehind)).toBe(
+  expect(kept.filter(isExcluded)).toEqual([])
+  expect(['app/target/release/deps/x', 'app/target/debug/server', 'app/target/release/.fingerprint/y'].every(isExcluded)).toBe(
     true,
   )
 })

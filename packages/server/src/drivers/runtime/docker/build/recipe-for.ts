@@ -13,7 +13,7 @@ export interface Recipe {
   stack: StackName
   /** Image in which the commands run. */
   buildImage: string
-  /** Base of the resulting image, to which the folders in `carry` are added. The same as `buildImage` if everything is kept. */
+  /** Base of the resulting image, to which `copiedFolders` are added. The same as `buildImage` if everything is kept. */
   runImage: string
   /** Commands that run as root, before the source is copied: they install tools that the image lacks. */
   setup: string[]
@@ -27,9 +27,9 @@ export interface Recipe {
   /** Environment of the running project only. */
   runEnv: Record<string, string>
   /** Folders to copy into the run image, if it differs. */
-  carry: string[]
+  copiedFolders: string[]
   /** Files in these folders that the running project does not need. */
-  leaveBehind: (path: string) => boolean
+  isExcluded: (path: string) => boolean
 }
 
 /** Recipe for a plan. Undefined if the language is unknown. */
@@ -37,7 +37,7 @@ export function recipeFor(plan: BuildPlan, overrides: BaseImages = {}): Recipe |
   const stack = stackOf(plan) ?? (plan.buildImage ? 'node' : null)
   if (!stack) return undefined
   const images = baseImagesFor(stack, plan, overrides)
-  const row = rows[stack](plan)
+  const row = recipes[stack](plan)
   return {
     stack,
     buildImage: images.build,
@@ -48,18 +48,18 @@ export function recipeFor(plan: BuildPlan, overrides: BaseImages = {}): Recipe |
     env: { HOME: homeFolder, ...row.env },
     buildEnv: { CI: '1', ...row.buildEnv },
     runEnv: row.runEnv ?? {},
-    carry: images.build === images.run ? [] : [appFolder, ...(row.carry ?? [])],
-    leaveBehind: row.leaveBehind ?? (() => false),
+    copiedFolders: images.build === images.run ? [] : [appFolder, ...(row.copiedFolders ?? [])],
+    isExcluded: row.isExcluded ?? (() => false),
   }
 }
 
-interface Row {
+interface StackRecipe {
   setup?: string[]
   env?: Record<string, string>
   buildEnv?: Record<string, string>
   runEnv?: Record<string, string>
-  carry?: string[]
-  leaveBehind?: (path: string) => boolean
+  copiedFolders?: string[]
+  isExcluded?: (path: string) => boolean
 }
 
 const certificates = '/etc/ssl/certs/ca-certificates.crt'
@@ -67,21 +67,25 @@ const certificates = '/etc/ssl/certs/ca-certificates.crt'
  * NODE_ENV is unset during the build, so that development dependencies are installed. They include build tools, which then
  * build for production by default. With `development` they would not, and Next.js fails.
  */
-const node = { env: { HOST: '0.0.0.0' }, runEnv: { NODE_ENV: 'production' } }
-const nodeBuild = {
+const nodeEnv = { env: { HOST: '0.0.0.0' }, runEnv: { NODE_ENV: 'production' } }
+const npmBuildEnv = {
   npm_config_update_notifier: 'false',
   npm_config_fund: 'false',
   npm_config_audit: 'false',
 }
 
-const rows: Record<StackName, (plan: BuildPlan) => Row> = {
-  node: (plan) => ({ setup: javascriptTool(plan), ...node, buildEnv: nodeBuild }),
-  static: (plan) => ({ setup: [...javascriptTool(plan), ...pageProgram(plan)], ...node, buildEnv: nodeBuild }),
-  bun: () => ({ ...node, buildEnv: nodeBuild }),
+const recipes: Record<StackName, (plan: BuildPlan) => StackRecipe> = {
+  node: (plan) => ({ setup: javascriptSetup(plan), ...nodeEnv, buildEnv: npmBuildEnv }),
+  static: (plan) => ({ setup: [...javascriptSetup(plan), ...siteGeneratorSetup(plan)], ...nodeEnv, buildEnv: npmBuildEnv }),
+  bun: () => ({ ...nodeEnv, buildEnv: npmBuildEnv }),
   deno: () => ({ env: { DENO_DIR: `${homeFolder}/deno` } }),
-  python: (plan) => ({ setup: pythonTool(plan), env: python }),
-  go: () => ({ env: {}, buildEnv: { GOPATH: `${homeFolder}/go`, GOFLAGS: '-buildvcs=false' }, carry: [certificates] }),
-  rust: () => ({ buildEnv: { CARGO_HOME: `${homeFolder}/cargo` }, carry: [certificates], leaveBehind: isCargoWaste }),
+  python: (plan) => ({ setup: pythonSetup(plan), env: pythonEnv }),
+  go: () => ({ env: {}, buildEnv: { GOPATH: `${homeFolder}/go`, GOFLAGS: '-buildvcs=false' }, copiedFolders: [certificates] }),
+  rust: () => ({
+    buildEnv: { CARGO_HOME: `${homeFolder}/cargo` },
+    copiedFolders: [certificates],
+    isExcluded: isCargoIntermediate,
+  }),
   ruby: () => ({
     env: {
       BUNDLE_PATH: `${homeFolder}/bundle`,
@@ -95,7 +99,7 @@ const rows: Record<StackName, (plan: BuildPlan) => Row> = {
     // Rails requires a value to compile assets, but does not use it.
     buildEnv: { SECRET_KEY_BASE_DUMMY: '1' },
   }),
-  php: (plan) => ({ setup: phpTools(plan), env: { COMPOSER_HOME: `${homeFolder}/composer` } }),
+  php: (plan) => ({ setup: phpSetup(plan), env: { COMPOSER_HOME: `${homeFolder}/composer` } }),
   java: () => ({ buildEnv: { GRADLE_USER_HOME: `${homeFolder}/gradle`, MAVEN_OPTS: `-Duser.home=${homeFolder}` } }),
   dotnet: () => ({ env: { DOTNET_CLI_TELEMETRY_OPTOUT: '1', DOTNET_NOLOGO: '1' }, buildEnv: { DOTNET_CLI_HOME: homeFolder } }),
   elixir: () => ({
@@ -109,7 +113,7 @@ const rows: Record<StackName, (plan: BuildPlan) => Row> = {
 }
 
 /** Installs Python packages for the unprivileged user, because root owns the image's own folder. */
-const python = {
+const pythonEnv = {
   PYTHONUNBUFFERED: '1',
   PYTHONDONTWRITEBYTECODE: '1',
   PIP_USER: '1',
@@ -122,7 +126,7 @@ const python = {
 }
 
 /** Installs the requested version even if the image has another. A range that can be parsed contains no quotes. */
-function javascriptTool({ packageManager, runtimeVersion }: BuildPlan): string[] {
+function javascriptSetup({ packageManager, runtimeVersion }: BuildPlan): string[] {
   const tool = (['npm', 'pnpm', 'yarn'] as const).find((one) => one === packageManager)
   if (!tool) return []
   const range = runtimeVersion[tool]
@@ -134,18 +138,18 @@ function javascriptTool({ packageManager, runtimeVersion }: BuildPlan): string[]
 }
 
 /** Hugo is a package of the image's distribution. Other site generators need an image that has them. */
-function pageProgram({ framework }: BuildPlan): string[] {
+function siteGeneratorSetup({ framework }: BuildPlan): string[] {
   return framework === 'hugo'
     ? ['command -v hugo || (apt-get update && apt-get install -y --no-install-recommends hugo && rm -rf /var/lib/apt/lists/*)']
     : []
 }
 
-function pythonTool({ packageManager }: BuildPlan): string[] {
+function pythonSetup({ packageManager }: BuildPlan): string[] {
   const isTool = ['uv', 'poetry', 'pipenv', 'pdm'].includes(packageManager ?? '')
   return isTool ? [`command -v ${packageManager} || PIP_USER=0 pip install ${packageManager}`] : []
 }
 
-function phpTools({ packageManager, installCommand, buildCommand }: BuildPlan): string[] {
+function phpSetup({ packageManager, installCommand, buildCommand }: BuildPlan): string[] {
   const usesNode = /\b(npm|npx|yarn|pnpm)\b/.test(`${installCommand} ${buildCommand}`)
   const packages = [...(packageManager === 'composer' ? ['git', 'unzip'] : []), ...(usesNode ? ['nodejs', 'npm'] : [])]
   const install = `apt-get update && apt-get install -y --no-install-recommends ${packages.join(' ')} && rm -rf /var/lib/apt/lists/*`
@@ -155,4 +159,4 @@ function phpTools({ packageManager, installCommand, buildCommand }: BuildPlan): 
 }
 
 /** Cargo's intermediate files. Only the programs in `target/release` are needed to run. */
-const isCargoWaste = (path: string) => /(^|\/)target\//.test(path) && !/(^|\/)target\/(release\/[^/]*)?$/.test(path)
+const isCargoIntermediate = (path: string) => /(^|\/)target\//.test(path) && !/(^|\/)target\/(release\/[^/]*)?$/.test(path)

@@ -22,11 +22,11 @@ const packet = { stat: 0, request: 1, data: 2, finished: 3 } as const
 /** File mode bits of Go. */
 const goMode = { folder: 2 ** 31, link: 2 ** 27 } as const
 const chunkBytes = 64 * 1024
-const maxRequest = 64 * 1024
+const maxRequestBytes = 64 * 1024
 /** Refuses links and pipes that have replaced a file since it was listed. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-interface Sent {
+interface SentEntry {
   path: string
   mode: number
   size: number
@@ -39,14 +39,18 @@ interface Sent {
  * Sends a folder to BuildKit: the list of files, then the content of the files that BuildKit requests. All files belong to
  * root, as with `docker build`. The `.dockerignore` was applied when the entries were listed, so BuildKit is given none.
  */
-export async function sendFolder(stream: ServerHttp2Stream, folder: SentFolder, wanted: readonly string[]): Promise<void> {
-  const isIgnoreOnly = wanted.length > 0 && wanted.every((path) => path === '.dockerignore')
-  const all = isIgnoreOnly ? [] : await entriesOf(folder)
+export async function sendFolder(
+  stream: ServerHttp2Stream,
+  folder: SentFolder,
+  requestedPaths: readonly string[],
+): Promise<void> {
+  const isOnlyIgnoreFile = requestedPaths.length > 0 && requestedPaths.every((path) => path === '.dockerignore')
+  const all = isOnlyIgnoreFile ? [] : await entriesOf(folder)
   beginReply(stream)
-  await pipeline(Readable.from(packets(all, messagesOf(stream, maxRequest))), stream)
+  await pipeline(Readable.from(packets(all, messagesOf(stream, maxRequestBytes))), stream)
 }
 
-async function* packets(all: readonly Sent[], requests: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* packets(all: readonly SentEntry[], requests: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for (const sent of all) yield framed(Buffer.concat([numberField(1, packet.stat), bytesField(2, statOf(sent))]))
   yield framed(numberField(1, packet.stat))
   for await (const request of requests) {
@@ -55,14 +59,14 @@ async function* packets(all: readonly Sent[], requests: AsyncIterable<Buffer>): 
     if (kind !== packet.request) throw new Error(`BuildKit sent a packet of the kind ${kind}`)
     const id = numberIn(request, 3)
     const sent = all[id]
-    if (!sent) throw new Error(`BuildKit asked for the file ${id} of ${all.length}`)
-    const head = Buffer.concat([numberField(1, packet.data), numberField(3, id)])
-    for await (const chunk of sent.content()) yield framed(Buffer.concat([head, bytesField(4, chunk)]))
-    yield framed(head)
+    if (!sent) throw new Error(`BuildKit requested file ${id}, but the folder has only ${all.length} files`)
+    const header = Buffer.concat([numberField(1, packet.data), numberField(3, id)])
+    for await (const chunk of sent.content()) yield framed(Buffer.concat([header, bytesField(4, chunk)]))
+    yield framed(header)
   }
 }
 
-const statOf = ({ path, mode, size, mtimeNs, linkname }: Sent): Buffer =>
+const statOf = ({ path, mode, size, mtimeNs, linkname }: SentEntry): Buffer =>
   Buffer.concat([
     bytesField(1, path),
     numberField(2, mode),
@@ -72,14 +76,14 @@ const statOf = ({ path, mode, size, mtimeNs, linkname }: Sent): Buffer =>
   ])
 
 /** Entries in the order that BuildKit requires: each after its folder. */
-async function entriesOf({ folder, entries, files, texts }: SentFolder): Promise<Sent[]> {
-  const all = new Map<string, Sent>()
+async function entriesOf({ folder, entries, files, texts }: SentFolder): Promise<SentEntry[]> {
+  const all = new Map<string, SentEntry>()
   for (const { path } of entries) {
-    const sent = await fromDisk(path, join(folder, path))
+    const sent = await readEntry(path, join(folder, path))
     if (sent) all.set(path, sent)
   }
   for (const [path, file] of files ?? []) {
-    const sent = await fromDisk(path, file)
+    const sent = await readEntry(path, file)
     if (sent) all.set(path, sent)
   }
   for (const [path, text] of texts ?? []) {
@@ -88,15 +92,15 @@ async function entriesOf({ folder, entries, files, texts }: SentFolder): Promise
   }
   for (const path of [...all.keys()])
     for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
-      const above = path.slice(0, end)
-      if (!all.has(above)) all.set(above, { ...emptyFolder, path: above })
+      const parent = path.slice(0, end)
+      if (!all.has(parent)) all.set(parent, { ...emptyFolder, path: parent })
     }
   return [...all.values()].sort((one, other) => compare(one.path, other.path))
 }
 
 const emptyFolder = { mode: 0o755 + goMode.folder, size: 0, mtimeNs: 0n, linkname: '', content: () => [] }
 
-async function fromDisk(path: string, file: string): Promise<Sent | null> {
+async function readEntry(path: string, file: string): Promise<SentEntry | null> {
   const stat = await lstat(file, { bigint: true })
   const sent = { path, size: 0, mtimeNs: stat.mtimeNs, linkname: '', content: () => [] }
   const mode = Number(stat.mode) & 0o777
@@ -107,16 +111,16 @@ async function fromDisk(path: string, file: string): Promise<Sent | null> {
   // Exactly the announced number of bytes, even if the file grows.
   const content = () =>
     size === 0 ? [] : createReadStream(file, { flags: flags as unknown as string, end: size - 1, highWaterMark: chunkBytes })
-  return { ...sent, mode, size, content: content as Sent['content'] }
+  return { ...sent, mode, size, content: content as SentEntry['content'] }
 }
 
 /** Compares paths segment by segment, as bytes: a folder is followed by its entries. */
 function compare(one: string, other: string): number {
   const [left, right] = [one.split('/'), other.split('/')]
   for (const [at, name] of left.entries()) {
-    const beside = right[at]
-    if (beside === undefined) return 1
-    if (name !== beside) return Buffer.compare(Buffer.from(name), Buffer.from(beside))
+    const otherName = right[at]
+    if (otherName === undefined) return 1
+    if (name !== otherName) return Buffer.compare(Buffer.from(name), Buffer.from(otherName))
   }
   return left.length - right.length
 }

@@ -31,40 +31,40 @@ export const readFor = ({ organizationId, owner }: BuildRequest, abort: AbortSig
 export interface PackOptions {
   folder: string
   entries: readonly SourceEntry[]
-  /** Prefix of each name, such as `app/`. The folders in `makeFirst` are created first. */
+  /** Prefix of each name, such as `app/`. */
   prefix: string
-  makeFirst: readonly string[]
+  folders: readonly string[]
   uid: number
-  more?: ReadonlyMap<string, string>
+  texts?: ReadonlyMap<string, string>
   /** Files outside of `folder`, by their names in the tar. */
   files?: ReadonlyMap<string, string>
 }
 
 /** Packs the entries as a tar stream. Each file is opened when its turn comes. */
-export function packSource({ folder, entries, prefix, makeFirst, uid, more, files }: PackOptions, abort: AbortSignal): Readable {
+export function packSource({ folder, entries, prefix, folders, uid, texts, files }: PackOptions, abort: AbortSignal): Readable {
   const archive = pack()
-  const fill = async () => {
-    for (const name of makeFirst) await plain(archive, { name, type: 'directory', mode: 0o755, uid, gid: uid })
+  const packAll = async () => {
+    for (const name of folders) await addEntry(archive, { name, type: 'directory', mode: 0o755, uid, gid: uid })
     for (const entry of entries) {
       abort.throwIfAborted()
       await packEntry(archive, join(folder, entry.path), prefix + entry.path, uid)
     }
     for (const [name, file] of files ?? []) await packEntry(archive, file, prefix + name, uid)
-    for (const [name, text] of more ?? [])
+    for (const [name, text] of texts ?? [])
       await new Promise<void>((resolve, reject) =>
         archive.entry({ name: prefix + name, uid, gid: uid }, text, (error) => (error ? reject(error) : resolve())),
       )
     archive.finalize()
   }
-  fill().catch((error: unknown) => archive.destroy(error as Error))
+  packAll().catch((error: unknown) => archive.destroy(error as Error))
   return Readable.from(archive)
 }
 
 async function packEntry(archive: Pack, file: string, name: string, uid: number): Promise<void> {
   const stat = await lstat(file)
   const header = { name, mode: stat.mode & 0o777, mtime: stat.mtime, uid, gid: uid }
-  if (stat.isDirectory()) await plain(archive, { ...header, type: 'directory', mode: header.mode | 0o700 })
-  else if (stat.isSymbolicLink()) await plain(archive, { ...header, type: 'symlink', linkname: await readlink(file) })
+  if (stat.isDirectory()) await addEntry(archive, { ...header, type: 'directory', mode: header.mode | 0o700 })
+  else if (stat.isSymbolicLink()) await addEntry(archive, { ...header, type: 'symlink', linkname: await readlink(file) })
   else if (stat.isFile()) {
     // Exactly the size in the header, even if the file grows.
     const content =
@@ -73,7 +73,7 @@ async function packEntry(archive: Pack, file: string, name: string, uid: number)
   }
 }
 
-const plain = (archive: Pack, header: Parameters<Pack['entry']>[0]) =>
+const addEntry = (archive: Pack, header: Parameters<Pack['entry']>[0]) =>
   new Promise<void>((resolve, reject) => archive.entry(header, (error) => (error ? reject(error) : resolve())))
 
 /** Hashes names and contents. Modification times are left out, because every checkout has new ones. */

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
-  fieldIn,
   isUnified,
   killMembers,
-  membersOf,
+  parseField,
   cgroupPeriod as period,
+  pidsOf,
+  readGroupFile,
   cgroupRoot as root,
-  textIn,
-  writeIfThere,
+  writeIfExists,
 } from '../../cgroup-files.ts'
 
 const controllers = ['memory', 'cpu', 'cpuset', 'pids'] as const
@@ -28,16 +28,16 @@ export class StepGroup {
   readonly key: string
   readonly #folders: ReadonlyMap<Controller, string>
   readonly #isUnified = isUnified()
-  #killsBefore = 0
+  #oomKillsBefore = 0
 
   /** Group of a process. Undefined if the process has ended, or its group cannot be limited. */
-  static of(pid: number): StepGroup | undefined {
-    const text = textIn(`/proc/${pid}`, 'cgroup')
-    return text === null ? undefined : StepGroup.in(text)
+  static ofProcess(pid: number): StepGroup | undefined {
+    const text = readGroupFile(`/proc/${pid}`, 'cgroup')
+    return text === null ? undefined : StepGroup.parse(text)
   }
 
   /** Parses `/proc/<pid>/cgroup`: `0::/path` under cgroup v2, or lines such as `4:cpu,cpuacct:/path` under v1. */
-  static in(text: string): StepGroup | undefined {
+  static parse(text: string): StepGroup | undefined {
     const lines = text.split('\n').map((line) => /^\d+:([^:]*):(.+)$/.exec(line))
     const folders = new Map<Controller, string>()
     for (const [, names = '', path = ''] of lines.filter((line) => line !== null))
@@ -61,7 +61,7 @@ export class StepGroup {
     const quota = Math.round(cpuCores * period)
     this.#write('pids', 'pids.max', processes)
     if (this.#isUnified) {
-      this.#killsBefore = this.#killsAround()
+      this.#oomKillsBefore = this.#parentOomKills()
       this.#write('memory', 'memory.max', bytes)
       this.#write('memory', 'memory.swap.max', 0)
       this.#write('cpu', 'cpu.max', `${quota} ${period}`)
@@ -79,38 +79,40 @@ export class StepGroup {
     if (cores) this.#write('cpuset', 'cpuset.cpus', cores)
   }
 
-  get isThere(): boolean {
+  get exists(): boolean {
     return existsSync(this.key)
   }
 
   get pids(): number[] {
-    return membersOf(this.key)
+    return pidsOf(this.key)
   }
 
   get processes(): number {
-    return Number(textIn(this.#folders.get('pids') ?? '', 'pids.current') ?? 0)
+    return Number(readGroupFile(this.#folders.get('pids') ?? '', 'pids.current') ?? 0)
   }
 
   isOutOfMemory({ memoryMb }: Pick<StepLimits, 'memoryMb'>): boolean {
-    if (this.#isUnified) return (fieldIn(textIn(this.key, 'memory.events'), 'oom_kill') ?? 0) > 0
-    const reported = textIn(this.key, 'memory.oom_control')
-    const used = Number(textIn(this.key, 'memory.usage_in_bytes') ?? 0)
-    return (fieldIn(reported, 'under_oom') ?? 0) > 0 || (fieldIn(reported, 'oom_kill') ?? 0) > 0 || used > memoryMb * 1024 * 1024
+    if (this.#isUnified) return (parseField(readGroupFile(this.key, 'memory.events'), 'oom_kill') ?? 0) > 0
+    const reported = readGroupFile(this.key, 'memory.oom_control')
+    const used = Number(readGroupFile(this.key, 'memory.usage_in_bytes') ?? 0)
+    return (
+      (parseField(reported, 'under_oom') ?? 0) > 0 || (parseField(reported, 'oom_kill') ?? 0) > 0 || used > memoryMb * 1024 * 1024
+    )
   }
 
   /** Whether the kernel killed a process of the parent group for its memory since the limit was set, also after the step's end. */
-  get hasSeenKills(): boolean {
-    return this.#isUnified && this.#killsAround() > this.#killsBefore
+  get hasOomKills(): boolean {
+    return this.#isUnified && this.#parentOomKills() > this.#oomKillsBefore
   }
 
   kill(): void {
     killMembers(this.key)
   }
 
-  #killsAround = () => fieldIn(textIn(dirname(this.key), 'memory.events'), 'oom_kill') ?? 0
+  #parentOomKills = () => parseField(readGroupFile(dirname(this.key), 'memory.events'), 'oom_kill') ?? 0
 
   #write(controller: Controller, file: string, value: string | number): void {
     const folder = this.#folders.get(controller)
-    if (folder) writeIfThere(folder, file, value)
+    if (folder) writeIfExists(folder, file, value)
   }
 }

@@ -31,29 +31,29 @@ const maxInstructions = 2_000
 /** Limit of an expanded value: one that refers to itself twice doubles with each expansion. */
 const maxWordLength = 16_384
 /** Instructions whose options can refer to things outside of the project. */
-const withFlags = new Set(['FROM', 'RUN', 'ADD', 'COPY'])
+const keywordsWithFlags = new Set(['FROM', 'RUN', 'ADD', 'COPY'])
 
 /**
  * Parses a Dockerfile for validation. Text that builders interpret differently is refused instead of guessed: the validated
  * instructions must be those that the builder runs.
  */
-export function readStrictly(text: string): StrictDockerfile {
+export function parseStrictly(text: string): StrictDockerfile {
   if (text.length > maxDockerfile) throw new DockerfileRefused(`it is larger than ${maxDockerfile / 1024} KiB`)
   const lines = text
     .replace(/^\ufeff/, '')
     .split('\n')
     .map((line) => line.replace(/\r$/, ''))
-  const escapeSign = directivesOf(lines)
+  const escapeSign = escapeSignOf(lines)
   const instructions: StrictInstruction[] = []
   for (let at = 0; at < lines.length; at += 1) {
-    if (isNothing(lines[at]!)) continue
+    if (isBlankOrComment(lines[at]!)) continue
     const first = at
     let whole = ''
     for (; at < lines.length; at += 1) {
-      if (whole !== '' && isNothing(lines[at]!)) continue
-      const { text: part, goesOn } = continued(lines[at]!, escapeSign, at)
+      if (whole !== '' && isBlankOrComment(lines[at]!)) continue
+      const { text: part, isContinued } = splitContinuation(lines[at]!, escapeSign, at)
       whole += part
-      if (!goesOn) break
+      if (!isContinued) break
     }
     if (instructions.length === maxInstructions) throw new DockerfileRefused(`it has more than ${maxInstructions} instructions`)
     const instruction = {
@@ -72,38 +72,38 @@ export function readStrictly(text: string): StrictDockerfile {
   return { lines, instructions, escapeSign }
 }
 
-const isNothing = (line: string) => /^\s*(#|$)/.test(line)
+const isBlankOrComment = (line: string) => /^\s*(#|$)/.test(line)
 
 /** Returns the escape character. Refuses a `# syntax=` frontend other than Docker's: it could request anything of the engine. */
-function directivesOf(lines: readonly string[]): string {
+function escapeSignOf(lines: readonly string[]): string {
   let escapeSign = '\\'
-  let isTop = true
+  let isInDirectives = true
   for (const line of lines) {
-    if (!isNothing(line)) break
+    if (!isBlankOrComment(line)) break
     const [, name = '', value = ''] = /^\s*#\s*([a-z]+)\s*=\s*(.+)$/i.exec(line.trimEnd()) ?? []
     const directive = name.toLowerCase()
     if (
       directive === 'syntax' &&
       !/^(docker\.io\/)?docker\/dockerfile(-upstream)?(:[\w.-]+)?(@sha256:[0-9a-f]{64})?$/.test(value)
     )
-      throw new DockerfileRefused(`"# syntax=${value.slice(0, 100)}" is not one of Docker's own: only docker/dockerfile is used`)
+      throw new DockerfileRefused(`"# syntax=${value.slice(0, 100)}" is not supported. Use docker/dockerfile`)
     if (directive === 'escape' && value === '`') {
-      if (!isTop) throw new DockerfileRefused('"# escape=`" must be the first line')
+      if (!isInDirectives) throw new DockerfileRefused('"# escape=`" must be the first line')
       escapeSign = '`'
     }
-    isTop &&= ['syntax', 'escape', 'check'].includes(directive)
+    isInDirectives &&= ['syntax', 'escape', 'check'].includes(directive)
   }
   return escapeSign
 }
 
-function continued(line: string, escapeSign: string, at: number): { text: string; goesOn: boolean } {
+function splitContinuation(line: string, escapeSign: string, at: number): { text: string; isContinued: boolean } {
   let length = line.length
   while (line[length - 1] === ' ' || line[length - 1] === '\t') length -= 1
   const end = line.slice(0, length)
-  if (!end.endsWith(escapeSign)) return { text: line, goesOn: false }
+  if (!end.endsWith(escapeSign)) return { text: line, isContinued: false }
   if (end.endsWith(escapeSign + escapeSign))
-    throw new DockerfileRefused(`line ${at + 1} ends with two "${escapeSign}": builders disagree on it`)
-  return { text: end.slice(0, -1), goesOn: true }
+    throw new DockerfileRefused(`line ${at + 1} ends with two "${escapeSign}", which builders interpret differently. Remove one`)
+  return { text: end.slice(0, -1), isContinued: true }
 }
 
 export function instructionOf(whole: string, first: number, escapeSign: string) {
@@ -112,7 +112,7 @@ export function instructionOf(whole: string, first: number, escapeSign: string) 
   if (!keywords.has(keyword)) throw new DockerfileRefused(`line ${first + 1} is not an instruction`)
   const flags: string[] = []
   let rest = after.trim()
-  while (withFlags.has(keyword) && rest.startsWith('--')) {
+  while (keywordsWithFlags.has(keyword) && rest.startsWith('--')) {
     const [flag = ''] = rest.split(/[\t\v\f\r ]+/, 1)
     if (/["']/.test(flag) || flag.includes(escapeSign) || flag.includes('\\'))
       throw new DockerfileRefused(`line ${first + 1}: write the option ${flag.slice(0, 60)} without quotes and escapes`)
@@ -142,22 +142,26 @@ export function expandWord(word: string, values: ReadonlyMap<string, string>, es
   let out = ''
   let quote = ''
   for (let at = 0; at < word.length; at += 1) {
-    const sign = word[at]!
+    const character = word[at]!
     if (out.length > maxWordLength) return null
-    if (quote === "'" && sign !== "'") out += sign
-    else if (sign === quote) quote = ''
-    else if (quote === '' && (sign === '"' || sign === "'")) quote = sign
-    else if (sign === escapeSign) out += word[++at] ?? ''
-    else if (sign === '$') {
-      const [whole, braced, operator, other, bare] =
+    if (quote === "'" && character !== "'") out += character
+    else if (character === quote) quote = ''
+    else if (quote === '' && (character === '"' || character === "'")) quote = character
+    else if (character === escapeSign) out += word[++at] ?? ''
+    else if (character === '$') {
+      const [whole, braced, operator, alternative, bare] =
         /^\$(?:\{([A-Za-z_]\w*)(?:(:?[-+])([^{}$"'\\`]*))?\}|([A-Za-z_]\w*))/.exec(word.slice(at)) ?? []
       if (whole === undefined) return null
       const value = values.get(braced ?? bare ?? '')
-      const filled = operator?.endsWith('+') ? (value ? other : '') : ((value || undefined) ?? (operator ? other : undefined))
-      if (filled === undefined) return null
-      out += filled
+      const expanded = operator?.endsWith('+')
+        ? value
+          ? alternative
+          : ''
+        : ((value || undefined) ?? (operator ? alternative : undefined))
+      if (expanded === undefined) return null
+      out += expanded
       at += whole.length - 1
-    } else out += sign
+    } else out += character
   }
   return quote === '' && out.length <= maxWordLength ? out : null
 }

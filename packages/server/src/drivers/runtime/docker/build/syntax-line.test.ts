@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withSyntaxHere } from './syntax-line.ts'
+import { withLocalSyntaxImage } from './syntax-line.ts'
 
 const text = '# syntax=docker/dockerfile:1.7\nFROM a\nRUN --mount=type=cache,target=/x y\n'
 const missing = async (): Promise<string> => {
@@ -9,19 +9,21 @@ const missing = async (): Promise<string> => {
 test('what reads the Dockerfile comes from where images come from here', async () => {
   const requested: string[] = []
   const findImage = async (image: string) => `mirror.local/${requested.push(image) && image}`
-  const here = await withSyntaxHere(text, { findImage, isNeeded: false, report: () => undefined })
+  const here = await withLocalSyntaxImage(text, { findImage, isNeeded: false, report: () => undefined })
   expect(here).toBe(text.replace('docker/dockerfile:1.7', 'mirror.local/docker/dockerfile:1.7'))
   expect(requested).toEqual(['docker/dockerfile:1.7'])
 })
 
 test('where it cannot be had the engine reads the file itself and says so, unless it cannot', async () => {
   const output: string[] = []
-  const own = await withSyntaxHere(text, { findImage: missing, isNeeded: false, report: (line) => output.push(line) })
+  const own = await withLocalSyntaxImage(text, { findImage: missing, isNeeded: false, report: (line) => output.push(line) })
   expect(own).toBe(text.replace(/^.*$/m, '#'))
   expect(output).toEqual([expect.stringContaining('none of: ghcr.io')])
-  await expect(withSyntaxHere(text, { findImage: missing, isNeeded: true, report: () => undefined })).rejects.toThrow('docker.io')
+  await expect(withLocalSyntaxImage(text, { findImage: missing, isNeeded: true, report: () => undefined })).rejects.toThrow(
+    'docker.io',
+  )
 })
 
 test.each(['FROM a\n# syntax=docker/dockerfile:1\n', 'FROM a\n'])('a comment further down is none: %j', async (other) => {
-  expect(await withSyntaxHere(other, { findImage: missing, isNeeded: true, report: () => undefined })).toBe(other)
+  expect(await withLocalSyntaxImage(other, { findImage: missing, isNeeded: true, report: () => undefined })).toBe(other)
 })

@@ -3,10 +3,10 @@ import { errorMessage } from '../../../../platform/error-message.ts'
 const directive = /^(\s*#\s*syntax\s*=\s*)(\S+)\s*$/i
 
 /**
- * Rewrites `# syntax=`, which names an image that BuildKit pulls to parse the file. It is validated as one of Docker's by then.
- * It is pulled like other images. If it is unavailable the engine parses the file itself, unless the engine is too old for it.
+ * Rewrites `# syntax=`, which names an image that BuildKit pulls to parse the file. It was validated as one of Docker's own, and
+ * is pulled like other images. If it is unavailable, the engine parses the file itself, unless the engine is too old for it.
  */
-export async function withSyntaxHere(
+export async function withLocalSyntaxImage(
   text: string,
   {
     findImage,

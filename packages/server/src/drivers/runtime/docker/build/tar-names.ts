@@ -5,7 +5,7 @@ import { asText, type TarHeader } from '../../../tar/tar-header.ts'
  * Renames the entries of an archive, and leaves out entries without a new name. Owners, modes, times and contents stay. A name
  * is a string of bytes, one per character.
  */
-export function renamed(
+export function renameEntries(
   tar: AsyncIterable<Uint8Array>,
   nameOf: (name: string, header: TarHeader) => string | null,
 ): AsyncGenerator<Uint8Array> {
@@ -18,20 +18,20 @@ export function renamed(
 }
 
 /** Makes names relative to the archived folder (`a/b`). Leaves out the folder itself. */
-export const withoutTop = (tar: AsyncIterable<Uint8Array>) =>
-  renamed(tar, (name) => name.replace(/^\.?\/+/, '').replace(/^\.$/, ''))
+export const withoutTopFolder = (tar: AsyncIterable<Uint8Array>) =>
+  renameEntries(tar, (name) => name.replace(/^\.?\/+/, '').replace(/^\.$/, ''))
 
-const kindsOfVolumes = new Set(['file', 'contiguous-file', 'directory', 'symlink', 'link'])
+const allowedTypes = new Set(['file', 'contiguous-file', 'directory', 'symlink', 'link'])
 
 /**
  * Makes an archive safe for the engine, which unpacks as root: names stay below the top, and devices, pipes and the like are
  * left out. `onTop` gets the header of the top folder.
  */
-export const harmless = (tar: AsyncIterable<Uint8Array>, onTop: (header: TarHeader) => void = () => undefined) =>
-  renamed(tar, (name, header) => {
+export const sanitizeArchive = (tar: AsyncIterable<Uint8Array>, onTopFolder: (header: TarHeader) => void = () => undefined) =>
+  renameEntries(tar, (name, header) => {
     const { type } = header
     const parts = name.split('/').filter((part) => part !== '' && part !== '.')
-    if (parts.length === 0 && type === 'directory') onTop(header)
+    if (parts.length === 0 && type === 'directory') onTopFolder(header)
     if (parts.includes('..')) throw new Error(`${asText(name)} points outside the volume`)
-    return kindsOfVolumes.has(type) ? parts.join('/') : null
+    return allowedTypes.has(type) ? parts.join('/') : null
   })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { mirrored } from '../../image-name.ts'
+import { mirrorNames } from '../../image-name.ts'
 import type { StartRequest } from '../../runtime.ts'
 import { needsBuildKit } from '../build/build-dockerfile.ts'
-import { containerSettings, startWords } from './container-settings.ts'
+import { containerSettings, startArgv } from './container-settings.ts'
 import { sinceOf } from './logs.ts'
 
 test.each<[string, string[]]>([
@@ -11,7 +11,7 @@ test.each<[string, string[]]>([
   ['npm run migrate && npm start', ['/bin/sh', '-c', 'npm run migrate && npm start']],
   ['A=1 node server.js', ['/bin/sh', '-c', 'A=1 node server.js']],
 ])('the signal to stop reaches the program: %s', (command, words) => {
-  expect(startWords(command)).toEqual(words)
+  expect(startArgv(command)).toEqual(words)
 })
 
 test('a plan from before turns IPv6 off and never on: the egress filter is for IPv4', () => {
@@ -39,7 +39,7 @@ test.each<[string, string[]]>([
   ['mcr.microsoft.com/dotnet/sdk:9.0', ['mirror.local/dotnet/sdk:9.0']],
   ['mirror.local/mine:1', ['mirror.local/mine:1']],
 ])('images come from the mirror: %s', (image, names) => {
-  expect(mirrored(image, 'mirror.local')).toEqual(names)
+  expect(mirrorNames(image, 'mirror.local')).toEqual(names)
 })
 
 test.each<[string, boolean]>([

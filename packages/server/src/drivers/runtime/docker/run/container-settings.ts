@@ -1,7 +1,7 @@
 import { type ContainerSettings, maxProcesses, sysctlPattern } from '@berth/contract'
 import type { ContainerCreateOptions } from 'dockerode'
 import { buildCores } from '../../build-cores.ts'
-import { messageOf } from '../../process/build/command-words.ts'
+import { argvOfCommand } from '../../process/build/command-words.ts'
 import { volumeVariable } from '../../process/run/project-environment.ts'
 import type { ResourceLimits, StartRequest } from '../../runtime.ts'
 import { type Engine, isRemote } from '../engine.ts'
@@ -12,7 +12,7 @@ import { mountOf } from './volume-helper.ts'
 
 const mb = 1024 * 1024
 
-export interface Location {
+export interface ContainerResources {
   image: string
   labels: LabelMap
   /** Networks in the order of joining. Empty: no network. */
@@ -25,34 +25,34 @@ export interface Location {
 }
 
 /** Settings with which the container of an instance is created. */
-export function containerSettings(request: StartRequest, location: Location): ContainerCreateOptions {
-  const { hostPort } = location
-  const [first] = location.networks
+export function containerSettings(request: StartRequest, resources: ContainerResources): ContainerCreateOptions {
+  const { hostPort } = resources
+  const [first] = resources.networks
   const port = request.port === null ? null : `${request.port}/tcp`
-  const command = request.command ?? (request.artifact.startCommand ? startWords(request.artifact.startCommand) : null)
+  const command = request.command ?? (request.artifact.startCommand ? startArgv(request.artifact.startCommand) : null)
   return {
     name: containerName(request.instanceId),
-    Image: location.image,
-    Labels: { ...ownLabels(request.labels), ...location.labels },
+    Image: resources.image,
+    Labels: { ...userLabels(request.labels), ...resources.labels },
     Env: environmentOf(request),
     ...(command ? { Cmd: command } : {}),
     // A single empty string makes the engine drop the image's entrypoint.
     ...(request.entrypoint ? { Entrypoint: request.entrypoint.length > 0 ? request.entrypoint : [''] } : {}),
     ...(port ? { ExposedPorts: { [port]: {} } } : {}),
-    ...insideOf(request.container ?? {}),
+    ...containerConfigOf(request.container ?? {}),
     ...healthcheckFor(request.healthProgram),
     ...(first ? { NetworkingConfig: { EndpointsConfig: { [first.network]: { Aliases: [...first.aliases] } } } } : {}),
     HostConfig: {
       ...limitsOf(request.allotment, Math.min(request.container?.pidsLimit ?? maxProcesses, maxProcesses)),
-      ...safety(location.isUnprivileged, request.container?.capDrop ?? [], request.container?.capAdd ?? []),
-      ...hostSideOf(request),
+      ...securitySettings(resources.isUnprivileged, request.container?.capDrop ?? [], request.container?.capAdd ?? []),
+      ...hostConfigOf(request),
       NetworkMode: first?.network ?? 'none',
       RestartPolicy: { Name: request.restart ? 'unless-stopped' : 'no' },
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
       ...(port && hostPort !== null ? { PortBindings: { [port]: [{ HostIp: '127.0.0.1', HostPort: String(hostPort) }] } } : {}),
       Mounts: [
         ...request.volumes.map(({ id, mountPath, readOnly }) => ({
-          ...mountOf(location.volumeNames.get(id) ?? id),
+          ...mountOf(resources.volumeNames.get(id) ?? id),
           Target: mountPath,
           ReadOnly: readOnly,
         })),
@@ -62,10 +62,10 @@ export function containerSettings(request: StartRequest, location: Location): Co
   }
 }
 
-const ownLabels = (labels: Readonly<Record<string, string>> = {}) =>
+const userLabels = (labels: Readonly<Record<string, string>> = {}) =>
   Object.fromEntries(Object.entries(labels).filter(([name]) => !/^(berth|com\.docker\.)/i.test(name)))
 
-const insideOf = ({
+const containerConfigOf = ({
   user,
   workingDir,
   hostname,
@@ -86,7 +86,7 @@ const insideOf = ({
 })
 
 /** Settings of HostConfig. Data in tmpfs and shared memory counts towards the container's memory limit. */
-function hostSideOf({ container = {}, allotment: resources, network }: StartRequest) {
+function hostConfigOf({ container = {}, allotment: resources, network }: StartRequest) {
   const { readOnly, shmMb, tmpfs, extraHosts, ulimits, sysctls, groups, dns, dnsSearch, dnsOptions, init } = container
   const reserved = container.memoryReservationMb
   return {
@@ -104,7 +104,7 @@ function hostSideOf({ container = {}, allotment: resources, network }: StartRequ
       : {}),
     ...(extraHosts ? { ExtraHosts: extraHosts.map(({ name, address }) => `${name}:${address}`) } : {}),
     ...(ulimits ? { Ulimits: ulimits.map(({ name, soft, hard }) => ({ Name: name, Soft: soft, Hard: hard })) } : {}),
-    ...(sysctls ? { Sysctls: harmless(sysctls) } : {}),
+    ...(sysctls ? { Sysctls: allowedSysctls(sysctls) } : {}),
     ...(groups ? { GroupAdd: groups } : {}),
     ...(dns ? { Dns: dns } : {}),
     ...(dnsSearch ? { DnsSearch: dnsSearch } : {}),
@@ -117,7 +117,7 @@ function hostSideOf({ container = {}, allotment: resources, network }: StartRequ
 }
 
 /** Drops sysctls that are no longer allowed. An old plan may enable IPv6. */
-const harmless = (sysctls: Readonly<Record<string, string>>): Record<string, string> =>
+const allowedSysctls = (sysctls: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(sysctls).filter(([name, value]) => new RegExp(sysctlPattern(name)).test(value)))
 
 export const containerName = (instanceId: string) => `berth-${instanceId}`
@@ -134,20 +134,20 @@ export const limitsOf = ({ cpuCores, memoryMb }: ResourceLimits, processLimit: n
 const buildShares = 102
 
 /** CPU settings of builds: lower priority than running projects, and not all CPUs. */
-export const wayGiving = (engine: Engine) => {
+export const buildCpuSettings = (engine: Engine) => {
   const CpusetCpus = isRemote(engine) ? null : buildCores()
   return { CpuShares: buildShares, ...(CpusetCpus ? { CpusetCpus } : {}) }
 }
 
 /** Capabilities for images that start as root, change the owner of their folders and switch to an unprivileged user. */
-const rightsOfImages = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
+const defaultCapabilities = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'NET_BIND_SERVICE', 'SETGID', 'SETUID']
 
 /** Security settings. A capability that the service drops is not added. */
-export const safety = (isUnprivileged: boolean, dropped: readonly string[] = [], added: readonly string[] = []) => ({
+export const securitySettings = (isUnprivileged: boolean, dropped: readonly string[] = [], added: readonly string[] = []) => ({
   Init: true,
   CapDrop: ['ALL'],
   CapAdd: [
-    ...(isUnprivileged || dropped.includes('ALL') ? [] : rightsOfImages.filter((name) => !dropped.includes(name))),
+    ...(isUnprivileged || dropped.includes('ALL') ? [] : defaultCapabilities.filter((name) => !dropped.includes(name))),
     ...added,
   ],
   SecurityOpt: ['no-new-privileges'],
@@ -155,18 +155,18 @@ export const safety = (isUnprivileged: boolean, dropped: readonly string[] = [],
 
 /** Environment of the container. A Compose service that sets `PORT` keeps its value. */
 function environmentOf({ env, port, volumes, network }: StartRequest): string[] {
-  const whole = {
+  const variables = {
     ...Object.fromEntries(volumes.map(({ name, mountPath }) => [volumeVariable(name), mountPath])),
     ...env,
     ...(port === null || (network && Object.hasOwn(env, 'PORT')) ? {} : { PORT: String(port) }),
   }
-  return Object.entries(whole).map(([key, value]) => `${key}=${value}`)
+  return Object.entries(variables).map(([key, value]) => `${key}=${value}`)
 }
 
 /** Command line of a start command. `exec` replaces the shell by the program, so that the program gets the stop signal. */
-export function startWords(command: string): string[] {
-  const words = messageOf(command)
-  if (words[0] !== '/bin/sh' || words[1] !== '-c' || words[2] !== command) return words
-  const isPlain = !/[;&|<>()`\n]/.test(command) && !/^\s*([A-Za-z_]\w*=|exec\s|cd\s|export\s|\.\s)/.test(command)
-  return isPlain ? ['/bin/sh', '-c', `exec ${command}`] : words
+export function startArgv(command: string): string[] {
+  const argv = argvOfCommand(command)
+  if (argv[0] !== '/bin/sh' || argv[1] !== '-c' || argv[2] !== command) return argv
+  const isSimpleCommand = !/[;&|<>()`\n]/.test(command) && !/^\s*([A-Za-z_]\w*=|exec\s|cd\s|export\s|\.\s)/.test(command)
+  return isSimpleCommand ? ['/bin/sh', '-c', `exec ${command}`] : argv
 }

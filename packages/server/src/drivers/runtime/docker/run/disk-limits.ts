@@ -2,26 +2,26 @@ import { access, constants } from 'node:fs/promises'
 import type { ContainerInfo } from 'dockerode'
 import { bytesOfAName } from '../../../folder/folder-size.ts'
 import { measureFolders } from '../../../folder/measure-folder.ts'
-import { type Room, roomAt } from '../../process/disk/disk-room.ts'
+import { type FreeSpace, freeSpaceAt } from '../../process/disk/free-space.ts'
 import { callEngine, callEngineOrMissing, type Engine, isRemote, statusOf } from '../engine.ts'
 import { type Labels, labelIn } from '../labels.ts'
-import type { DiskMarks } from './disk-marks.ts'
-import { namelessBytesIn } from './nameless-files.ts'
+import { deletedFileBytes } from './deleted-files.ts'
+import type { DiskFullMarkers } from './disk-full-markers.ts'
 import { volumeSizes } from './volume-sizes.ts'
 
 const megabyte = 1024 * 1024
 const tickMs = 1_000
-const usualPollMs = 60_000
+const defaultPollMs = 60_000
 /** Drop of free space since the last measurement that triggers the next one. */
-const worthMeasuringBytes = 64 * megabyte
+const measureAfterDropBytes = 64 * megabyte
 /** Highest share of the time spent on measuring. */
-const shareOfTime = { filling: 1 / 5, quiet: 1 / 20 }
-const measureMs = 5 * 60_000
+const maxMeasuringShare = { filling: 1 / 5, quiet: 1 / 20 }
+const measureTimeoutMs = 5 * 60_000
 
 interface Parts {
   engine: Engine
   labels: Labels
-  marks: DiskMarks
+  diskFullMarkers: DiskFullMarkers
   /** Interval of the periodic measurements. */
   pollMs?: number | undefined
 }
@@ -39,10 +39,10 @@ export class DiskLimits {
   #hasInstances = true
   #smallestMb = Number.POSITIVE_INFINITY
   /** Highest free space since the last measurement. */
-  #room: Room | null = null
-  #nextAt = performance.now()
+  #highestFreeSpace: FreeSpace | null = null
+  #nextMeasureAt = performance.now()
   /** Start and end of the last measurement. */
-  #last = { began: 0, ended: 0 }
+  #lastMeasurement = { startedAt: 0, endedAt: 0 }
   /** Whether a volume belongs to this Berth, by name. That never changes. */
   readonly #ownVolumes = new Map<string, boolean>()
 
@@ -54,7 +54,7 @@ export class DiskLimits {
     this.#timer ??= setInterval(() => void this.#tick().catch(() => undefined), tickMs).unref()
   }
 
-  started(diskMb: number): void {
+  instanceStarted(diskMb: number): void {
     this.#hasInstances = true
     this.#smallestMb = Math.min(this.#smallestMb, diskMb)
     this.watch()
@@ -68,27 +68,27 @@ export class DiskLimits {
     if (this.#isMeasuring || !this.#hasInstances) return
     this.#isMeasuring = true
     try {
-      const room = await this.#currentRoom()
-      const isFilling = room !== null && this.#isFilledBy(room)
-      const began = performance.now()
-      if (began < this.#pauseEnd(isFilling) || !(isFilling || began >= this.#nextAt)) return
-      this.#nextAt = began + (this.#parts.pollMs ?? usualPollMs)
-      this.#room = room
+      const freeSpace = await this.#readFreeSpace()
+      const isDiskFilling = freeSpace !== null && this.#hasDroppedTo(freeSpace)
+      const startedAt = performance.now()
+      if (startedAt < this.#earliestMeasureAt(isDiskFilling) || !(isDiskFilling || startedAt >= this.#nextMeasureAt)) return
+      this.#nextMeasureAt = startedAt + (this.#parts.pollMs ?? defaultPollMs)
+      this.#highestFreeSpace = freeSpace
       await this.#measure().finally(() => {
-        this.#last = { began, ended: performance.now() }
+        this.#lastMeasurement = { startedAt, endedAt: performance.now() }
       })
     } finally {
       this.#isMeasuring = false
     }
   }
 
-  #pauseEnd(isFilling: boolean): number {
-    const { began, ended } = this.#last
-    return ended + (ended - began) * (1 / (isFilling ? shareOfTime.filling : shareOfTime.quiet) - 1)
+  #earliestMeasureAt(isFilling: boolean): number {
+    const { startedAt, endedAt } = this.#lastMeasurement
+    return endedAt + (endedAt - startedAt) * (1 / (isFilling ? maxMeasuringShare.filling : maxMeasuringShare.quiet) - 1)
   }
 
   /** Free space of the engine's disk. Null if the engine's folder is not on this machine. */
-  async #currentRoom(): Promise<Room | null> {
+  async #readFreeSpace(): Promise<FreeSpace | null> {
     const { engine } = this.#parts
     if (isRemote(engine)) return null
     this.#rootFolder ??= callEngine(() => engine.info()).then(
@@ -99,14 +99,17 @@ export class DiskLimits {
       },
     )
     const folder = await this.#rootFolder
-    return folder === null ? null : roomAt(folder).catch(() => null)
+    return folder === null ? null : freeSpaceAt(folder).catch(() => null)
   }
 
-  #isFilledBy(room: Room): boolean {
-    const most = this.#room ?? room
-    this.#room = { bytes: Math.max(most.bytes, room.bytes), names: Math.max(most.names, room.names) }
-    const noticed = Math.min(worthMeasuringBytes, (this.#smallestMb * megabyte) / 4)
-    return this.#room.bytes - room.bytes > noticed || (this.#room.names - room.names) * bytesOfAName > noticed
+  #hasDroppedTo(room: FreeSpace): boolean {
+    const highest = this.#highestFreeSpace ?? room
+    this.#highestFreeSpace = { bytes: Math.max(highest.bytes, room.bytes), inodes: Math.max(highest.inodes, room.inodes) }
+    const thresholdBytes = Math.min(measureAfterDropBytes, (this.#smallestMb * megabyte) / 4)
+    return (
+      this.#highestFreeSpace.bytes - room.bytes > thresholdBytes ||
+      (this.#highestFreeSpace.inodes - room.inodes) * bytesOfAName > thresholdBytes
+    )
   }
 
   async #measure(): Promise<void> {
@@ -114,17 +117,17 @@ export class DiskLimits {
     // Includes restarting instances: the engine restarts a crashed one with its old layer.
     const filters = { ...labels.filter('instance'), status: ['running', 'restarting'] }
     const rows = await callEngine((abortSignal) => engine.listContainers({ size: true, filters, abortSignal }), {
-      timeoutMs: measureMs,
+      timeoutMs: measureTimeoutMs,
     })
-    const limits = rows.map(({ Labels: marks }) => Number(labelIn(marks, 'disk')) || Number.POSITIVE_INFINITY)
+    const limits = rows.map(({ Labels: containerLabels }) => Number(labelIn(containerLabels, 'disk')) || Number.POSITIVE_INFINITY)
     this.#hasInstances = rows.length > 0
     this.#smallestMb = Math.min(...limits)
     const volumes = await this.#volumeBytes(rows)
     for (const [at, row] of rows.entries()) {
-      const kept = volumesOf(row).map(({ Name = '' }) => volumes.get(Name) ?? 0)
-      const nameless = isRemote(engine) ? 0 : await namelessBytesIn(row)
-      const bytes = kept.reduce((sum, size) => sum + size, ((row as { SizeRw?: number }).SizeRw ?? 0) + nameless)
-      if (bytes > (limits[at] ?? 0) * megabyte) await this.#end(row)
+      const volumeBytes = volumesOf(row).map(({ Name = '' }) => volumes.get(Name) ?? 0)
+      const deletedBytes = isRemote(engine) ? 0 : await deletedFileBytes(row)
+      const bytes = volumeBytes.reduce((sum, size) => sum + size, ((row as { SizeRw?: number }).SizeRw ?? 0) + deletedBytes)
+      if (bytes > (limits[at] ?? 0) * megabyte) await this.#killForDisk(row)
     }
   }
 
@@ -134,7 +137,7 @@ export class DiskLimits {
     const mounts = new Map(rows.flatMap(volumesOf).map((mount) => [mount.Name ?? '', mount.Source]))
     if (mounts.size === 0) return new Map()
     for (const name of mounts.keys())
-      if (!this.#ownVolumes.has(name)) this.#ownVolumes.set(name, isUnnamed(name) || (await this.#isOwn(name)))
+      if (!this.#ownVolumes.has(name)) this.#ownVolumes.set(name, isAnonymousVolume(name) || (await this.#isOwnVolume(name)))
     const counted = [...mounts].filter(([name]) => this.#ownVolumes.get(name))
     const folders = counted.map(([, folder]) => folder)
     if (isRemote(engine) || !(await canRead(folders))) {
@@ -145,21 +148,21 @@ export class DiskLimits {
     return new Map(counted.map(([name], at) => [name, sizes[at]?.diskBytes ?? 0]))
   }
 
-  async #isOwn(name: string): Promise<boolean> {
+  async #isOwnVolume(name: string): Promise<boolean> {
     const { engine, labels } = this.#parts
     const found = await callEngineOrMissing((abortSignal) => engine.getVolume(name).inspect({ abortSignal }))
-    return labels.isOurs(found?.Labels)
+    return labels.isThisBerth(found?.Labels)
   }
 
-  async #end(row: ContainerInfo): Promise<void> {
-    const { engine, marks } = this.#parts
+  async #killForDisk(row: ContainerInfo): Promise<void> {
+    const { engine, diskFullMarkers } = this.#parts
     const instanceId = labelIn(row.Labels, 'id')
-    marks.add(instanceId)
+    diskFullMarkers.add(instanceId)
     try {
       await callEngine((abortSignal) => engine.getContainer(row.Id).kill({ signal: 'SIGKILL', abortSignal }))
     } catch (error) {
       // After a timeout, the kill may still have worked.
-      if (statusOf(error) !== undefined) marks.delete(instanceId)
+      if (statusOf(error) !== undefined) diskFullMarkers.delete(instanceId)
     }
   }
 }
@@ -167,7 +170,7 @@ export class DiskLimits {
 const volumesOf = ({ Mounts }: ContainerInfo) => Mounts.filter(({ Type, RW }) => Type === 'volume' && RW)
 
 /** Whether it is an anonymous volume, which the engine creates for each VOLUME of an image. */
-const isUnnamed = (name: string) => /^[0-9a-f]{64}$/.test(name)
+const isAnonymousVolume = (name: string) => /^[0-9a-f]{64}$/.test(name)
 
 const canRead = (folders: readonly string[]): Promise<boolean> =>
   Promise.all(folders.map((folder) => access(folder, constants.R_OK | constants.X_OK))).then(

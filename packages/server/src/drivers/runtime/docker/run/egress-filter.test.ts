@@ -6,9 +6,9 @@ test('where the engine turned out to be on another machine, no later look says t
   const shell = async () => ({ exitCode: 0, stdout: '', stderr: '' }) as never
   const onChange = ({ message }: { message: string }) => output.push(message)
   const egressFilter = new EgressFilter({ instance: '0123456789abcdef', shell, isStrict: true, openPorts: [], onChange })
-  await egressFilter.raise()
-  egressFilter.deny('The engine is elsewhere')
-  await egressFilter.raise()
+  await egressFilter.apply()
+  egressFilter.disable('The engine is elsewhere')
+  await egressFilter.apply()
   expect(egressFilter.state).toEqual({ inForce: false, words: 'The engine is elsewhere' })
   expect(output.at(-1)).toBe('The engine is elsewhere')
 })

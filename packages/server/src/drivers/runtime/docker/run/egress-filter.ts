@@ -19,21 +19,21 @@ export interface EgressFilterSettings {
 }
 
 /** Cloud metadata addresses. Azure's and Alibaba's are in otherwise public or private ranges. */
-const metadata = ['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32']
-const inside = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '127.0.0.0/8', '0.0.0.0/8']
+const metadataRanges = ['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32']
+const privateRanges = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '127.0.0.0/8', '0.0.0.0/8']
 const variants = ['iptables', 'iptables-nft', 'iptables-legacy'] as const
 
 /**
  * Second table for the rules. The engine removes and restores its jump to `DOCKER-USER` whenever it creates a network, and
  * the filter table passes everything meanwhile. The security table comes after it, and the engine does not change it.
  */
-const second = 'security'
+const securityTable = 'security'
 
 /** Common name prefix of this Berth's bridges, so that one rule covers future ones. The kernel allows 15 characters in a name. */
 export const bridgePrefix = (instance: string) => `b${instance.slice(0, 7)}`
 
 /** Follows the prefix in the bridge name of an internal network. Other names continue with a hexadecimal digit. */
-export const internalMark = 'i'
+export const internalBridgeLetter = 'i'
 
 /**
  * iptables rules for the bridges of this Berth only. They are replaced atomically, can be applied again at any time, and stay
@@ -41,9 +41,9 @@ export const internalMark = 'i'
  */
 export class EgressFilter {
   readonly #settings: EgressFilterSettings
-  #isDenied = false
+  #isDisabled = false
   /** Whether rules for builds that a killed control plane left were removed. Done once. */
-  #isTidied = false
+  #hasRemovedOldBuildRules = false
   state: EgressFilterState = { inForce: false, message: 'The egress filter of projects is not active yet' }
 
   constructor(settings: EgressFilterSettings) {
@@ -51,25 +51,25 @@ export class EgressFilter {
   }
 
   /** Applies the rules. `bridges` are those from before the name prefix. */
-  async raise(bridges: readonly string[] = []): Promise<EgressFilterState> {
-    if (this.#isDenied) return this.state
+  async apply(bridges: readonly string[] = []): Promise<EgressFilterState> {
+    if (this.#isDisabled) return this.state
     try {
       if (process.getuid?.() !== 0) throw new Error('Berth is not root on this machine')
-      const variant = await this.#variant()
-      if (!this.#isTidied) await this.openMetadata()
-      this.#isTidied = true
-      const all = [`${bridgePrefix(this.#settings.instance)}+`, ...bridges]
-      const without = await this.#raiseSecond(variant.program, all).then(
+      const variant = await this.#findVariant()
+      if (!this.#hasRemovedOldBuildRules) await this.unblockMetadata()
+      this.#hasRemovedOldBuildRules = true
+      const allBridges = [`${bridgePrefix(this.#settings.instance)}+`, ...bridges]
+      const exception = await this.#applyToSecurityTable(variant.program, allBridges).then(
         () => '',
-        (error) => `, except for the moments in which the engine makes a network: ${errorMessage(error)}`,
+        (error) => `, except while the engine creates a network: ${errorMessage(error)}`,
       )
       await this.#restore(variant.program, this.#rules())
-      for (const bridge of all) {
+      for (const bridge of allBridges) {
         await this.#jump(variant.program, 'filter', variant.forward, bridge, this.#chain)
         await this.#jump(variant.program, 'filter', 'INPUT', bridge, `${this.#chain}-IN`)
       }
-      const more = this.#settings.isStrict ? ', nor this machine and its private networks' : ''
-      this.#report({ inForce: true, message: `Projects in Docker do not reach metadata addresses${more}${without}` })
+      const strictPart = this.#settings.isStrict ? ', this machine and its private networks' : ''
+      this.#report({ inForce: true, message: `Projects in Docker cannot reach metadata addresses${strictPart}${exception}` })
     } catch (error) {
       const message = errorMessage(error)
       this.#report({
@@ -80,9 +80,9 @@ export class EgressFilter {
     return this.state
   }
 
-  /** Gives up: the rules would apply to this machine's bridges, but the engine is on another machine. */
-  deny(message: string): void {
-    this.#isDenied = true
+  /** Disables the filter: the rules would apply to this machine's bridges, but the engine is on another machine. */
+  disable(message: string): void {
+    this.#isDisabled = true
     this.#report({ inForce: false, message })
   }
 
@@ -90,45 +90,45 @@ export class EgressFilter {
    * Blocks metadata addresses for one of the engine's own bridges, except for the listed source addresses of other containers.
    * Rejects on failure. Calling it again replaces the exceptions.
    */
-  async closeMetadata(bridge: string, except: readonly string[]): Promise<void> {
-    const { program, forward } = await this.#variant()
+  async blockMetadata(bridge: string, except: readonly string[]): Promise<void> {
+    const { program, forward } = await this.#findVariant()
     const chain = this.#buildChain
     const rules = (verdict: 'REJECT' | 'DROP') => [
       `:${chain} - [0:0]`,
-      ...beforeRanges(chain),
+      ...allowRepliesAndDns(chain),
       ...except.map((address) => `-A ${chain} -s ${address} -j RETURN`),
-      ...ranges(chain, metadata, verdict),
+      ...blockRanges(chain, metadataRanges, verdict),
       'COMMIT',
       '',
     ]
     // On a machine without the security table only the filter applies, as for the bridges of projects.
-    await this.#restore(program, [`*${second}`, ...rules('DROP')].join('\n'))
-      .then(() => this.#jump(program, second, 'FORWARD', bridge, chain))
+    await this.#restore(program, [`*${securityTable}`, ...rules('DROP')].join('\n'))
+      .then(() => this.#jump(program, securityTable, 'FORWARD', bridge, chain))
       .catch(() => undefined)
     await this.#restore(program, ['*filter', ...rules('REJECT')].join('\n'))
-    for (const from of [forward, 'INPUT']) await this.#jump(program, 'filter', from, bridge, chain)
+    for (const parentChain of [forward, 'INPUT']) await this.#jump(program, 'filter', parentChain, bridge, chain)
   }
 
-  /** Reverts `closeMetadata`. */
-  async openMetadata(): Promise<void> {
-    const { program, forward } = await this.#variant()
+  /** Reverts `blockMetadata`. */
+  async unblockMetadata(): Promise<void> {
+    const { program, forward } = await this.#findVariant()
     await this.#removeChains(
       [program],
       [
         ['filter', forward, this.#buildChain],
         ['filter', 'INPUT', this.#buildChain],
-        [second, 'FORWARD', this.#buildChain],
+        [securityTable, 'FORWARD', this.#buildChain],
       ],
     )
   }
 
   async remove(): Promise<void> {
-    await this.openMetadata().catch(() => undefined)
+    await this.unblockMetadata().catch(() => undefined)
     await this.#removeChains(variants, [
       ['filter', 'DOCKER-USER', this.#chain],
       ['filter', 'FORWARD', this.#chain],
       ['filter', 'INPUT', `${this.#chain}-IN`],
-      [second, 'FORWARD', this.#chain],
+      [securityTable, 'FORWARD', this.#chain],
     ])
   }
 
@@ -137,14 +137,14 @@ export class EgressFilter {
     all: readonly (readonly [table: string, from: string, chain: string])[],
   ): Promise<void> {
     for (const program of programs) {
-      const change = (...how: string[]) => this.#run(program, ['-w', '5', '-t', ...how]).catch(() => null)
-      for (const [table, from, chain] of all) {
-        const listed = await change(table, '-S', from)
+      const runIptables = (...args: string[]) => this.#run(program, ['-w', '5', '-t', ...args]).catch(() => null)
+      for (const [table, parentChain, chain] of all) {
+        const listed = await runIptables(table, '-S', parentChain)
         for (const line of (listed?.stdout ?? '').split('\n'))
-          if (line.endsWith(`-j ${chain}`)) await change(table, ...line.replace(/^-A/, '-D').split(' '))
+          if (line.endsWith(`-j ${chain}`)) await runIptables(table, ...line.replace(/^-A/, '-D').split(' '))
       }
       const chains = new Map(all.map(([table, , chain]) => [`${table} ${chain}`, { table, chain }]))
-      for (const { table, chain } of chains.values()) for (const how of ['-F', '-X']) await change(table, how, chain)
+      for (const { table, chain } of chains.values()) for (const option of ['-F', '-X']) await runIptables(table, option, chain)
     }
   }
 
@@ -159,8 +159,8 @@ export class EgressFilter {
   }
 
   /** Bridges of internal networks, from which neither the machine nor other networks are reachable. */
-  get #internal(): string {
-    return `${bridgePrefix(this.#settings.instance)}${internalMark}+`
+  get #internalBridges(): string {
+    return `${bridgePrefix(this.#settings.instance)}${internalBridgeLetter}+`
   }
 
   get #chain(): string {
@@ -180,26 +180,26 @@ export class EgressFilter {
       '*filter',
       ...this.#forward('REJECT', [`-o ${bridgePrefix(this.#settings.instance)}+ -j RETURN`]),
       `:${input} - [0:0]`,
-      answersPass(input),
-      `-A ${input} -i ${this.#internal} -j REJECT`,
-      ...beforeRanges(input),
-      ...ranges(input, metadata, 'REJECT'),
+      allowReplies(input),
+      `-A ${input} -i ${this.#internalBridges} -j REJECT`,
+      ...allowRepliesAndDns(input),
+      ...blockRanges(input, metadataRanges, 'REJECT'),
       ...(isStrict ? strictInput : []),
       'COMMIT',
       '',
     ].join('\n')
   }
 
-  #forward(verdict: 'REJECT' | 'DROP', neighbours: readonly string[]): string[] {
+  #forward(verdict: 'REJECT' | 'DROP', bridgeRules: readonly string[]): string[] {
     const chain = this.#chain
     return [
       `:${chain} - [0:0]`,
-      answersPass(chain),
-      `-A ${chain} -i ${this.#internal} ! -o ${this.#internal} -j ${verdict}`,
-      ...beforeRanges(chain),
-      ...ranges(chain, metadata, verdict),
-      ...neighbours.map((rule) => `-A ${chain} ${rule}`),
-      ...(this.#settings.isStrict ? ranges(chain, inside, verdict) : []),
+      allowReplies(chain),
+      `-A ${chain} -i ${this.#internalBridges} ! -o ${this.#internalBridges} -j ${verdict}`,
+      ...allowRepliesAndDns(chain),
+      ...blockRanges(chain, metadataRanges, verdict),
+      ...bridgeRules.map((rule) => `-A ${chain} ${rule}`),
+      ...(this.#settings.isStrict ? blockRanges(chain, privateRanges, verdict) : []),
     ]
   }
 
@@ -207,14 +207,14 @@ export class EgressFilter {
    * Applies the rules to the security table, which matters only while the engine changes the filter table. Packets are dropped
    * then instead of refused. The engine's rules between its bridges are missing as well, so bridges are isolated here too.
    */
-  async #raiseSecond(program: string, bridges: readonly string[]): Promise<void> {
-    const apart = ['-m physdev --physdev-is-bridged -j RETURN', `-o ${bridgePrefix(this.#settings.instance)}+ -j DROP`]
-    await this.#restore(program, [`*${second}`, ...this.#forward('DROP', apart), 'COMMIT', ''].join('\n'))
-    for (const bridge of bridges) await this.#jump(program, second, 'FORWARD', bridge, this.#chain)
+  async #applyToSecurityTable(program: string, bridges: readonly string[]): Promise<void> {
+    const isolationRules = ['-m physdev --physdev-is-bridged -j RETURN', `-o ${bridgePrefix(this.#settings.instance)}+ -j DROP`]
+    await this.#restore(program, [`*${securityTable}`, ...this.#forward('DROP', isolationRules), 'COMMIT', ''].join('\n'))
+    for (const bridge of bridges) await this.#jump(program, securityTable, 'FORWARD', bridge, this.#chain)
   }
 
   /** Finds the iptables variant that the engine uses. Its DOCKER-USER chain comes before its own rules. */
-  async #variant(): Promise<{ program: string; forward: string }> {
+  async #findVariant(): Promise<{ program: string; forward: string }> {
     for (const program of variants)
       if (await this.#run(program, ['-w', '5', '-S', 'DOCKER-USER']).catch(() => null)) return { program, forward: 'DOCKER-USER' }
     for (const program of variants)
@@ -222,10 +222,10 @@ export class EgressFilter {
     throw new Error('iptables is not installed or not usable')
   }
 
-  async #jump(program: string, table: string, from: string, bridge: string, chain: string): Promise<void> {
+  async #jump(program: string, table: string, parentChain: string, bridge: string, chain: string): Promise<void> {
     const rule = ['-i', bridge, '-j', chain]
-    const isThere = await this.#run(program, ['-w', '5', '-t', table, '-C', from, ...rule]).catch(() => null)
-    if (!isThere) await this.#run(program, ['-w', '5', '-t', table, '-I', from, '1', ...rule])
+    const exists = await this.#run(program, ['-w', '5', '-t', table, '-C', parentChain, ...rule]).catch(() => null)
+    if (!exists) await this.#run(program, ['-w', '5', '-t', table, '-I', parentChain, '1', ...rule])
   }
 
   /** Replaces a whole chain atomically. */
@@ -242,13 +242,13 @@ export class EgressFilter {
   }
 }
 
-const answersPass = (chain: string) => `-A ${chain} -m conntrack --ctstate RELATED,ESTABLISHED -j RETURN`
+const allowReplies = (chain: string) => `-A ${chain} -m conntrack --ctstate RELATED,ESTABLISHED -j RETURN`
 
 /** Rules that let replies and DNS pass. Some clouds serve DNS at their metadata address. */
-function beforeRanges(chain: string): string[] {
-  return [answersPass(chain), ...['udp', 'tcp'].map((protocol) => `-A ${chain} -p ${protocol} --dport 53 -j RETURN`)]
+function allowRepliesAndDns(chain: string): string[] {
+  return [allowReplies(chain), ...['udp', 'tcp'].map((protocol) => `-A ${chain} -p ${protocol} --dport 53 -j RETURN`)]
 }
 
-function ranges(chain: string, those: readonly string[], verdict: 'REJECT' | 'DROP'): string[] {
-  return those.map((range) => `-A ${chain} -d ${range} -j ${verdict}`)
+function blockRanges(chain: string, addresses: readonly string[], verdict: 'REJECT' | 'DROP'): string[] {
+  return addresses.map((range) => `-A ${chain} -d ${range} -j ${verdict}`)
 }

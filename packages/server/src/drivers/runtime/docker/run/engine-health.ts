@@ -3,7 +3,7 @@ import { type HealthProgram, healthProgramWith } from '../../health-program.ts'
 import type { Instance, StartRequest } from '../../runtime.ts'
 
 const nanoseconds = 1e9
-const outputCharacters = 200
+const maxOutputLength = 200
 
 /** Healthcheck setting of the engine. `null` disables the image's own; undefined keeps it. */
 export function healthcheckFor(program: StartRequest['healthProgram']): { Healthcheck?: HealthConfig } {
@@ -38,12 +38,12 @@ export function engineHealth({ Config, State }: Pick<ContainerInspectInfo, 'Conf
     return name === 'retries' || value === undefined ? value : value / nanoseconds
   })
   const { Status, Log } = State.Health ?? {}
-  const output = (Log?.at(-1)?.Output ?? '').trim().slice(-outputCharacters)
+  const output = (Log?.at(-1)?.Output ?? '').trim().slice(-maxOutputLength)
   return { health: { program, status: Status === 'healthy' || Status === 'unhealthy' ? Status : 'starting', output } }
 }
 
-function argvOf([how, ...words]: string[], shell: string[]): string[] | null {
+function argvOf([form, ...words]: string[], shell: string[]): string[] | null {
   if (words.length === 0) return null
-  if (how === 'CMD-SHELL') return [...shell, words.join(' ')]
-  return how === 'CMD' ? words : null
+  if (form === 'CMD-SHELL') return [...shell, words.join(' ')]
+  return form === 'CMD' ? words : null
 }

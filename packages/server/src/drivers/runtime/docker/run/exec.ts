@@ -4,9 +4,9 @@ import { type Engine, engineMessage, statusOf } from '../engine.ts'
 import type { Labels } from '../labels.ts'
 import { containerName } from './container-settings.ts'
 import { endMarked } from './end-marked.ts'
-import { markOf } from './left-programs.ts'
-import { markVariable } from './marked-programs.ts'
-import { runIn } from './run-in.ts'
+import { markerVariable } from './marked-programs.ts'
+import { markerPrefix } from './orphaned-commands.ts'
+import { runInContainer } from './run-in.ts'
 
 const tailBytes = 64 * 1024
 
@@ -19,11 +19,11 @@ export async function execIn(
 ): Promise<{ exitCode: number; stderrTail: string }> {
   let tail = ''
   const container = containerName(instanceId)
-  const mark = `${markOf(labels)}${randomUUID()}`
+  const marker = `${markerPrefix(labels)}${randomUUID()}`
   try {
-    const exitCode = await runIn(
+    const exitCode = await runInContainer(
       container,
-      { ...command, env: { ...command.env, [markVariable]: mark } },
+      { ...command, env: { ...command.env, [markerVariable]: marker } },
       async ({ stream, content }) => {
         if (stream === 'stdout') return command.onStdout?.(content)
         tail = (tail + content.toString('utf8')).slice(-tailBytes)
@@ -34,10 +34,10 @@ export async function execIn(
     )
     return { exitCode, stderrTail: tail }
   } catch (error) {
-    await endMarked(container, { mark, user: command.user }, engine)
+    await endMarked(container, { marker, user: command.user }, engine)
     abort.throwIfAborted()
     if (statusOf(error) === 404 || statusOf(error) === 409)
-      throw new StartFailed(`The instance ${instanceId} does not run: ${engineMessage(error)}`)
+      throw new StartFailed(`The instance ${instanceId} is not running: ${engineMessage(error)}`)
     throw error
   }
 }

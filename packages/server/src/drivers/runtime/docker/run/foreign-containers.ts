@@ -1,11 +1,11 @@
 import type { ForeignState, Runtime } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, statusOf } from '../engine.ts'
 
-const stopMs = 30_000
+const stopTimeoutMs = 30_000
 
 /** Existing containers that Berth did not create. They are stopped and started, never removed. */
 export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign']> {
-  const restarts = ({ name, retries }: ForeignState['restart'], containerId: string, abort: AbortSignal) => {
+  const setRestartPolicy = ({ name, retries }: ForeignState['restart'], containerId: string, abort: AbortSignal) => {
     const RestartPolicy = { Name: name, MaximumRetryCount: retries }
     return callEngineOrMissing((abortSignal) => engine.getContainer(containerId).update({ RestartPolicy, abortSignal }), {
       abort,
@@ -23,9 +23,9 @@ export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign'
     },
     async stop(containerId, { graceSeconds }, abort) {
       // Before the stop: if the engine restarted the container in between, both would run.
-      if ((await restarts({ name: 'no', retries: 0 }, containerId, abort)) === undefined) return
-      const timeoutMs = graceSeconds * 1000 + stopMs
-      await unlessDone(() =>
+      if ((await setRestartPolicy({ name: 'no', retries: 0 }, containerId, abort)) === undefined) return
+      const timeoutMs = graceSeconds * 1000 + stopTimeoutMs
+      await ignoreAlreadyDone(() =>
         callEngine((abortSignal) => engine.getContainer(containerId).stop({ t: graceSeconds, abortSignal }), {
           abort,
           timeoutMs,
@@ -33,14 +33,16 @@ export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign'
       )
     },
     async rollbackTakeover(containerId, { isRunning, restart }, abort) {
-      if ((await restarts(restart, containerId, abort)) === undefined || !isRunning) return
-      await unlessDone(() => callEngine((abortSignal) => engine.getContainer(containerId).start({ abortSignal }), { abort }))
+      if ((await setRestartPolicy(restart, containerId, abort)) === undefined || !isRunning) return
+      await ignoreAlreadyDone(() =>
+        callEngine((abortSignal) => engine.getContainer(containerId).start({ abortSignal }), { abort }),
+      )
     },
   }
 }
 
 /** Ignores 304 (already in that state) and 404 (removed). */
-async function unlessDone(call: () => Promise<unknown>): Promise<void> {
+async function ignoreAlreadyDone(call: () => Promise<unknown>): Promise<void> {
   try {
     await call()
   } catch (error) {

@@ -5,10 +5,10 @@ import { createServer } from 'node:net'
 const [lowest, highest] = [20_000, 32_000]
 
 /** Finds a free port. `reserved` are the ports of all existing containers. A remote engine reports other conflicts itself. */
-export async function freeHostPort(reserved: ReadonlySet<number>, elsewhere = false): Promise<number> {
+export async function freeHostPort(reserved: ReadonlySet<number>, isRemoteEngine = false): Promise<number> {
   for (let tries = 0; tries < 200; tries++) {
     const port = randomInt(lowest, highest)
-    if (!reserved.has(port) && (elsewhere || (await isFree(port)))) return port
+    if (!reserved.has(port) && (isRemoteEngine || (await isFree(port)))) return port
   }
   throw new Error(`no port from ${lowest} to ${highest} is free on 127.0.0.1`)
 }

@@ -1,60 +1,60 @@
 import type { Container, ContainerInspectInfo } from 'dockerode'
 import { endReason, type InstanceEnd } from '../../instance-end.ts'
 import type { RestartPolicy } from '../../restart-policy.ts'
-import { ArtifactGone, type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
+import { ArtifactMissing, type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, isRemote, listenerOf, statusOf } from '../engine.ts'
 import { ensureImage } from '../fetch-image.ts'
-import { ImageMissing, type ImageParts, OwnImageGone } from '../images.ts'
+import { BuiltImageMissing, ImageMissing, type ImageParts } from '../images.ts'
 import { Labels, labelIn, ownerIn } from '../labels.ts'
 import { containerName, containerSettings } from './container-settings.ts'
-import type { DiskMarks } from './disk-marks.ts'
+import type { DiskFullMarkers } from './disk-full-markers.ts'
 import { engineHealth } from './engine-health.ts'
 import { freeHostPort } from './free-port.ts'
 import { archiveOf } from './inline-files.ts'
-import { isOwnNetwork, type Networks, partsOf } from './networks.ts'
-import { isRoot, mapsRoot, noteUserNamespaces, refuseRoot } from './root-user.ts'
-import { NoAddresses } from './subnet-allocator.ts'
-import { put } from './volume-helper.ts'
+import { isOwnNetwork, type Networks, networkSpecsOf } from './networks.ts'
+import { detectRootMapping, isRoot, isRootMapped, refuseRoot } from './root-user.ts'
+import { startErrorMessage } from './start-error-message.ts'
+import { NoFreeSubnet } from './subnet-allocator.ts'
+import { putArchive } from './volume-helper.ts'
 import type { Volumes } from './volumes.ts'
-import { whyNotStarted } from './why-not-started.ts'
 
 export interface InstanceParts extends ImageParts {
   networks: Networks
   volumes: Volumes
   /** Whether the operator forbids containers that run as root. */
   forbidsRoot: boolean
-  marks: DiskMarks
+  diskFullMarkers: DiskFullMarkers
 }
 
 /** Dependencies for reading the state of an instance. */
 export interface InspectParts {
   engine: Engine
   labels: Labels
-  marks: DiskMarks
+  diskFullMarkers: DiskFullMarkers
 }
 
-const startMs = 120_000
-const portTries = 10
+const startTimeoutMs = 120_000
+const maxPortTries = 10
 
 /** Starts the container of an instance, or reuses one that an earlier call created. */
 export async function startInstance(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
-  await noteUserNamespaces(parts.engine)
-  const known = await inspectInstance(request.instanceId, parts)
+  await detectRootMapping(parts.engine)
+  const existing = await inspectInstance(request.instanceId, parts)
   try {
-    if ((known?.state === 'running' || known?.state === 'restarting') && !known.networkLost) {
+    if ((existing?.state === 'running' || existing?.state === 'restarting') && !existing.networkLost) {
       await joinNetworks(request, parts)
-      return known
+      return existing
     }
-    parts.marks.delete(request.instanceId)
-    if (known?.state === 'exited' && (await startAgain(request.instanceId, parts, abort)))
-      return (await inspectInstance(request.instanceId, parts)) ?? known
-    if (known) await removeContainer(request.instanceId, parts.engine)
+    parts.diskFullMarkers.delete(request.instanceId)
+    if (existing?.state === 'exited' && (await startExisting(request.instanceId, parts, abort)))
+      return (await inspectInstance(request.instanceId, parts)) ?? existing
+    if (existing) await removeContainer(request.instanceId, parts.engine)
     return await startNew(request, parts, abort)
   } catch (error) {
     abort.throwIfAborted()
-    if (error instanceof OwnImageGone) throw new ArtifactGone(error.message)
-    if (error instanceof ImageMissing || error instanceof NoAddresses) throw new StartFailed(error.message)
-    if (statusOf(error) !== undefined) throw new StartFailed(whyNotStarted(engineMessage(error)))
+    if (error instanceof BuiltImageMissing) throw new ArtifactMissing(error.message)
+    if (error instanceof ImageMissing || error instanceof NoFreeSubnet) throw new StartFailed(error.message)
+    if (statusOf(error) !== undefined) throw new StartFailed(startErrorMessage(engineMessage(error)))
     throw error
   }
 }
@@ -63,9 +63,9 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
 async function joinNetworks({ instanceId, network, owner }: StartRequest, { networks }: InstanceParts): Promise<void> {
   if (!network) return
   const container = containerName(instanceId)
-  const joined = partsOf(network)
+  const joined = networkSpecsOf(network)
   await networks.join(container, { ...owner, name: network.name }, joined)
-  for (const other of network.also ?? []) await networks.visit(container, other, joined)
+  for (const other of network.also ?? []) await networks.joinAsGuest(container, other, joined)
 }
 
 async function startNew(request: StartRequest, parts: InstanceParts, abort: AbortSignal): Promise<Instance> {
@@ -76,39 +76,45 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   const image = await ensureImage(artifact.reference, parts, imageUser, () => undefined, abort)
   const info = await callEngine(() => parts.engine.getImage(image).inspect(), { abort })
   refuseOtherPlatform(request, info)
-  const user = plainUserOf(info.Config?.User)
+  const user = unprivilegedUserId(info.Config?.User)
   const volumeNames = new Map<string, string>()
   for (const { id, name } of request.volumes)
     volumeNames.set(id, await parts.volumes.create({ id, name, projectId: owner.projectId }))
-  const joined = network ? partsOf(network) : []
+  const joined = network ? networkSpecsOf(network) : []
   // The engine publishes no ports on internal networks. The machine reaches the container by its address.
-  const isInside = network !== null && joined.every(({ internal }) => internal)
-  const inside = isInside && request.port !== null ? { inside: String(request.port) } : {}
+  const isInternalOnly = network !== null && joined.every(({ internal }) => internal)
+  const internalPort = isInternalOnly && request.port !== null ? { inside: String(request.port) } : {}
   const disk = String(request.allotment.diskMb)
-  const more = { id: instanceId, disk, ...(network ? { network: network.name } : {}), ...inside }
-  const location = { image, volumeNames, isUnprivileged: parts.labels.isOurs(info.Config?.Labels) && user !== null }
+  const extraLabels = { id: instanceId, disk, ...(network ? { network: network.name } : {}), ...internalPort }
+  const resources = { image, volumeNames, isUnprivileged: parts.labels.isThisBerth(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {
     try {
       // Created under the lock, so that no other start removes the network or takes the port. Started outside of it: that is slow.
-      const container = await parts.networks.use(network && { ...owner, name: network.name }, joined, async (networks) => {
-        const hostPort =
-          request.port === null || isInside ? null : await freeHostPort(await reservedPorts(parts, abort), isRemote(parts.engine))
-        const port = hostPort === null ? {} : { port: String(hostPort) }
-        const labels = parts.labels.ofOwner('instance', owner, service, { ...more, ...port })
-        const made = await create(request, { ...location, labels, hostPort, networks }, parts, abort)
-        await parts.networks.connectAll(made.id, networks.slice(1))
-        return made
-      })
+      const container = await parts.networks.withNetworks(
+        network && { ...owner, name: network.name },
+        joined,
+        async (networks) => {
+          const hostPort =
+            request.port === null || isInternalOnly
+              ? null
+              : await freeHostPort(await reservedPorts(parts, abort), isRemote(parts.engine))
+          const port = hostPort === null ? {} : { port: String(hostPort) }
+          const labels = parts.labels.ofOwner('instance', owner, service, { ...extraLabels, ...port })
+          const created = await create(request, { ...resources, labels, hostPort, networks }, parts, abort)
+          await parts.networks.connectAll(created.id, networks.slice(1))
+          return created
+        },
+      )
       await startContainer(container, request, { user, volumeNames }, parts, abort)
       break
     } catch (error) {
       await removeContainer(instanceId, parts.engine).catch(() => undefined)
-      if (tries < portTries && isPortTaken(error)) continue
+      if (tries < maxPortTries && isPortInUse(error)) continue
       if (network) await parts.networks.removeUnused(network.name).catch(() => undefined)
       throw error
     }
   }
-  for (const other of network?.also ?? []) await parts.networks.visit(containerName(instanceId), other, joined)
+  for (const other of network?.also ?? []) await parts.networks.joinAsGuest(containerName(instanceId), other, joined)
   const instance = await inspectInstance(instanceId, parts)
   if (!instance) throw new StartFailed('The container exited immediately after its start')
   return instance
@@ -116,18 +122,18 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
 
 /** Ports of all existing containers. A crashed container gets its port back on restart, so it is reserved until removal. */
 async function reservedPorts({ engine }: InstanceParts, abort: AbortSignal): Promise<ReadonlySet<number>> {
-  const filters = Labels.anyWith('port')
+  const filters = Labels.filterAnyBerth('port')
   const rows = await callEngine((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }), { abort })
-  return new Set(rows.map(({ Labels: marks }) => Number(labelIn(marks, 'port'))))
+  return new Set(rows.map(({ Labels: containerLabels }) => Number(labelIn(containerLabels, 'port'))))
 }
 
 function create(
   request: StartRequest,
-  location: Parameters<typeof containerSettings>[1],
+  resources: Parameters<typeof containerSettings>[1],
   { engine }: InstanceParts,
   abort: AbortSignal,
 ): Promise<Container> {
-  const settings = containerSettings(request, location)
+  const settings = containerSettings(request, resources)
   return callEngine((abortSignal) => engine.createContainer({ ...settings, abortSignal }), { abort })
 }
 
@@ -143,8 +149,8 @@ async function startContainer(
     // Adopted data keeps its owner.
     for (const { id, mountPath, readOnly } of request.volumes)
       if (!readOnly && volumeNames.get(id)?.startsWith(id)) await volumes.changeOwner(container, mountPath, user, abort)
-  if (request.files?.length) await put(container, '/', archiveOf(request.files), abort)
-  await callEngine((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
+  if (request.files?.length) await putArchive(container, '/', archiveOf(request.files), abort)
+  await callEngine((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startTimeoutMs })
 }
 
 /** Refuses an image of another architecture, which the engine would run slowly or not at all, without an error. */
@@ -159,17 +165,17 @@ function refuseOtherPlatform({ container }: StartRequest, { Os, Architecture }: 
 const architectures: Record<string, string> = { x86_64: 'amd64', aarch64: 'arm64' }
 
 /** Numeric user id other than root. Null if the user is root, a name, or absent. */
-function plainUserOf(user: string | undefined): number | null {
+function unprivilegedUserId(user: string | undefined): number | null {
   const uid = /^(\d+)(:\d+)?$/.exec(user ?? '')?.[1]
   return uid === undefined || Number(uid) === 0 ? null : Number(uid)
 }
 
-const isPortTaken = (error: unknown) => /port is already allocated|address already in use/i.test(engineMessage(error))
+const isPortInUse = (error: unknown) => /port is already allocated|address already in use/i.test(engineMessage(error))
 
-async function startAgain(instanceId: string, { engine }: InstanceParts, abort: AbortSignal): Promise<boolean> {
+async function startExisting(instanceId: string, { engine }: InstanceParts, abort: AbortSignal): Promise<boolean> {
   try {
     const container = engine.getContainer(containerName(instanceId))
-    await callEngine((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startMs })
+    await callEngine((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startTimeoutMs })
     return true
   } catch (error) {
     if (statusOf(error) === undefined) throw error
@@ -192,10 +198,10 @@ export async function setRestart(
   await callEngineOrMissing((abortSignal) => container.update({ RestartPolicy, abortSignal }), { abort })
 }
 
-const killMs = 20_000
+const killTimeoutMs = 20_000
 
 /** Stops the container: SIGTERM, then SIGKILL. It is not removed, so that its output can be read. */
-export async function endInstance(
+export async function stopInstance(
   instanceId: string,
   graceSeconds: number,
   { engine, labels }: { engine: Engine; labels: Labels },
@@ -203,20 +209,21 @@ export async function endInstance(
 ): Promise<ContainerInspectInfo | undefined> {
   const container = engine.getContainer(containerName(instanceId))
   const found = await callEngineOrMissing((abortSignal) => container.inspect({ abortSignal }), { abort })
-  if (!found || !labels.isOurs(found.Config.Labels)) return undefined
+  if (!found || !labels.isThisBerth(found.Config.Labels)) return undefined
   // A service's own grace period applies, unless it must end at once.
-  const grace = graceSeconds === 0 ? 0 : ((found.Config as { StopTimeout?: number }).StopTimeout ?? graceSeconds)
-  const timeoutMs = grace * 1000 + killMs
-  await callEngineOrMissing((abortSignal) => container.stop({ t: grace, abortSignal }), { abort, timeoutMs }).catch(
-    async (error) => {
-      // It has already stopped.
-      if (statusOf(error) === 304) return
-      abort.throwIfAborted()
-      await callEngineOrMissing((abortSignal) => container.kill({ abortSignal }), { abort, timeoutMs: killMs }).catch(
-        () => undefined,
-      )
-    },
-  )
+  const effectiveGraceSeconds = graceSeconds === 0 ? 0 : ((found.Config as { StopTimeout?: number }).StopTimeout ?? graceSeconds)
+  const timeoutMs = effectiveGraceSeconds * 1000 + killTimeoutMs
+  await callEngineOrMissing((abortSignal) => container.stop({ t: effectiveGraceSeconds, abortSignal }), {
+    abort,
+    timeoutMs,
+  }).catch(async (error) => {
+    // It has already stopped.
+    if (statusOf(error) === 304) return
+    abort.throwIfAborted()
+    await callEngineOrMissing((abortSignal) => container.kill({ abortSignal }), { abort, timeoutMs: killTimeoutMs }).catch(
+      () => undefined,
+    )
+  })
   return found
 }
 
@@ -235,17 +242,20 @@ export const inspectInstance = (instanceId: string, parts: InspectParts): Promis
   inspectContainer(containerName(instanceId), parts)
 
 /** Reads an instance by the name or id of its container. */
-export async function inspectContainer(nameOrId: string, { engine, labels, marks }: InspectParts): Promise<Instance | undefined> {
+export async function inspectContainer(
+  nameOrId: string,
+  { engine, labels, diskFullMarkers }: InspectParts,
+): Promise<Instance | undefined> {
   const container = engine.getContainer(nameOrId)
   const found = await callEngineOrMissing((abortSignal) => container.inspect({ abortSignal }))
-  return found && labels.isOurs(found.Config.Labels) ? showInstance(found, engine, marks) : undefined
+  return found && labels.isThisBerth(found.Config.Labels) ? toInstance(found, engine, diskFullMarkers) : undefined
 }
 
 export async function listInstances(parts: InspectParts): Promise<Instance[]> {
   const { engine, labels } = parts
   const filters = labels.filter('instance')
   const rows = await callEngine((abortSignal) => engine.listContainers({ all: true, filters, abortSignal }))
-  const all = await Promise.all(rows.map(({ Labels: marks }) => inspectInstance(labelIn(marks, 'id'), parts)))
+  const all = await Promise.all(rows.map(({ Labels: containerLabels }) => inspectInstance(labelIn(containerLabels, 'id'), parts)))
   return all.filter((instance) => instance !== undefined)
 }
 
@@ -277,18 +287,19 @@ function lastEndIn(
 }
 
 /** Address of a container that is only on internal networks: its own, which other projects cannot reach. */
-function addressInside({ Config, NetworkSettings }: ContainerInspectInfo): Instance['address'] {
+function internalAddress({ Config, NetworkSettings }: ContainerInspectInfo): Instance['address'] {
   const port = Number(labelIn(Config.Labels, 'inside'))
   const host = Object.values(NetworkSettings?.Networks ?? {}).find(({ IPAddress }) => IPAddress)?.IPAddress
   return port && host ? { host, port } : null
 }
 
-export function showInstance(found: ContainerInspectInfo, engine: Engine, marks: DiskMarks): Instance {
+export function toInstance(found: ContainerInspectInfo, engine: Engine, diskFullMarkers: DiskFullMarkers): Instance {
   const { Config, State, HostConfig, RestartCount, Path } = found
-  const owner = listenerOf(engine)
+  const listener = listenerOf(engine)
   const state = states[State.Status] ?? 'exited'
-  const diskFull = state === 'exited' && marks.has(labelIn(Config.Labels, 'id'))
-  const bound = Object.values((HostConfig.PortBindings ?? {}) as Record<string, { HostPort?: string }[]>)[0]?.[0]?.HostPort
+  const diskFull = state === 'exited' && diskFullMarkers.has(labelIn(Config.Labels, 'id'))
+  const publishedPort = Object.values((HostConfig.PortBindings ?? {}) as Record<string, { HostPort?: string }[]>)[0]?.[0]
+    ?.HostPort
   const hasStarted = !State.StartedAt.startsWith('0001-')
   const hasEnded = state === 'exited' || state === 'restarting'
   return {
@@ -296,7 +307,7 @@ export function showInstance(found: ContainerInspectInfo, engine: Engine, marks:
     owner: ownerIn(Config.Labels),
     service: labelIn(Config.Labels, 'service'),
     state,
-    address: bound ? { host: '127.0.0.1', port: Number(bound), ...owner } : addressInside(found),
+    address: publishedPort ? { host: '127.0.0.1', port: Number(publishedPort), ...listener } : internalAddress(found),
     startedAt: hasStarted ? State.StartedAt : null,
     exitCode: hasEnded ? State.ExitCode : null,
     outOfMemory: State.OOMKilled,
@@ -305,7 +316,7 @@ export function showInstance(found: ContainerInspectInfo, engine: Engine, marks:
     ...(Path ? { program: Path } : {}),
     ...lastEndIn(State, { hasEnded, diskFull }),
     ...(state === 'running' && hasLostNetwork(found) ? { networkLost: true } : {}),
-    ...(isRoot(Config.User) && !mapsRoot(engine) ? { runsAsRoot: true } : {}),
+    ...(isRoot(Config.User) && !isRootMapped(engine) ? { runsAsRoot: true } : {}),
     ...engineHealth({ Config, State }),
   }
 }

@@ -2,28 +2,28 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { OutputLine } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, statusOf } from '../engine.ts'
 import { containerName } from './container-settings.ts'
-import { framesOf, linesOf } from './frames.ts'
+import { framesOf, terminalFramesOf } from './frames.ts'
 
-type PlacedLine = OutputLine & { position: string }
+type PositionedLine = OutputLine & { position: string }
 
 const pollIntervalMs = 250
 
 /**
  * Lines from a position on. The engine timestamps each line in nanoseconds and keeps the order. A position is the timestamp of
- * a line and the number of lines with that timestamp that were handed out, which tells apart lines of the same instant.
+ * a line and the number of returned lines with that timestamp. The number distinguishes lines of the same instant.
  */
 export async function* readLogs(
   instanceId: string,
   after: string | null,
-  { engine, isOver }: { engine: Engine; isOver(): Promise<boolean> },
+  { engine, hasEnded }: { engine: Engine; hasEnded(): Promise<boolean> },
   abort: AbortSignal,
-): AsyncGenerator<PlacedLine> {
-  const location = parsePosition(after)
+): AsyncGenerator<PositionedLine> {
+  const position = parsePosition(after)
   while (!abort.aborted) {
     // Checked before reading: lines written before the end are then read in this round.
-    const isLast = await isOver()
+    const isLast = await hasEnded()
     try {
-      yield* readOnce(instanceId, location, !isLast, engine, abort)
+      yield* readOnce(instanceId, position, !isLast, engine, abort)
     } catch (error) {
       if (abort.aborted || statusOf(error) === 404) return
       throw error
@@ -45,25 +45,25 @@ function parsePosition(after: string | null): Position {
 
 async function* readOnce(
   instanceId: string,
-  location: Position,
+  position: Position,
   follow: boolean,
   engine: Engine,
   abort: AbortSignal,
-): AsyncGenerator<PlacedLine> {
+): AsyncGenerator<PositionedLine> {
   const end = new AbortController()
   const signal = AbortSignal.any([abort, end.signal])
-  const from = { ...location }
-  let seenOfStamp = 0
+  const start = { ...position }
+  let seenAtStart = 0
   try {
-    const stream = await open(instanceId, from.stamp, follow, engine, signal)
-    const readFrames = (await hasTerminal(instanceId, engine)) ? linesOf : framesOf
+    const stream = await open(instanceId, start.stamp, follow, engine, signal)
+    const readFrames = (await hasTerminal(instanceId, engine)) ? terminalFramesOf : framesOf
     for await (const frame of readFrames(stream)) {
       const { stamp, message } = parseFrame(frame.content)
-      // The engine starts with all lines of the timestamp. Skips those that were handed out before.
-      if (stamp === from.stamp && ++seenOfStamp <= from.count) continue
-      location.count = stamp === location.stamp ? location.count + 1 : 1
-      location.stamp = stamp
-      yield { time: stamp, stream: frame.stream, message, position: `${location.stamp}#${location.count}` }
+      // The engine starts with all lines of the timestamp. Skips those that an earlier read returned.
+      if (stamp === start.stamp && ++seenAtStart <= start.count) continue
+      position.count = stamp === position.stamp ? position.count + 1 : 1
+      position.stamp = stamp
+      yield { time: stamp, stream: frame.stream, message, position: `${position.stamp}#${position.count}` }
     }
   } finally {
     end.abort()
@@ -82,12 +82,12 @@ async function open(instanceId: string, stamp: string, follow: boolean, engine: 
     abortSignal,
     ...(stamp ? { since: sinceOf(stamp) } : {}),
   }
-  // Typed by whether `follow` is a literal; a stream is asked for either way.
+  // The client's types depend on whether `follow` is a literal. At run time the result is a stream or a buffer.
   const container = engine.getContainer(containerName(instanceId)) as unknown as {
     logs(options: object): Promise<AsyncIterable<Uint8Array> | Buffer>
   }
-  const answer = await container.logs(options)
-  return Buffer.isBuffer(answer) ? oneChunk(answer) : answer
+  const output = await container.logs(options)
+  return Buffer.isBuffer(output) ? oneChunk(output) : output
 }
 
 async function* oneChunk(chunk: Buffer): AsyncGenerator<Uint8Array> {
@@ -111,13 +111,13 @@ function parseFrame(content: Buffer): { stamp: string; message: string } {
 export async function lastLines(instanceId: string, count: number, engine: Engine): Promise<string[]> {
   try {
     const container = engine.getContainer(containerName(instanceId))
-    const answer = await callEngine(
+    const output = await callEngine(
       (abortSignal) => container.logs({ stdout: true, stderr: true, tail: count, follow: false, abortSignal }),
       { timeoutMs: 5_000 },
     )
     const lines: string[] = []
-    const readFrames = (await hasTerminal(instanceId, engine)) ? linesOf : framesOf
-    for await (const { content } of readFrames(oneChunk(answer))) lines.push(content.toString('utf8').trimEnd())
+    const readFrames = (await hasTerminal(instanceId, engine)) ? terminalFramesOf : framesOf
+    for await (const { content } of readFrames(oneChunk(output))) lines.push(content.toString('utf8').trimEnd())
     return lines.slice(-count)
   } catch {
     return []

@@ -4,8 +4,8 @@ import { Mutex } from '../../../../platform/keyed-mutex.ts'
 import type { NetworkRequest } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, statusOf } from '../engine.ts'
 import { type LabelMap, type Labels, labelIn } from '../labels.ts'
-import { ClosedMetadata } from './closed-metadata.ts'
-import { bridgePrefix, type EgressFilter, internalMark } from './egress-filter.ts'
+import { bridgePrefix, type EgressFilter, internalBridgeLetter } from './egress-filter.ts'
+import { MetadataBlock } from './metadata-block.ts'
 import { type NetworkSize, SubnetAllocator, SubnetTaken } from './subnet-allocator.ts'
 import { bitsFor } from './subnets.ts'
 
@@ -18,7 +18,7 @@ export interface NetworkOwner {
 }
 
 /** A network of a version. */
-export interface NamedPart {
+export interface NetworkSpec {
   /** '' if it is the only one. */
   name: string
   internal: boolean
@@ -28,7 +28,7 @@ export interface NamedPart {
 }
 
 /** Networks of a request. Those with a route to the outside come first, because the engine publishes the port on the first. */
-export const partsOf = ({ parts, aliases, services }: NetworkRequest): NamedPart[] =>
+export const networkSpecsOf = ({ parts, aliases, services }: NetworkRequest): NetworkSpec[] =>
   parts
     ?.map((part) => ({ ...part, containers: part.services }))
     .toSorted((left, right) => Number(left.internal) - Number(right.internal)) ?? [
@@ -41,14 +41,17 @@ export interface JoinedNetwork {
   aliases: readonly string[]
 }
 
-const standsAlone: NamedPart = { name: '', internal: false, aliases: [] }
+const sharedNetworkPart: NetworkSpec = { name: '', internal: false, aliases: [] }
 const idleMs = 5_000
 /** Number of containers to plan for if the request does not say. */
-const usualContainers = 6
+const defaultContainers = 6
 /** Size of the shared network. A Linux bridge has a thousand ports; with fewer free addresses, fewer projects fit. */
-const shared: NetworkSize = { bits: [22, 23, 24, 25, 26], from: 'start' }
-const smallest = 28
-const small = (containers: number): NetworkSize => ({ bits: [Math.min(smallest, bitsFor(containers))], from: 'end' })
+const sharedNetworkSize: NetworkSize = { bits: [22, 23, 24, 25, 26], from: 'start' }
+const smallestPrefixBits = 28
+const ownNetworkSize = (containers: number): NetworkSize => ({
+  bits: [Math.min(smallestPrefixBits, bitsFor(containers))],
+  from: 'end',
+})
 const bridgeName = 'com.docker.network.bridge.name'
 
 const namePrefix = 'berth-'
@@ -65,44 +68,44 @@ export class Networks {
   readonly #engine: Engine
   readonly #labels: Labels
   readonly #egressFilter: EgressFilter | null
-  readonly #room: SubnetAllocator
-  readonly #building = new Set<number>()
-  #metadata: ClosedMetadata | undefined
+  readonly #subnets: SubnetAllocator
+  readonly #usedBuildSlots = new Set<number>()
+  #metadataBlock: MetadataBlock | undefined
   readonly #mutex = new Mutex()
 
-  constructor(engine: Engine, labels: Labels, egressFilter: EgressFilter | null = null, room = new SubnetAllocator(engine)) {
+  constructor(engine: Engine, labels: Labels, egressFilter: EgressFilter | null = null, subnets = new SubnetAllocator(engine)) {
     this.#engine = engine
     this.#labels = labels
     this.#egressFilter = egressFilter
-    this.#room = room
+    this.#subnets = subnets
   }
 
   /** Bridges from before Berth named them, and on request the engine's own bridge, where BuildKit builds. */
   async unnamedBridges(withEngineOwn: boolean): Promise<string[]> {
     const filters = { label: this.#labels.filter('network').label }
     const all = await callEngine((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
-    const old = all.flatMap(({ Id, Options }) => (Options?.[bridgeName] ? [] : [`br-${Id.slice(0, 12)}`]))
-    const own = withEngineOwn ? await callEngineOrMissing(() => this.#engine.getNetwork('bridge').inspect()) : undefined
-    return [...old, ...(own?.Options?.[bridgeName] ? [own.Options[bridgeName]] : [])]
+    const unnamed = all.flatMap(({ Id, Options }) => (Options?.[bridgeName] ? [] : [`br-${Id.slice(0, 12)}`]))
+    const engineBridge = withEngineOwn ? await callEngineOrMissing(() => this.#engine.getNetwork('bridge').inspect()) : undefined
+    return [...unnamed, ...(engineBridge?.Options?.[bridgeName] ? [engineBridge.Options[bridgeName]] : [])]
   }
 
   /**
    * Provides a network for the steps of one Dockerfile build alone, because they may send any protocol on their bridge. It is
    * kept for a moment for the next build, because creating a network is slow.
    */
-  async forBuild<T>(use: (network: string) => Promise<T>): Promise<T> {
+  async withBuildNetwork<T>(use: (network: string) => Promise<T>): Promise<T> {
     let slot = 0
-    while (this.#building.has(slot)) slot += 1
-    this.#building.add(slot)
+    while (this.#usedBuildSlots.has(slot)) slot += 1
+    this.#usedBuildSlots.add(slot)
     const network = this.#nameOf(`build/${slot}`)
     try {
       await this.#mutex.run(async () => {
         if (await callEngineOrMissing(() => this.#engine.getNetwork(network).inspect())) return
-        await this.#create(network, {}, this.#labels.of('build', { network: `build/${slot}` }), small(1))
+        await this.#create(network, {}, this.#labels.of('build', { network: `build/${slot}` }), ownNetworkSize(1))
       })
       return await use(network)
     } finally {
-      this.#building.delete(slot)
+      this.#usedBuildSlots.delete(slot)
       setTimeout(() => void this.#removeIdle(slot, network), idleMs).unref()
     }
   }
@@ -111,27 +114,32 @@ export class Networks {
    * BuildKit's steps run on the engine's own bridge, beside other containers. During a build, only those containers can reach
    * metadata addresses from it.
    */
-  async forBuildKit<T>(build: () => Promise<T>): Promise<T> {
-    this.#metadata ??= new ClosedMetadata(this.#engine, this.#egressFilter)
-    return this.#metadata.during(build)
+  async withoutMetadataAccess<T>(build: () => Promise<T>): Promise<T> {
+    this.#metadataBlock ??= new MetadataBlock(this.#engine, this.#egressFilter)
+    return this.#metadataBlock.whileBlocked(build)
   }
 
   /** Removes an unused build network. On failure the next build or start removes it. */
   async #removeIdle(slot: number, network: string): Promise<void> {
     await this.#mutex
       .run(async () => {
-        if (!this.#building.has(slot)) await callEngine((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal }))
+        if (!this.#usedBuildSlots.has(slot))
+          await callEngine((abortSignal) => this.#engine.getNetwork(network).remove({ abortSignal }))
       })
       .catch(() => undefined)
   }
 
   /** Runs `use` while the networks exist, in the order of the parts. */
-  use<T>(owner: NetworkOwner | null, parts: readonly NamedPart[], use: (networks: JoinedNetwork[]) => Promise<T>): Promise<T> {
+  withNetworks<T>(
+    owner: NetworkOwner | null,
+    parts: readonly NetworkSpec[],
+    use: (networks: JoinedNetwork[]) => Promise<T>,
+  ): Promise<T> {
     return this.#mutex.run(async () => {
       const joined: JoinedNetwork[] = []
-      for (const part of owner ? parts : [standsAlone]) {
+      for (const part of owner ? parts : [sharedNetworkPart]) {
         const network = this.#nameOf(owner?.name ?? null, part.name)
-        await this.#make(network, owner, part)
+        await this.#ensure(network, owner, part)
         joined.push({ network, aliases: part.aliases })
       }
       return use(joined)
@@ -139,12 +147,12 @@ export class Networks {
   }
 
   /** Connects a container to the networks under its aliases. */
-  join(container: string, owner: NetworkOwner, parts: readonly NamedPart[]): Promise<void> {
-    return this.use(owner, parts, (joined) => this.connectAll(container, joined))
+  join(container: string, owner: NetworkOwner, parts: readonly NetworkSpec[]): Promise<void> {
+    return this.withNetworks(owner, parts, (joined) => this.connectAll(container, joined))
   }
 
   /** Same as `join`, but skips networks that do not exist. */
-  visit(container: string, name: string, parts: readonly NamedPart[]): Promise<void> {
+  joinAsGuest(container: string, name: string, parts: readonly NetworkSpec[]): Promise<void> {
     return this.#mutex.run(async () => {
       for (const part of parts)
         await this.#connect(container, this.#nameOf(name, part.name), part.aliases).catch((error: unknown) => {
@@ -167,16 +175,16 @@ export class Networks {
    * Removes networks without containers, of one project or of all. A killed control plane left them, or the engine still had an
    * endpoint on them when the last container was removed.
    */
-  removeLeft(project?: string): Promise<void> {
+  removeOrphaned(project?: string): Promise<void> {
     return this.#mutex.run(async () => {
-      const whose = project === undefined ? {} : { project }
-      const filters = this.#labels.filter('network', whose)
+      const ownerLabels = project === undefined ? {} : { project }
+      const filters = this.#labels.filter('network', ownerLabels)
       const networks = await callEngine((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
       if (networks.length === 0) return
-      const instances = this.#labels.filter('instance', whose)
+      const instances = this.#labels.filter('instance', ownerLabels)
       const users = await callEngine((abortSignal) => this.#engine.listContainers({ all: true, filters: instances, abortSignal }))
-      const used = new Set(['', ...users.map(({ Labels: marks }) => labelIn(marks, 'network'))])
-      for (const name of new Set(networks.map(({ Labels: marks }) => labelIn(marks, 'network'))))
+      const used = new Set(['', ...users.map(({ Labels: objectLabels }) => labelIn(objectLabels, 'network'))])
+      for (const name of new Set(networks.map(({ Labels: objectLabels }) => labelIn(objectLabels, 'network'))))
         if (!used.has(name)) await this.#removeUnused(name)
     })
   }
@@ -185,15 +193,15 @@ export class Networks {
     const filters = this.#labels.filter('instance', { network: name })
     const users = await callEngine((abortSignal) => this.#engine.listContainers({ all: true, filters, abortSignal }))
     if (users.length > 0) return
-    const own = this.#labels.filter('network', { network: name })
-    const networks = await callEngine((abortSignal) => this.#engine.listNetworks({ filters: own, abortSignal }))
+    const ofVersion = this.#labels.filter('network', { network: name })
+    const networks = await callEngine((abortSignal) => this.#engine.listNetworks({ filters: ofVersion, abortSignal }))
     for (const { Id } of networks) await this.#remove(Id)
   }
 
   async #remove(id: string): Promise<void> {
     const network = this.#engine.getNetwork(id)
-    const guests = { label: this.#labels.filter('instance').label, network: [id] }
-    const rows = await callEngine((abortSignal) => this.#engine.listContainers({ all: true, filters: guests, abortSignal }))
+    const guestFilters = { label: this.#labels.filter('instance').label, network: [id] }
+    const rows = await callEngine((abortSignal) => this.#engine.listContainers({ all: true, filters: guestFilters, abortSignal }))
     try {
       for (const { Id } of rows) await callEngineOrMissing(() => network.disconnect({ Container: Id, Force: true }))
       await callEngine((abortSignal) => network.remove({ abortSignal }))
@@ -213,35 +221,35 @@ export class Networks {
   }
 
   /** Removes unused networks of the environment. Only one deployment of an environment runs at a time, so none of them is needed. */
-  async #tidy({ name: starting, projectId, environment }: NetworkOwner): Promise<void> {
+  async #removeUnusedOf({ name: starting, projectId, environment }: NetworkOwner): Promise<void> {
     const filters = this.#labels.filter('network', { project: projectId, environment })
     const all = await callEngine((abortSignal) => this.#engine.listNetworks({ filters, abortSignal }))
     // Other networks of the starting version have no containers yet.
-    for (const name of new Set(all.map(({ Labels: marks }) => labelIn(marks, 'network'))))
+    for (const name of new Set(all.map(({ Labels: objectLabels }) => labelIn(objectLabels, 'network'))))
       if (name !== starting) await this.#removeUnused(name)
   }
 
-  async #make(network: string, owner: NetworkOwner | null, { name, internal, containers }: NamedPart): Promise<void> {
+  async #ensure(network: string, owner: NetworkOwner | null, { name, internal, containers }: NetworkSpec): Promise<void> {
     if (await callEngineOrMissing(() => this.#engine.getNetwork(network).inspect())) return
-    if (owner) await this.#tidy(owner)
+    if (owner) await this.#removeUnusedOf(owner)
     // Projects on the shared bridge cannot reach each other.
     const options: Record<string, string> = owner ? {} : { 'com.docker.network.bridge.enable_icc': 'false' }
-    const whose = owner ? { project: owner.projectId, environment: owner.environment } : {}
-    const size = owner ? small(2 * (containers ?? usualContainers)) : shared
-    const labels = { network: owner?.name ?? '', ...(name ? { part: name } : {}), ...whose }
+    const ownerLabels = owner ? { project: owner.projectId, environment: owner.environment } : {}
+    const size = owner ? ownNetworkSize(2 * (containers ?? defaultContainers)) : sharedNetworkSize
+    const labels = { network: owner?.name ?? '', ...(name ? { part: name } : {}), ...ownerLabels }
     await this.#create(network, options, this.#labels.of('network', labels), size, internal)
   }
 
   async #create(
     network: string,
     options: Record<string, string>,
-    marks: LabelMap,
+    labels: LabelMap,
     size: NetworkSize,
     internal = false,
   ): Promise<void> {
     const digest = createHash('sha256').update(network).digest('hex')
-    const bridge = `${bridgePrefix(this.#labels.instance)}${`${internal ? internalMark : ''}${digest}`.slice(0, 7)}`
-    await this.#room.place(size, async (subnet) => {
+    const bridge = `${bridgePrefix(this.#labels.instance)}${`${internal ? internalBridgeLetter : ''}${digest}`.slice(0, 7)}`
+    await this.#subnets.allocate(size, async (subnet) => {
       try {
         await callEngine((abortSignal) =>
           this.#engine.createNetwork({
@@ -251,7 +259,7 @@ export class Networks {
             EnableIPv6: false,
             Internal: internal,
             Options: { ...options, [bridgeName]: bridge },
-            Labels: marks,
+            Labels: labels,
             ...(subnet === null ? {} : { IPAM: { Config: [{ Subnet: subnet }] } }),
             abortSignal,
           }),
@@ -260,19 +268,19 @@ export class Networks {
         if (statusOf(error) !== 409) throw error
         return
       }
-      if (subnet === null || !(await this.#room.isDisputed(subnet, bridge))) return
+      if (subnet === null || !(await this.#subnets.hasConflictingRoute(subnet, bridge))) return
       await callEngineOrMissing(() => this.#engine.getNetwork(network).remove())
       throw new SubnetTaken(`${subnet} was taken meanwhile`)
     })
     if (this.#egressFilter?.state.inForce && !existsSync(`/sys/class/net/${bridge}`))
-      this.#egressFilter.deny(
+      this.#egressFilter.disable(
         'The Docker engine has its networks on another machine: projects can reach every network of that machine',
       )
   }
 
   #nameOf(name: string | null, part = ''): string {
     if (name === null) return `${namePrefix}${this.#labels.instance}`
-    const whole = [this.#labels.instance, name, ...(part ? [part] : [])].join('/')
-    return `${namePrefix}${createHash('sha256').update(whole).digest('hex').slice(0, 20)}`
+    const fullName = [this.#labels.instance, name, ...(part ? [part] : [])].join('/')
+    return `${namePrefix}${createHash('sha256').update(fullName).digest('hex').slice(0, 20)}`
   }
 }

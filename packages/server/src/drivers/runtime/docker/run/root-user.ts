@@ -3,27 +3,27 @@ import { extract } from 'tar-stream'
 import { StartFailed } from '../../runtime.ts'
 import { callEngine, type Engine } from '../engine.ts'
 
-const mapped = new WeakMap<Engine, boolean>()
+const rootMappingByEngine = new WeakMap<Engine, boolean>()
 const maxPasswd = 1024 ** 2
 
 /** Checks once whether the engine maps a container's root to another user: `userns-remap`, or a rootless engine. */
-export async function noteUserNamespaces(engine: Engine): Promise<boolean> {
-  const known = mapped.get(engine)
+export async function detectRootMapping(engine: Engine): Promise<boolean> {
+  const known = rootMappingByEngine.get(engine)
   if (known !== undefined) return known
   const { SecurityOptions } = (await callEngine(() => engine.info())) as { SecurityOptions?: string[] | null }
-  const maps = (SecurityOptions ?? []).some((option) => /^name=(userns|rootless)\b/.test(option))
-  mapped.set(engine, maps)
-  return maps
+  const isMapped = (SecurityOptions ?? []).some((option) => /^name=(userns|rootless)\b/.test(option))
+  rootMappingByEngine.set(engine, isMapped)
+  return isMapped
 }
 
-export const mapsRoot = (engine: Engine): boolean => mapped.get(engine) ?? false
+export const isRootMapped = (engine: Engine): boolean => rootMappingByEngine.get(engine) ?? false
 
 /** Whether a user setting (empty, or name or number with an optional group) means root. */
 export const isRoot = (user: string | undefined): boolean => /^(root|0+)?(:|$)/.test((user ?? '').trim())
 
 /** Rejects a container that would run as root, before it starts. A user name is looked up in the container's /etc/passwd. */
 export async function refuseRoot(container: Container, engine: Engine, abort: AbortSignal): Promise<void> {
-  if (mapsRoot(engine)) return
+  if (isRootMapped(engine)) return
   const { Config } = await callEngine((abortSignal) => container.inspect({ abortSignal }), { abort })
   const [name = ''] = (Config.User ?? '').trim().split(':', 1)
   const uid = isRoot(name) || /^\d+$/.test(name) ? name : await uidOf(name, container, abort)

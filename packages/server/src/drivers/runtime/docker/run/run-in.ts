@@ -3,14 +3,14 @@ import type { ExecCommand } from '../../runtime.ts'
 import { callEngine, type Engine } from '../engine.ts'
 import { type Frame, framesOf } from './frames.ts'
 
-export interface Run extends Pick<ExecCommand, 'argv' | 'env' | 'user' | 'stdin'> {
+export interface ContainerCommand extends Pick<ExecCommand, 'argv' | 'env' | 'user' | 'stdin'> {
   folder?: string
 }
 
 /** Runs a command in a container. Its variables are not part of the container's settings, nor of an image made from it. */
-export async function runIn(
+export async function runInContainer(
   container: string,
-  { argv, env, user, stdin, folder }: Run,
+  { argv, env, user, stdin, folder }: ContainerCommand,
   onFrame: (frame: Frame) => void | Promise<void>,
   engine: Engine,
   abort: AbortSignal,
@@ -31,20 +31,20 @@ export async function runIn(
   )
   const stream = await exec.start({ hijack: true, stdin: stdin !== undefined, abortSignal: abort })
   // Aborted when the program has ended, so that the input source is not waited for.
-  const over = new AbortController()
+  const programEnded = new AbortController()
   const onAbort = () => stream.destroy(new Error('aborted'))
   abort.addEventListener('abort', onAbort, { once: true })
   try {
-    const fed =
+    const writing =
       stdin &&
-      feed(untilAborted(stdin, over.signal), stream).catch((error: unknown) => {
-        if (error !== over.signal.reason) stream.destroy(error as Error)
+      writeStdin(untilAborted(stdin, programEnded.signal), stream).catch((error: unknown) => {
+        if (error !== programEnded.signal.reason) stream.destroy(error as Error)
       })
     for await (const frame of framesOf(stream)) await onFrame(frame)
-    over.abort()
-    await fed
+    programEnded.abort()
+    await writing
   } finally {
-    over.abort()
+    programEnded.abort()
     abort.removeEventListener('abort', onAbort)
     stream.destroy()
   }
@@ -54,7 +54,7 @@ export async function runIn(
 }
 
 /** Ignores write errors: a program may exit before it has read all input. Its exit code is the result. */
-async function feed(stdin: AsyncIterable<Uint8Array>, stream: NodeJS.WritableStream): Promise<void> {
+async function writeStdin(stdin: AsyncIterable<Uint8Array>, stream: NodeJS.WritableStream): Promise<void> {
   let isBroken = false
   stream.on('error', () => {
     isBroken = true

@@ -6,7 +6,7 @@ import { Labels } from '../labels.ts'
 import { removeEverythingOf } from '../remove-everything.ts'
 import { Networks } from './networks.ts'
 import { SubnetAllocator, type SubnetAllocatorSettings } from './subnet-allocator.ts'
-import { isOverlapping, readSubnet, type Subnet } from './subnets.ts'
+import { overlaps, parseSubnet, type Subnet } from './subnets.ts'
 
 describeNeeding(['docker'], 'Networks of projects on Docker', () => {
   let engine: Engine
@@ -20,11 +20,11 @@ describeNeeding(['docker'], 'Networks of projects on Docker', () => {
   }
   const part = { name: '', internal: false, aliases: [] }
   const make = (networks: Networks, name: string, containers = 3) =>
-    networks.use({ name, projectId: name, environment: 'production' }, [{ ...part, containers }], async ([made]) => {
+    networks.withNetworks({ name, projectId: name, environment: 'production' }, [{ ...part, containers }], async ([made]) => {
       const { IPAM } = await engine.getNetwork(made?.network ?? '').inspect()
       return IPAM?.Config?.[0]?.Subnet ?? ''
     })
-  const subnet = (text: string) => readSubnet(text) as Subnet
+  const subnet = (text: string) => parseSubnet(text) as Subnet
   const route = (device: string, text: string) =>
     [device, Buffer.from(text.split('.').map(Number)).reverse().toString('hex'), '0', '1', '0', '0', '0', 'E0FFFFFF'].join('\t')
 
@@ -40,8 +40,8 @@ describeNeeding(['docker'], 'Networks of projects on Docker', () => {
     const networks = networksIn({ ranges: [range] })
     const [small, larger] = [await make(networks, 'small'), await make(networks, 'larger', 10)]
     expect([small, larger].map((text) => text.split('/')[1])).toEqual(['28', '27'])
-    for (const text of [small, larger]) expect(isOverlapping(subnet(text), subnet(range))).toBe(true)
-    expect(isOverlapping(subnet(small), subnet(larger))).toBe(false)
+    for (const text of [small, larger]) expect(overlaps(subnet(text), subnet(range))).toBe(true)
+    expect(overlaps(subnet(small), subnet(larger))).toBe(false)
   })
 
   test('are all different when two Berths of one engine choose at once, and one too many is told what to do', async () => {
@@ -64,6 +64,6 @@ describeNeeding(['docker'], 'Networks of projects on Docker', () => {
     })
     // The upper half is free at the first look and another engine's at the second, when the network was made.
     const found = subnet(await make(networks, 'only'))
-    expect(isOverlapping(found, subnet(`${first}/27`))).toBe(true)
+    expect(overlaps(found, subnet(`${first}/27`))).toBe(true)
   })
 })

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { NetworkInspectInfo } from 'dockerode'
 import { callEngine, type Engine, engineMessage, isRemote } from '../engine.ts'
-import { freeSubnets, isOverlapping, readSubnet, routesIn, type Subnet, showSubnet } from './subnets.ts'
+import { formatSubnet, freeSubnets, overlaps, parseSubnet, routesIn, type Subnet } from './subnets.ts'
 
 export interface SubnetAllocatorSettings {
   /** Ranges for networks. Null: the engine's own address pools, else ranges that are rarely used. */
@@ -18,13 +18,13 @@ export interface NetworkSize {
 }
 
 /** Default ranges. The first has space for four thousand small networks; the others are for machines whose own network it is. */
-const seldomUsed = ['10.213.0.0/16', '172.30.0.0/16', '192.168.240.0/20']
+const defaultRanges = ['10.213.0.0/16', '172.30.0.0/16', '192.168.240.0/20']
 /** Number of free subnets from which one is chosen at random, so that parallel allocations rarely collide. */
-const choices = 8
-const tries = 40
+const candidateCount = 8
+const maxTries = 40
 
 /** No subnet is free. The message says what to do. */
-export class NoAddresses extends Error {
+export class NoFreeSubnet extends Error {
   override readonly name = 'NoAddresses'
 }
 
@@ -49,13 +49,13 @@ export class SubnetAllocator {
   }
 
   /** Calls `create` with a free subnet, and with another if that is taken. Null leaves the choice to the engine. */
-  async place(size: NetworkSize, create: (subnet: string | null) => Promise<void>): Promise<void> {
+  async allocate(size: NetworkSize, create: (subnet: string | null) => Promise<void>): Promise<void> {
     const refused: Subnet[] = []
-    while (refused.length < tries) {
-      const subnet = await this.#free(size, refused)
+    while (refused.length < maxTries) {
+      const subnet = await this.#findFree(size, refused)
       if (!subnet) break
       try {
-        return await create(showSubnet(subnet))
+        return await create(formatSubnet(subnet))
       } catch (error) {
         if (!(error instanceof SubnetTaken) && !/overlap/i.test(engineMessage(error))) throw error
         refused.push(subnet)
@@ -63,25 +63,25 @@ export class SubnetAllocator {
     }
     const { ranges } = this.#settings
     if (ranges)
-      throw new NoAddresses(`All networks in ${ranges.join(', ')} are in use. Set BERTH_NETWORK_RANGE to a larger range.`)
+      throw new NoFreeSubnet(`All networks in ${ranges.join(', ')} are in use. Set BERTH_NETWORK_RANGE to a larger range.`)
     await create(null).catch((error: unknown) => {
       if (!/address pool/i.test(engineMessage(error))) throw error
-      throw new NoAddresses(`${engineMessage(error)}: set BERTH_NETWORK_RANGE to addresses that are not in use`)
+      throw new NoFreeSubnet(`${engineMessage(error)}: set BERTH_NETWORK_RANGE to addresses that are not in use`)
     })
   }
 
   /** Whether another route leads to the subnet as well: another engine of the machine took it at the same time. */
-  async isDisputed(text: string, device: string): Promise<boolean> {
-    const subnet = readSubnet(text)
-    return (await this.#routes()).some((route) => route.device !== device && subnet && isOverlapping(route.subnet, subnet))
+  async hasConflictingRoute(text: string, device: string): Promise<boolean> {
+    const subnet = parseSubnet(text)
+    return (await this.#routes()).some((route) => route.device !== device && subnet && overlaps(route.subnet, subnet))
   }
 
-  async #free({ bits, from }: NetworkSize, refused: readonly Subnet[]): Promise<Subnet | undefined> {
+  async #findFree({ bits, from }: NetworkSize, refused: readonly Subnet[]): Promise<Subnet | undefined> {
     const taken = [...refused, ...(await this.#networks()), ...(await this.#routes()).map(({ subnet }) => subnet)]
     const ranges = await this.#ranges()
     for (const length of bits)
       for (const range of ranges) {
-        const free = freeSubnets(range, length, taken, from).take(choices).toArray()
+        const free = freeSubnets(range, length, taken, from).take(candidateCount).toArray()
         if (free.length > 0) return free[randomInt(free.length)]
       }
     return undefined
@@ -89,39 +89,39 @@ export class SubnetAllocator {
 
   async #ranges(): Promise<Subnet[]> {
     const { ranges } = this.#settings
-    if (ranges) return ranges.flatMap((text) => readSubnet(text) ?? [])
+    if (ranges) return ranges.flatMap((text) => parseSubnet(text) ?? [])
     this.#pools ??= this.#enginePools()
     const pools = await this.#pools.catch(() => {
       this.#pools = undefined
       return []
     })
-    return pools.length > 0 ? pools : seldomUsed.flatMap((text) => readSubnet(text) ?? [])
+    return pools.length > 0 ? pools : defaultRanges.flatMap((text) => parseSubnet(text) ?? [])
   }
 
   /** Address pools that the operator configured in the engine. */
   async #enginePools(): Promise<Subnet[]> {
     const { DefaultAddressPools: pools } = (await callEngine(() => this.#engine.info())) as { DefaultAddressPools?: unknown }
-    return listed(pools).flatMap((pool) => readSubnet(String((pool as { Base?: unknown })?.Base)) ?? [])
+    return boundedList(pools).flatMap((pool) => parseSubnet(String((pool as { Base?: unknown })?.Base)) ?? [])
   }
 
   async #networks(): Promise<Subnet[]> {
     const networks = await callEngine((abortSignal) => this.#engine.listNetworks({ abortSignal }))
-    return listed(networks).flatMap((network) =>
-      listed((network as Partial<NetworkInspectInfo>)?.IPAM?.Config).flatMap(
-        (config) => readSubnet(String((config as { Subnet?: unknown })?.Subnet)) ?? [],
+    return boundedList(networks).flatMap((network) =>
+      boundedList((network as Partial<NetworkInspectInfo>)?.IPAM?.Config).flatMap(
+        (config) => parseSubnet(String((config as { Subnet?: unknown })?.Subnet)) ?? [],
       ),
     )
   }
 
   /** Routes of the machine. Empty if they cannot be read: the engine still refuses its own subnets. */
   async #routes() {
-    const { readRoutes = isRemote(this.#engine) ? async () => '' : readOwnRoutes } = this.#settings
-    return routesIn(await readRoutes().catch(() => '')).slice(0, maxListed)
+    const { readRoutes = isRemote(this.#engine) ? async () => '' : readRoutesHere } = this.#settings
+    return routesIn(await readRoutes().catch(() => '')).slice(0, maxListLength)
   }
 }
 
 /** Limit far above real machines: a server may report anything, and each entry is compared with every subnet. */
-const maxListed = 4_000
-const listed = (list: unknown): unknown[] => (Array.isArray(list) ? list.slice(0, maxListed) : [])
+const maxListLength = 4_000
+const boundedList = (list: unknown): unknown[] => (Array.isArray(list) ? list.slice(0, maxListLength) : [])
 
-const readOwnRoutes = () => readFile('/proc/net/route', 'utf8')
+const readRoutesHere = () => readFile('/proc/net/route', 'utf8')

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { bitsFor, freeSubnets, readSubnet, routesIn, type Subnet, showSubnet } from './subnets.ts'
+import { bitsFor, formatSubnet, freeSubnets, parseSubnet, routesIn, type Subnet } from './subnets.ts'
 
-const subnet = (text: string) => readSubnet(text) as Subnet
+const subnet = (text: string) => parseSubnet(text) as Subnet
 const free = (range: string, bits: number, taken: string[], from: 'start' | 'end' = 'end') =>
-  freeSubnets(subnet(range), bits, taken.map(subnet), from).take(3).map(showSubnet).toArray()
+  freeSubnets(subnet(range), bits, taken.map(subnet), from).take(3).map(formatSubnet).toArray()
 
 describe('a small network', () => {
   test('is taken from the end of a range, a large one from its start', () => {
@@ -38,7 +38,7 @@ describe('a small network', () => {
 })
 
 test.each(['10.0.0.0', '10.0.0.256/8', '10.0.0.0/33', 'fd00::/8', '', '10.0.0.0/8/8'])('%j is no range of addresses', (text) => {
-  expect(readSubnet(text)).toBeUndefined()
+  expect(parseSubnet(text)).toBeUndefined()
 })
 
 test('what the kernel sends by itself is read from its table, without the way for all others', () => {
@@ -48,5 +48,7 @@ test('what the kernel sends by itself is read from its table, without the way fo
     'docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0',
     'nonsense',
   ].join('\n')
-  expect(routesIn(table).map(({ device, subnet: found }) => [device, showSubnet(found)])).toEqual([['docker0', '172.17.0.0/16']])
+  expect(routesIn(table).map(({ device, subnet: found }) => [device, formatSubnet(found)])).toEqual([
+    ['docker0', '172.17.0.0/16'],
+  ])
 })

@@ -8,7 +8,7 @@ const sizeOf = ({ bits }: Pick<Subnet, 'bits'>) => 2 ** (32 - bits)
 const endOf = (subnet: Subnet) => subnet.start + sizeOf(subnet)
 
 /** Parses CIDR notation such as `10.0.0.0/8`, and clears the host bits. Undefined if it is invalid. */
-export function readSubnet(text: string): Subnet | undefined {
+export function parseSubnet(text: string): Subnet | undefined {
   const [, address = '', length = ''] = /^(\d{1,3}(?:\.\d{1,3}){3})\/(\d{1,2})$/.exec(text.trim()) ?? []
   const parts = address.split('.').map(Number)
   const bits = Number(length)
@@ -17,10 +17,10 @@ export function readSubnet(text: string): Subnet | undefined {
   return { start: start - (start % sizeOf({ bits })), bits }
 }
 
-export const showSubnet = ({ start, bits }: Subnet): string =>
+export const formatSubnet = ({ start, bits }: Subnet): string =>
   `${[24, 16, 8, 0].map((shift) => Math.floor(start / 2 ** shift) % 256).join('.')}/${bits}`
 
-export const isOverlapping = (one: Subnet, other: Subnet): boolean => one.start < endOf(other) && other.start < endOf(one)
+export const overlaps = (one: Subnet, other: Subnet): boolean => one.start < endOf(other) && other.start < endOf(one)
 
 /** Prefix length of the smallest network for so many containers, plus network address, gateway and broadcast address. */
 export const bitsFor = (containers: number): number => 32 - Math.ceil(Math.log2(containers + 3))
@@ -36,11 +36,11 @@ export function* freeSubnets(range: Subnet, bits: number, taken: readonly Subnet
   let start = from === 'start' ? range.start : last
   while (start >= range.start && start <= last) {
     const subnet = { start, bits }
-    const inTheWay = taken.find((one) => isOverlapping(one, subnet))
-    if (!inTheWay) yield subnet
+    const obstacle = taken.find((one) => overlaps(one, subnet))
+    if (!obstacle) yield subnet
     // Skips the whole obstacle, which may be an entire private network.
-    if (from === 'start') start = inTheWay ? Math.max(start + size, alignedUp(endOf(inTheWay), size)) : start + size
-    else start = inTheWay ? Math.min(start - size, inTheWay.start - (inTheWay.start % size) - size) : start - size
+    if (from === 'start') start = obstacle ? Math.max(start + size, alignedUp(endOf(obstacle), size)) : start + size
+    else start = obstacle ? Math.min(start - size, obstacle.start - (obstacle.start % size) - size) : start - size
   }
 }
 
@@ -52,9 +52,9 @@ export function routesIn(table: string): { device: string; subnet: Subnet }[] {
     const [device = '', destination = '', , , , , , mask = ''] = line.trim().split(/\s+/)
     if (!/^[0-9A-F]{8}$/i.test(destination) || !/^[0-9A-F]{8}$/i.test(mask)) return []
     const bits = [...Number.parseInt(mask, 16).toString(2)].filter((bit) => bit === '1').length
-    return bits === 0 ? [] : [{ device, subnet: { start: turned(destination), bits } }]
+    return bits === 0 ? [] : [{ device, subnet: { start: fromLittleEndian(destination), bits } }]
   })
 }
 
 /** Converts an address, which the kernel prints in little-endian order. */
-const turned = (hex: string) => Buffer.from(hex, 'hex').readUInt32LE()
+const fromLittleEndian = (hex: string) => Buffer.from(hex, 'hex').readUInt32LE()

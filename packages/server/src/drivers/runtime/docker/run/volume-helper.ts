@@ -8,7 +8,7 @@ import type { Labels } from '../labels.ts'
 const emptyImage = 'berth/empty:1'
 /** Mount path of the volume in a helper container. */
 export const mountPoint = '/volume'
-const longMs = 6 * 60 * 60_000
+const transferTimeoutMs = 6 * 60 * 60_000
 
 /** Mount of a volume. An adopted one may be a path on the engine's machine, which the engine refuses if it does not exist. */
 export const mountOf = (name: string) => ({ Type: isPath(name) ? ('bind' as const) : ('volume' as const), Source: name })
@@ -40,10 +40,10 @@ export const removeHelper = (helper: Container) =>
 
 async function ensureEmptyImage(engine: Engine, abort: AbortSignal): Promise<void> {
   if (await callEngineOrMissing(() => engine.getImage(emptyImage).inspect(), { abort })) return
-  const nothing = pack()
-  nothing.finalize()
+  const emptyTar = pack()
+  emptyTar.finalize()
   const [repo, tag] = emptyImage.split(':')
-  const stream = await engine.importImage(nothing as unknown as NodeJS.ReadableStream, {
+  const stream = await engine.importImage(emptyTar as unknown as NodeJS.ReadableStream, {
     repo,
     tag,
     changes: 'LABEL berth.kind=helper',
@@ -53,14 +53,14 @@ async function ensureEmptyImage(engine: Engine, abort: AbortSignal): Promise<voi
 }
 
 /** Whether the folder has the owner and mode of a new volume. */
-export const isAsNew = ({ uid, gid, mode }: Header) => !uid && !gid && ((mode ?? 0o755) & 0o7777) === 0o755
+export const hasDefaultOwner = ({ uid, gid, mode }: Header) => !uid && !gid && ((mode ?? 0o755) & 0o7777) === 0o755
 
 /** Tar entry with the owner of the volume's own folder. Without it an unprivileged program could not write there after a restore. */
-export const topEntry = ({ uid = 0, gid = 0, mode = 0o755, mtime = new Date(0) }: Header) =>
+export const topFolderEntry = ({ uid = 0, gid = 0, mode = 0o755, mtime = new Date(0) }: Header) =>
   encodeHeader({ name: './', type: 'directory', size: 0, mode, uid, gid, mtime, linkname: '' })
 
 /** Archive that changes the owner of a mounted folder. The engine applies it by the folder's path, but not by `./`. */
-export function folderEntry(path: string, { uid, gid, mode = 0o755 }: Pick<Partial<Header>, 'uid' | 'gid' | 'mode'>): Readable {
+export function folderArchive(path: string, { uid, gid, mode = 0o755 }: Pick<Partial<Header>, 'uid' | 'gid' | 'mode'>): Readable {
   const archive = pack()
   const name = `${path.replace(/^\/+|\/+$/g, '')}/`
   archive.entry({ name, type: 'directory', uid: uid ?? 0, gid: gid ?? 0, mode: mode & 0o7777 })
@@ -68,8 +68,8 @@ export function folderEntry(path: string, { uid, gid, mode = 0o755 }: Pick<Parti
   return Readable.from(archive)
 }
 
-export async function put(container: Container, path: string, tar: Readable, abort: AbortSignal): Promise<void> {
-  await callEngine((abortSignal) => container.putArchive(tar, { path, abortSignal }), { abort, timeoutMs: longMs })
+export async function putArchive(container: Container, path: string, tar: Readable, abort: AbortSignal): Promise<void> {
+  await callEngine((abortSignal) => container.putArchive(tar, { path, abortSignal }), { abort, timeoutMs: transferTimeoutMs })
 }
 
 /** Reads the first entries of an archive and stops. The first is the folder itself. */

@@ -6,19 +6,19 @@ import type { Container } from 'dockerode'
 import type { Header } from 'tar-stream'
 import type { TarHeader } from '../../../tar/tar-header.ts'
 import { type AdoptedVolume, StartFailed, type VolumeRef } from '../../runtime.ts'
-import { harmless, withoutTop } from '../build/tar-names.ts'
+import { sanitizeArchive, withoutTopFolder } from '../build/tar-names.ts'
 import { callEngine, callEngineOrMissing, type Engine, statusOf } from '../engine.ts'
 import { type Labels, labelIn } from '../labels.ts'
 import {
   firstEntries,
-  folderEntry,
-  isAsNew,
+  folderArchive,
+  hasDefaultOwner,
   isPath,
   makeHelper,
   mountPoint,
-  put,
+  putArchive,
   removeHelper,
-  topEntry,
+  topFolderEntry,
 } from './volume-helper.ts'
 import { volumeSizes } from './volume-sizes.ts'
 
@@ -43,13 +43,13 @@ export class Volumes {
     if (adopted && this.nameOf(id) === id) await this.#adopt(id, adopted)
     const current = this.nameOf(id)
     if (isPath(current) || (await this.#exists(current))) return current
-    await this.#make(current, this.#labels.of('volume', { id, project: projectId, service: name }))
+    await this.#createVolume(current, this.#labels.of('volume', { id, project: projectId, service: name }))
     return current
   }
 
   nameOf(id: string): string {
     try {
-      return readFileSync(this.#note(id), 'utf8').trim() || id
+      return readFileSync(this.#pointerFile(id), 'utf8').trim() || id
     } catch {
       return id
     }
@@ -69,10 +69,10 @@ export class Volumes {
     const current = this.nameOf(id)
     if (isPath(current) && existsSync(current)) return true
     const sizes = await this.#sizes()
-    const held = [current, ...(await this.#namesOf(id))].find((name) => (sizes.get(name) ?? 0) !== 0)
-    if (held === undefined) rmSync(this.#note(id), { force: true })
-    else if (held !== current) this.#pointTo(id, held)
-    return held !== undefined
+    const nameWithData = [current, ...(await this.#namesOf(id))].find((name) => (sizes.get(name) ?? 0) !== 0)
+    if (nameWithData === undefined) rmSync(this.#pointerFile(id), { force: true })
+    else if (nameWithData !== current) this.#setCurrentName(id, nameWithData)
+    return nameWithData !== undefined
   }
 
   #sizes = () => volumeSizes(this.#engine)
@@ -80,7 +80,7 @@ export class Volumes {
   /** Removes every volume that ever belonged to the id. Never touches volumes of others. */
   async remove(id: string): Promise<void> {
     for (const name of await this.#namesOf(id)) await this.#remove(name)
-    rmSync(this.#note(id), { force: true })
+    rmSync(this.#pointerFile(id), { force: true })
   }
 
   async *read(id: string, abort: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -88,33 +88,33 @@ export class Volumes {
     try {
       const [top] = await firstEntries(helper, mountPoint, 1, abort)
       const path = top?.type === 'file' ? mountPoint : `${mountPoint}/.`
-      if (top && top.type !== 'file' && !isAsNew(top)) yield topEntry(top)
+      if (top && top.type !== 'file' && !hasDefaultOwner(top)) yield topFolderEntry(top)
       const archive = (await helper.getArchive({ path, abortSignal: abort })) as unknown as AsyncIterable<Uint8Array>
-      yield* top?.type === 'file' ? archive : withoutTop(archive)
+      yield* top?.type === 'file' ? archive : withoutTopFolder(archive)
     } finally {
       await removeHelper(helper)
     }
   }
 
   async write(id: string, tar: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void> {
-    const old = this.nameOf(id)
-    const labels = await this.#labelsOf(old, abort)
-    const [owner, first] = await this.#firstIn(old, abort)
-    if (owner?.type === 'file') throw new Error(`${old} is a file on the server and is read-only`)
-    const fresh = `${id}.${randomBytes(4).toString('hex')}`
+    const oldName = this.nameOf(id)
+    const labels = await this.#labelsOf(oldName, abort)
+    const [owner, first] = await this.#firstHeaders(oldName, abort)
+    if (owner?.type === 'file') throw new Error(`${oldName} is a file on the server and is read-only`)
+    const newName = `${id}.${randomBytes(4).toString('hex')}`
     const project = labelIn(labels, 'project')
-    await this.#make(fresh, this.#labels.of('volume', { id, project, service: labelIn(labels, 'service') }))
+    await this.#createVolume(newName, this.#labels.of('volume', { id, project, service: labelIn(labels, 'service') }))
     try {
-      const top = await this.#fill(fresh, tar, owner, abort)
+      const top = await this.#fill(newName, tar, owner, abort)
       // An empty volume has no owner yet, so the archive's applies.
-      if (top && !first) await this.#handOver(fresh, top, abort)
+      if (top && !first) await this.#setOwner(newName, top, abort)
     } catch (error) {
-      await this.#remove(fresh)
+      await this.#remove(newName)
       throw error
     }
-    this.#pointTo(id, fresh)
+    this.#setCurrentName(id, newName)
     // Also removes volumes of writes that were killed.
-    for (const name of await this.#namesOf(id)) if (name !== fresh) await this.#remove(name)
+    for (const name of await this.#namesOf(id)) if (name !== newName) await this.#remove(name)
   }
 
   /** Gives an empty volume to the user that will write to it. */
@@ -122,7 +122,7 @@ export class Volumes {
     const entries = await firstEntries(container, `${path}/.`, 2, abort)
     const [top] = entries
     if (entries.length !== 1 || (top?.uid ?? 0) === user) return
-    await put(container, '/', folderEntry(path, { uid: user, gid: user, mode: 0o755 }), abort)
+    await putArchive(container, '/', folderArchive(path, { uid: user, gid: user, mode: 0o755 }), abort)
   }
 
   /** Unpacks the archive. Returns its header of the volume's own folder, if any. */
@@ -135,21 +135,21 @@ export class Volumes {
     const helper = await this.#helperOf(name, abort)
     let top: TarHeader | undefined
     try {
-      if (owner) await put(helper, '/', folderEntry(mountPoint, owner), abort)
-      const tarOfVolume = harmless(tar, (header) => {
+      if (owner) await putArchive(helper, '/', folderArchive(mountPoint, owner), abort)
+      const sanitized = sanitizeArchive(tar, (header) => {
         top = header
       })
-      await put(helper, mountPoint, Readable.from(tarOfVolume), abort)
+      await putArchive(helper, mountPoint, Readable.from(sanitized), abort)
       return top
     } finally {
       await removeHelper(helper)
     }
   }
 
-  async #handOver(name: string, top: TarHeader, abort: AbortSignal): Promise<void> {
+  async #setOwner(name: string, top: TarHeader, abort: AbortSignal): Promise<void> {
     const helper = await this.#helperOf(name, abort)
     try {
-      await put(helper, '/', folderEntry(mountPoint, top), abort)
+      await putArchive(helper, '/', folderArchive(mountPoint, top), abort)
     } finally {
       await removeHelper(helper)
     }
@@ -161,7 +161,7 @@ export class Volumes {
   }
 
   /** Headers of the volume's own folder and of the first entry in it. */
-  async #firstIn(name: string, abort: AbortSignal): Promise<Header[]> {
+  async #firstHeaders(name: string, abort: AbortSignal): Promise<Header[]> {
     const helper = await this.#helperOf(name, abort)
     try {
       return await firstEntries(helper, mountPoint, 2, abort)
@@ -172,27 +172,27 @@ export class Volumes {
 
   #helperOf = (volume: string, abort: AbortSignal) => makeHelper(volume, { engine: this.#engine, labels: this.#labels }, abort)
 
-  #note = (id: string) => join(this.#folder, checked(id))
+  #pointerFile = (id: string) => join(this.#folder, validName(id))
 
-  #pointTo(id: string, name: string): void {
-    const draft = `${this.#note(id)}.draft`
+  #setCurrentName(id: string, name: string): void {
+    const draft = `${this.#pointerFile(id)}.draft`
     writeFileSync(draft, name, { flush: true })
-    renameSync(draft, this.#note(id))
+    renameSync(draft, this.#pointerFile(id))
   }
 
   /** Makes the id refer to an existing volume or path. Berth never removes it, because it lacks Berth's labels. */
   async #adopt(id: string, adopted: AdoptedVolume): Promise<void> {
     if ('volume' in adopted && !(await this.#exists(adopted.volume)))
-      throw new StartFailed(`The volume ${adopted.volume} that was adopted does not exist any more`)
-    this.#pointTo(id, 'volume' in adopted ? adopted.volume : adopted.path)
+      throw new StartFailed(`The adopted volume ${adopted.volume} no longer exists`)
+    this.#setCurrentName(id, 'volume' in adopted ? adopted.volume : adopted.path)
   }
 
-  #make = (name: string, labels: Record<string, string>) =>
-    callEngine((abortSignal) => this.#engine.createVolume({ Name: checked(name), Labels: labels, abortSignal }))
+  #createVolume = (name: string, labels: Record<string, string>) =>
+    callEngine((abortSignal) => this.#engine.createVolume({ Name: validName(name), Labels: labels, abortSignal }))
 
   async #exists(name: string): Promise<boolean> {
     return (
-      (await callEngineOrMissing((abortSignal) => this.#engine.getVolume(checked(name)).inspect({ abortSignal }))) !== undefined
+      (await callEngineOrMissing((abortSignal) => this.#engine.getVolume(validName(name)).inspect({ abortSignal }))) !== undefined
     )
   }
 
@@ -212,7 +212,8 @@ export class Volumes {
   }
 }
 
-function checked(name: string): string {
-  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name)) throw new Error(`${JSON.stringify(name.slice(0, 60))} is not a volume`)
+function validName(name: string): string {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name))
+    throw new Error(`${JSON.stringify(name.slice(0, 60))} is not a valid volume name`)
   return name
 }

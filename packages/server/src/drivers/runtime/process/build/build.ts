@@ -3,21 +3,21 @@ import { cp, mkdir, rmdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CommandFailed, CommandTimedOut, ProgramMissing } from '../../../shell/command-errors.ts'
 import { buildCores } from '../../build-cores.ts'
-import { commandFailedMessage, outdatedLockfile } from '../../outdated-lockfile.ts'
+import { commandFailedMessage, lockfileHint } from '../../outdated-lockfile.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
-import { roomAt } from '../disk/disk-room.ts'
 import { DiskMeasurement } from '../disk/disk-use.ts'
+import { freeSpaceAt } from '../disk/free-space.ts'
 import { finishArtifact } from '../files/artifact.ts'
 import { changeOwner, type Paths } from '../files/paths.ts'
 import { discardTree, removeTree } from '../files/remove-tree.ts'
 import { type ControlGroup, createControlGroup, endControlGroup } from '../processes/cgroup.ts'
-import { endAllWithGroup, endLeftInGroup, readIdentity } from '../processes/process-table.ts'
+import { killAllWithGroupId, killRemainingInGroup, readIdentity } from '../processes/process-table.ts'
 import { runLaunched } from '../processes/run-launched.ts'
 import type { Launched, Sandbox } from '../sandbox/sandbox.ts'
 import { missingTool } from '../tools/missing-tool.ts'
 import { ToolUnavailable } from '../tools/tool-unavailable.ts'
 import { noTools, type Toolbox, type ToolSet } from '../tools/toolbox.ts'
-import { messageOf } from './command-words.ts'
+import { argvOfCommand } from './command-words.ts'
 
 export interface BuildParts {
   paths: Paths
@@ -27,12 +27,12 @@ export interface BuildParts {
   toolbox: Toolbox
 }
 
-const buildProcesses = 512
+const maxBuildProcesses = 512
 const tailLines = 30
 const pollIntervalMs = 200
 
 /** Runs the install and build commands in a copy of the source. The copy then is the artifact. */
-export async function buildHere(
+export async function buildArtifact(
   request: BuildRequest,
   onLine: (line: OutputLine) => void,
   abort: AbortSignal,
@@ -41,32 +41,32 @@ export async function buildHere(
   const { plan, owner, service } = request
   if (plan.kind === 'dockerfile')
     throw new BuildFailed('bad_plan', 'A Dockerfile needs the docker runtime; this instance runs projects as plain processes')
-  const { paths: places } = parts
-  const target = places.artifact(owner.deploymentId, service)
-  await removeTree(target, places.of('trash'))
+  const { paths } = parts
+  const target = paths.artifact(owner.deploymentId, service)
+  await removeTree(target, paths.of('trash'))
   await mkdir(target, { recursive: true, mode: 0o700 })
   const app = join(target, 'app')
   await cp(request.sourceFolder, app, { recursive: true, verbatimSymlinks: true })
-  const who = places.who(owner.projectId, taskOf(target), target)
-  if (who) await changeOwner(app, who.uid)
-  places.own(join(target, 'tmp'), owner.projectId)
-  places.closeArtifact(target)
+  const user = paths.processUserOf(owner.projectId, taskOf(target), target)
+  if (user) await changeOwner(app, user.uid)
+  paths.createOwned(join(target, 'tmp'), owner.projectId)
+  paths.restrictArtifact(target)
   let tools = noTools
   try {
     tools = await toolsFor(request, onLine, abort, parts)
     await runCommands(request, target, onLine, abort, parts, tools)
     // Usually empty, then rmdir is enough.
-    await rmdir(join(target, 'tmp')).catch(() => removeTree(join(target, 'tmp'), places.of('trash')))
+    await rmdir(join(target, 'tmp')).catch(() => removeTree(join(target, 'tmp'), paths.of('trash')))
     return await finishArtifact(request, target, app, parts, tools.names)
   } catch (error) {
-    await removeTree(target, places.of('trash'))
+    await removeTree(target, paths.of('trash'))
     throw error
   } finally {
     parts.toolbox.release(tools.names)
   }
 }
 
-/** Fetches the tool versions that the project asks for and the machine lacks. */
+/** Fetches the tool versions that the project requires and the machine lacks. */
 async function toolsFor(
   { plan }: BuildRequest,
   onLine: (line: OutputLine) => void,
@@ -93,48 +93,54 @@ async function runCommands(
   const limits = {
     cpuCores: resources.cpuCores,
     memoryMb: resources.memoryMb,
-    processes: buildProcesses,
-    yields: true,
+    processes: maxBuildProcesses,
+    isLowPriority: true,
     cores: buildCores(),
   }
   const group = createControlGroup(taskOf(target), limits)
   const deadline = performance.now() + request.timeoutMs
   const tail: string[] = []
-  let reason: string | null = null
+  let failureHint: string | null = null
   const report = (stream: OutputLine['stream'], message: string) => {
     tail.push(message)
-    reason ??= outdatedLockfile(message)
+    failureHint ??= lockfileHint(message)
     if (tail.length > tailLines) tail.shift()
     onLine({ time: new Date().toISOString(), stream, message })
   }
-  const disk = new AbortController()
+  const diskExceeded = new AbortController()
   const home = parts.paths.home(request.owner, target)
-  const watched: Watched = { group, disk, check: diskMeasurementOf(request, target, home), home, isChecking: false }
-  const ending = setInterval(() => void endAtLimit(watched), pollIntervalMs)
-  const either = AbortSignal.any([abort, disk.signal])
+  const limitWatch: LimitWatch = {
+    group,
+    diskExceeded,
+    measurement: diskMeasurementOf(request, target, home),
+    home,
+    isChecking: false,
+  }
+  const limitTimer = setInterval(() => void enforceLimits(limitWatch), pollIntervalMs)
+  const signal = AbortSignal.any([abort, diskExceeded.signal])
   try {
-    for (const command of [...toolsFirst(request), plan.installCommand, plan.buildCommand]) {
+    for (const command of [...setupCommands(request), plan.installCommand, plan.buildCommand]) {
       if (!command) continue
       report('stdout', `$ ${command}`)
       const launched = launchFor(command, request, target, group, parts, tools)
-      await runOne(launched, deadline - performance.now(), report, either).catch((error: unknown) => {
-        throw explain(error, command, watched, request, { tail, reason })
+      await runCommand(launched, deadline - performance.now(), report, signal).catch((error: unknown) => {
+        throw asBuildFailure(error, command, limitWatch, request, { tail, reason: failureHint })
       })
     }
   } finally {
-    clearInterval(ending)
+    clearInterval(limitTimer)
     group?.kill()
-    await endLeftOf(target, parts.paths, parts.sandbox.hasOwnProcesses)
+    await killBuildProcesses(target, parts.paths, parts.sandbox.hasPidNamespace)
     group?.remove()
   }
 }
 
 /** Ends all processes of a build, so that none of them changes the artifact later. */
-async function endLeftOf(target: string, paths: Paths, hadOwnProcesses = false): Promise<void> {
-  const identity = readIdentity(paths.buildNote(target))
-  if (identity) endLeftInGroup(identity)
+async function killBuildProcesses(target: string, paths: Paths, hadOwnProcesses = false): Promise<void> {
+  const identity = readIdentity(paths.buildProcessFile(target))
+  if (identity) killRemainingInGroup(identity)
   // A process namespace ends, with all its processes, when its first process does.
-  if (paths.hasOwnUsers && !hadOwnProcesses) await endAllWithGroup(paths.mark(taskOf(target)))
+  if (paths.hasOwnUsers && !hadOwnProcesses) await killAllWithGroupId(paths.groupIdOf(taskOf(target)))
 }
 
 function launchFor(
@@ -142,30 +148,30 @@ function launchFor(
   request: BuildRequest,
   target: string,
   group: ControlGroup | null,
-  { paths: places, sandbox, baseEnv }: BuildParts,
+  { paths, sandbox, baseEnv }: BuildParts,
   tools: ToolSet,
 ): Launched {
   const { owner, plan, secrets } = request
-  const home = places.home(owner, target)
+  const home = paths.home(owner, target)
   const app = join(target, 'app')
-  const cwd = sandbox.seen(join(app, plan.rootDirectory))
+  const cwd = sandbox.pathInside(join(app, plan.rootDirectory))
   return sandbox.launch({
-    argv: messageOf(command),
+    argv: argvOfCommand(command),
     cwd,
     env: {
       ...baseEnv,
-      HOME: sandbox.seen(home),
+      HOME: sandbox.pathInside(home),
       PATH: searchPath(cwd, sandbox, baseEnv, tools.path),
       CI: '1',
       PORT: String(plan.port),
       ...secrets,
     },
-    who: places.who(owner.projectId, taskOf(target), target),
+    user: paths.processUserOf(owner.projectId, taskOf(target), target),
     groupFolders: group?.folders ?? [],
-    note: places.buildNote(target),
+    processFile: paths.buildProcessFile(target),
     shown: [
-      { path: app, at: sandbox.seen(app) },
-      { path: home, at: sandbox.seen(home) },
+      { path: app, at: sandbox.pathInside(app) },
+      { path: home, at: sandbox.pathInside(home) },
       { path: join(target, 'tmp'), at: '/tmp' },
       ...tools.shown,
     ],
@@ -173,41 +179,41 @@ function launchFor(
   })
 }
 
-interface Watched {
+interface LimitWatch {
   group: ControlGroup | null
-  check: DiskMeasurement
+  measurement: DiskMeasurement
   home: string
   isChecking: boolean
   /** Aborted when the build exceeds its disk limit. */
-  disk: AbortController
+  diskExceeded: AbortController
 }
 
 /** Measures the disk usage of a build. Its home counts only with its growth: earlier builds may have filled it. */
 const diskMeasurementOf = ({ allotment: resources }: BuildRequest, target: string, home: string) =>
   new DiskMeasurement({
-    grows: home,
-    written: [join(target, 'app'), join(target, 'tmp')],
+    growingFolder: home,
+    countedFolders: [join(target, 'app'), join(target, 'tmp')],
     limitMb: resources.diskMb,
   })
 
 /** Ends a build at its limits. Without this, a program that ignores a failed fork or a killed child could run forever. */
-async function endAtLimit(watched: Watched): Promise<void> {
-  const { group, check: look, home, disk } = watched
+async function enforceLimits(limitWatch: LimitWatch): Promise<void> {
+  const { group, measurement, home, diskExceeded } = limitWatch
   if (group?.outOfMemory || group?.hitProcessLimit) group.kill()
-  if (watched.isChecking) return
-  watched.isChecking = true
+  if (limitWatch.isChecking) return
+  limitWatch.isChecking = true
   try {
-    if (!look.isDue(await roomAt(home)) || !(await look.isOver(group?.pids()))) return
-    disk.abort()
+    if (!measurement.isDue(await freeSpaceAt(home)) || !(await measurement.exceedsLimit(group?.pids()))) return
+    diskExceeded.abort()
     group?.kill()
   } catch {
     // Measured again at the next interval.
   } finally {
-    watched.isChecking = false
+    limitWatch.isChecking = false
   }
 }
 
-/** Ends builds that a killed control plane left running, with all their processes, and removes what they produced. */
+/** Ends builds that a killed control plane left running, with all their processes, and removes their files. */
 export async function endUnfinishedBuilds(paths: Paths): Promise<void> {
   const unfinished = paths
     .list('artifacts')
@@ -215,20 +221,20 @@ export async function endUnfinishedBuilds(paths: Paths): Promise<void> {
     .filter((folder) => !existsSync(join(folder, 'artifact.json')))
   // Moved to the trash at once: the same deployment may be built again before the last process has ended.
   const ended = unfinished.map((folder) => {
-    const left = endLeftOf(folder, paths)
+    const killing = killBuildProcesses(folder, paths)
     endControlGroup(taskOf(folder))
     discardTree(folder, paths.of('trash'))
-    return left
+    return killing
   })
   await Promise.all(ended)
 }
 
 /** Installs Python packages into a folder of the project instead of the machine. */
-const toolsFirst = ({ plan }: BuildRequest): string[] =>
+const setupCommands = ({ plan }: BuildRequest): string[] =>
   plan.language === 'python' && plan.installCommand ? ['python3 -m venv .venv'] : []
 
 /**
- * PATH of a project: its own programs, then the tool versions that it asks for, then the Node that Berth runs on, then the
+ * PATH of a project: its own programs, then the tool versions that it requires, then the Node that Berth runs on, then the
  * machine's. `folder` is the path inside the sandbox.
  */
 export const searchPath = (folder: string, sandbox: Sandbox, baseEnv: Record<string, string>, tools: readonly string[] = []) =>
@@ -242,7 +248,7 @@ export const searchPath = (folder: string, sandbox: Sandbox, baseEnv: Record<str
     .filter(Boolean)
     .join(':')
 
-async function runOne(
+async function runCommand(
   launched: Launched,
   timeoutMs: number,
   report: (stream: OutputLine['stream'], message: string) => void,
@@ -253,8 +259,8 @@ async function runOne(
     abort,
     timeoutMs,
     maxOutputBytes: 64 * 1024,
-    onStdout: lines.stdout.take,
-    onStderr: lines.stderr.take,
+    onStdout: lines.stdout.write,
+    onStderr: lines.stderr.write,
   })
   lines.stdout.end()
   lines.stderr.end()
@@ -267,7 +273,7 @@ export function lineSplitter(onLine: (line: string) => void) {
   const decoder = new TextDecoder()
   let rest = ''
   return {
-    take(chunk: Uint8Array): void {
+    write(chunk: Uint8Array): void {
       const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = parts.pop() ?? ''
       for (const line of parts) onLine(line.replace(/\r$/, ''))
@@ -283,21 +289,21 @@ export function lineSplitter(onLine: (line: string) => void) {
   }
 }
 
-function explain(
+function asBuildFailure(
   error: unknown,
   command: string,
-  { group, disk }: Watched,
+  { group, diskExceeded }: LimitWatch,
   { allotment: resources, timeoutMs }: BuildRequest,
   { tail, reason }: { tail: string[]; reason: string | null },
 ): unknown {
-  if (disk.signal.aborted)
+  if (diskExceeded.signal.aborted)
     return new BuildFailed('disk_full', `\`${command}\` exceeded the build disk limit of ${resources.diskMb} MB`, [...tail])
   if (group?.outOfMemory)
     return new BuildFailed('out_of_memory', `\`${command}\` exceeded the build memory limit of ${resources.memoryMb} MB`, [
       ...tail,
     ])
   if (group?.hitProcessLimit && !(error instanceof CommandTimedOut))
-    return new BuildFailed('too_many_processes', `\`${command}\` started more than ${buildProcesses} processes`, [...tail])
+    return new BuildFailed('too_many_processes', `\`${command}\` started more than ${maxBuildProcesses} processes`, [...tail])
   if (error instanceof CommandTimedOut)
     return new BuildFailed('timed_out', `The build took longer than ${Math.round(timeoutMs / 60_000)} min`, [...tail])
   if (error instanceof ProgramMissing) return new BuildFailed('missing_tool', error.message, [...tail])

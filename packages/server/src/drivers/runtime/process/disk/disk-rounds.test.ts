@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
-import type { Room } from './disk-room.ts'
 import { DiskRounds } from './disk-rounds.ts'
+import type { FreeSpace } from './free-space.ts'
 
-const room: Room = { bytes: 0, names: 0 }
+const room: FreeSpace = { bytes: 0, inodes: 0 }
 
 /** A hundred programs, of which some fill the disk; each look lasts until it is let go. */
 function programs(fills: readonly number[]) {
   const looked: number[] = []
   const ends: (() => void)[] = []
   const all = Array.from({ length: 100 }, (_, at) => ({
-    diskLookedAt: 1_000 - at,
+    diskMeasuredAt: 1_000 - at,
     isLooking: false,
     needsDiskCheck() {
       return !this.isLooking && !looked.includes(at)
     },
-    suspectOfFilling: async () => (fills.includes(at) ? ('writes' as const) : ('maybe' as const)),
+    assessDiskWrites: async () => (fills.includes(at) ? ('writes' as const) : ('maybe' as const)),
     checkDisk() {
       this.isLooking = true
       looked.push(at)
@@ -30,13 +30,13 @@ function programs(fills: readonly number[]) {
 test('who fills the disk is looked at at once; of the others the one that has waited longest, one at a time', async () => {
   const { all, looked, endAll } = programs([3, 70])
   const rounds = new DiskRounds()
-  const first = rounds.go(all, room)
+  const first = rounds.measureDue(all, room)
   await expect.poll(() => looked).toEqual([3, 70, 99])
-  await rounds.go(all, room)
+  await rounds.measureDue(all, room)
   expect(looked).toEqual([3, 70, 99])
   endAll()
   await first
-  const second = rounds.go(all, room)
+  const second = rounds.measureDue(all, room)
   endAll()
   await second
 })
@@ -45,7 +45,7 @@ test('after a look at one that only may have filled it there is a rest of nine t
   const { all, looked, endAll } = programs([])
   const rounds = new DiskRounds()
   const began = performance.now()
-  const first = rounds.go(all, room)
+  const first = rounds.measureDue(all, room)
   await expect.poll(() => looked).toEqual([99])
   await new Promise((resolve) => setTimeout(resolve, 50))
   endAll()
@@ -53,7 +53,7 @@ test('after a look at one that only may have filled it there is a rest of nine t
   const lookedMs = performance.now() - began
   const rested = performance.now()
   for (let requested = 0; looked.length < 2; requested++) {
-    const round = rounds.go(all, room)
+    const round = rounds.measureDue(all, room)
     await new Promise((resolve) => setTimeout(resolve, 5))
     endAll()
     await round

@@ -1,15 +1,15 @@
 import { pauseEnd } from '../../../../platform/pause-end.ts'
-import type { Room } from './disk-room.ts'
 import type { Suspicion } from './disk-use.ts'
+import type { FreeSpace } from './free-space.ts'
 
 /** Share of the time spent on measuring instances that may or may not have filled the disk, however many there are. */
-const shareOfTime = 1 / 10
+const maxMeasuringShare = 1 / 10
 
-interface OnDisk {
+interface MeasuredInstance {
   /** Wall clock time of the last measurement. 0: never. */
-  readonly diskLookedAt: number
-  needsDiskCheck(room: Room): boolean
-  suspectOfFilling(room: Room): Promise<Suspicion>
+  readonly diskMeasuredAt: number
+  needsDiskCheck(freeSpace: FreeSpace): boolean
+  assessDiskWrites(freeSpace: FreeSpace): Promise<Suspicion>
   checkDisk(): Promise<void>
 }
 
@@ -20,22 +20,22 @@ interface OnDisk {
  */
 export class DiskRounds {
   #isChecking = false
-  #pauseEnd = 0
+  #nextMeasureAt = 0
 
-  async go(all: readonly OnDisk[], room: Room): Promise<void> {
-    let next: OnDisk | undefined
-    for (const one of all) {
-      if (!one.needsDiskCheck(room)) continue
-      const suspicion = await one.suspectOfFilling(room)
-      if (suspicion === 'writes') void one.checkDisk()
-      else if (suspicion === 'maybe' && (!next || one.diskLookedAt < next.diskLookedAt)) next = one
+  async measureDue(instances: readonly MeasuredInstance[], freeSpace: FreeSpace): Promise<void> {
+    let next: MeasuredInstance | undefined
+    for (const instance of instances) {
+      if (!instance.needsDiskCheck(freeSpace)) continue
+      const suspicion = await instance.assessDiskWrites(freeSpace)
+      if (suspicion === 'writes') void instance.checkDisk()
+      else if (suspicion === 'maybe' && (!next || instance.diskMeasuredAt < next.diskMeasuredAt)) next = instance
     }
-    if (!next || this.#isChecking || performance.now() < this.#pauseEnd) return
-    const began = performance.now()
+    if (!next || this.#isChecking || performance.now() < this.#nextMeasureAt) return
+    const startedAt = performance.now()
     this.#isChecking = true
     await next.checkDisk().finally(() => {
       this.#isChecking = false
-      this.#pauseEnd = pauseEnd(began, shareOfTime)
+      this.#nextMeasureAt = pauseEnd(startedAt, maxMeasuringShare)
     })
   }
 }

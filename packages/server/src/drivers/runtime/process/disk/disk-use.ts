@@ -2,26 +2,26 @@ import { readdir, stat } from 'node:fs/promises'
 import { pauseEnd } from '../../../../platform/pause-end.ts'
 import { bytesOfAName } from '../../../folder/folder-size.ts'
 import { measureFolders } from '../../../folder/measure-folder.ts'
-import { type Room, roomAt } from './disk-room.ts'
+import { type FreeSpace, freeSpaceAt } from './free-space.ts'
 import { writtenBytes } from './written-bytes.ts'
 
 const megabyte = 1024 * 1024
 /** Drop of free space since the last measurement that triggers a check for the cause. */
-const recheckBytes = 64 * megabyte
+const checkAfterDropBytes = 64 * megabyte
 /** Pause between two periodic measurements. It doubles after each one that finds nothing. */
 const firstPauseMs = 60_000
 /** Longest pause. Shorter where the kernel does not report the bytes that a program writes. */
 const maxPauseMs = { known: 24 * 60 * 60_000, unknown: 30 * 60_000 }
 /** Highest share of the time spent on measuring. */
-const shareOfTime = 1 / 5
+const maxMeasuringShare = 1 / 5
 
 export interface DiskLimit {
   /** Folder of which only the growth counts. */
-  grows: string
+  growingFolder: string
   /** Size of `grows` at the beginning. Absent: at the first measurement. */
-  before?: number | undefined
+  initialBytes?: number | undefined
   /** Folders that count as a whole. */
-  written: readonly string[]
+  countedFolders: readonly string[]
   limitMb: number
 }
 
@@ -34,90 +34,99 @@ export type Suspicion = 'writes' | 'maybe' | 'none'
  */
 export class DiskMeasurement {
   readonly #limit: DiskLimit
-  #before: number | null = null
+  #initialBytes: number | null = null
   /** Highest free space since the cause of a drop was last checked. */
-  #room: Room = { bytes: 0, names: 0 }
-  #lookedAt = 0
-  #pauseEnd = 0
+  #highestFreeSpace: FreeSpace = { bytes: 0, inodes: 0 }
+  #measuredAt = 0
+  #nextMeasureAt = 0
   #pauseMs = firstPauseMs
   /** Bytes that the program had written at the last measurement. */
   #writtenBytes = 0
   /** Free space has dropped since the last measurement, whichever program caused it. */
-  #hasFilled = false
+  #hasDropped = false
 
   constructor(limit: DiskLimit) {
     this.#limit = limit
-    this.#before = limit.before ?? null
+    this.#initialBytes = limit.initialBytes ?? null
   }
 
   /** Wall clock time of the last measurement. 0: never. */
-  get lookedAt(): number {
-    return this.#lookedAt
+  get measuredAt(): number {
+    return this.#measuredAt
   }
 
   /** Makes the next measurement due. Called when a program was started. */
-  checkAgain(): void {
-    this.#lookedAt = 0
+  resetSchedule(): void {
+    this.#measuredAt = 0
     this.#writtenBytes = 0
     this.#pauseMs = firstPauseMs
   }
 
   /** Whether to measure, given the free space. Compares with the highest free space, so that space freed by others hides little. */
-  isDue(room: Room): boolean {
-    this.#room = { bytes: Math.max(this.#room.bytes, room.bytes), names: Math.max(this.#room.names, room.names) }
-    this.#hasFilled ||= this.#isFilledBy(room)
-    if (performance.now() < this.#pauseEnd) return false
-    return this.#hasFilled || Date.now() - this.#lookedAt > this.#pauseMs
+  isDue(freeSpace: FreeSpace): boolean {
+    this.#highestFreeSpace = {
+      bytes: Math.max(this.#highestFreeSpace.bytes, freeSpace.bytes),
+      inodes: Math.max(this.#highestFreeSpace.inodes, freeSpace.inodes),
+    }
+    this.#hasDropped ||= this.#hasDroppedTo(freeSpace)
+    if (performance.now() < this.#nextMeasureAt) return false
+    return this.#hasDropped || Date.now() - this.#measuredAt > this.#pauseMs
   }
 
   /** Cheap check, once a measurement is due, whether this program may have filled the disk. */
-  async suspect(room: Room, pids: readonly number[] | undefined): Promise<Suspicion> {
-    const isFilled = this.#isFilledBy(room)
-    if (isFilled) this.#room = room
-    else if (this.#hasFilled || this.#lookedAt === 0) return 'maybe'
+  async assessWrites(freeSpace: FreeSpace, pids: readonly number[] | undefined): Promise<Suspicion> {
+    const hasDropped = this.#hasDroppedTo(freeSpace)
+    if (hasDropped) this.#highestFreeSpace = freeSpace
+    else if (this.#hasDropped || this.#measuredAt === 0) return 'maybe'
     const written = pids ? await writtenBytes(pids) : null
-    const hasWritten = written === null || written < this.#writtenBytes || written - this.#writtenBytes > this.#noticedBytes
-    if (isFilled) return hasWritten ? 'writes' : 'maybe'
+    const hasWritten = written === null || written < this.#writtenBytes || written - this.#writtenBytes > this.#thresholdBytes
+    if (hasDropped) return hasWritten ? 'writes' : 'maybe'
     if (hasWritten || this.#pauseMs >= maxPauseMs.known) return 'maybe'
     this.#pauseMs = Math.min(maxPauseMs.known, this.#pauseMs * 2)
-    this.#lookedAt = Date.now()
+    this.#measuredAt = Date.now()
     return 'none'
   }
 
   /** Measures now. `pids` are the program's processes, whose open deleted files count as well. */
-  async isOver(pids: readonly number[] | undefined): Promise<boolean> {
-    const { grows, written, limitMb } = this.#limit
+  async exceedsLimit(pids: readonly number[] | undefined): Promise<boolean> {
+    const { growingFolder, countedFolders, limitMb } = this.#limit
     const limit = limitMb * megabyte
-    this.#room = await roomAt(grows)
-    const byNow = pids ? await writtenBytes(pids) : null
-    this.#pauseMs = this.#nextPauseMs(byNow === null ? maxPauseMs.unknown : maxPauseMs.known)
-    this.#hasFilled = false
-    this.#lookedAt = Date.now()
-    this.#writtenBytes = byNow ?? 0
-    const began = performance.now()
-    const [own, ...others] = await measureFolders([grows, ...written], (this.#before ?? Number.POSITIVE_INFINITY) + limit)
-    this.#pauseEnd = pauseEnd(began, shareOfTime)
-    this.#before ??= own!.diskBytes
-    const kept = [own!, ...others].reduce((sum, { diskBytes }) => sum + diskBytes, 0)
-    return kept + (await namelessBytes(pids ?? [], (await stat(grows)).dev)) - this.#before > limit
+    this.#highestFreeSpace = await freeSpaceAt(growingFolder)
+    const writtenNow = pids ? await writtenBytes(pids) : null
+    this.#pauseMs = this.#nextPauseMs(writtenNow === null ? maxPauseMs.unknown : maxPauseMs.known)
+    this.#hasDropped = false
+    this.#measuredAt = Date.now()
+    this.#writtenBytes = writtenNow ?? 0
+    const startedAt = performance.now()
+    const [growing, ...others] = await measureFolders(
+      [growingFolder, ...countedFolders],
+      (this.#initialBytes ?? Number.POSITIVE_INFINITY) + limit,
+    )
+    this.#nextMeasureAt = pauseEnd(startedAt, maxMeasuringShare)
+    this.#initialBytes ??= growing!.diskBytes
+    const totalBytes = [growing!, ...others].reduce((sum, { diskBytes }) => sum + diskBytes, 0)
+    return totalBytes + (await deletedFileBytes(pids ?? [], (await stat(growingFolder)).dev)) - this.#initialBytes > limit
   }
 
-  get #noticedBytes(): number {
-    return Math.min(recheckBytes, (this.#limit.limitMb * megabyte) / 4)
+  get #thresholdBytes(): number {
+    return Math.min(checkAfterDropBytes, (this.#limit.limitMb * megabyte) / 4)
   }
 
-  #isFilledBy({ bytes, names }: Room): boolean {
-    return this.#room.bytes - bytes > this.#noticedBytes || (this.#room.names - names) * bytesOfAName > this.#noticedBytes
+  #hasDroppedTo({ bytes, inodes }: FreeSpace): boolean {
+    return (
+      this.#highestFreeSpace.bytes - bytes > this.#thresholdBytes ||
+      (this.#highestFreeSpace.inodes - inodes) * bytesOfAName > this.#thresholdBytes
+    )
   }
 
   #nextPauseMs(maxMs: number): number {
-    const isForNoCause = this.#lookedAt > 0 && !this.#hasFilled
-    return isForNoCause ? Math.min(maxMs, this.#pauseMs * 2) : firstPauseMs
+    const wasPeriodic = this.#measuredAt > 0 && !this.#hasDropped
+    return wasPeriodic ? Math.min(maxMs, this.#pauseMs * 2) : firstPauseMs
   }
 }
 
 /** Disk usage of deleted files on that device that the processes hold open, each counted once. */
-async function namelessBytes(pids: readonly number[], device: number): Promise<number> {
+async function deletedFileBytes(pids: readonly number[], device: number): Promise<number> {
   const files = new Map<number, number>()
   for (const pid of pids)
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 
 /**
  * Bytes that processes have written to files since their start, including those of their ended children. Null where the
- * kernel does not tell. Space taken without writing (an empty file, a preallocation) is not included.
+ * kernel does not report them. Space taken without writing (an empty file, a preallocation) is not included.
  */
 export async function writtenBytes(pids: readonly number[]): Promise<number | null> {
   let sum = 0

@@ -30,7 +30,7 @@ export async function finishArtifact(
     sizeBytes,
     startCommand: plan.startCommand,
   }
-  const note = {
+  const record = {
     ...artifact,
     deploymentId: owner.deploymentId,
     projectId: owner.projectId,
@@ -38,33 +38,33 @@ export async function finishArtifact(
     rootDirectory: plan.rootDirectory,
     language: plan.language,
     ...(tools.length > 0 ? { tools } : {}),
-    seenAt: sandbox.seen(app),
+    seenAt: sandbox.pathInside(app),
     ...(plan.kind === 'static' ? {} : { builtBytes: sizes[0]?.diskBytes }),
   }
   await rm(join(target, 'build.process'), { force: true })
-  await writeFile(join(target, 'artifact.json.new'), JSON.stringify(note))
+  await writeFile(join(target, 'artifact.json.new'), JSON.stringify(record))
   await rename(join(target, 'artifact.json.new'), join(target, 'artifact.json'))
   return artifact
 }
 
 /** Keeps only the output folder, which must lie inside the project. */
 async function staticOutput({ plan }: BuildRequest, target: string, app: string, paths: Paths): Promise<string> {
-  const wanted = join(app, plan.rootDirectory, plan.outputDirectory ?? '.')
-  const real = await realpath(wanted).catch(() => null)
+  const outputPath = join(app, plan.rootDirectory, plan.outputDirectory ?? '.')
+  const realOutput = await realpath(outputPath).catch(() => null)
   const root = await realpath(app)
-  if (!real || (real !== root && !real.startsWith(root + sep)))
+  if (!realOutput || (realOutput !== root && !realOutput.startsWith(root + sep)))
     throw new BuildFailed(
       'bad_plan',
       `The build did not create the folder ${plan.outputDirectory}. Correct the output directory.`,
     )
   const output = join(target, 'static')
-  await rename(real, output)
+  await rename(realOutput, output)
   await removeTree(app, paths.of('trash'))
   await chmod(output, 0o755)
   return output
 }
 
-export interface ArtifactNote extends Artifact {
+export interface ArtifactRecord extends Artifact {
   deploymentId: string
   projectId: string
   service: string
@@ -79,9 +79,9 @@ export interface ArtifactNote extends Artifact {
   builtBytes?: number
 }
 
-export async function readArtifactNote(folder: string): Promise<ArtifactNote | null> {
+export async function readArtifactRecord(folder: string): Promise<ArtifactRecord | null> {
   try {
-    return JSON.parse(await readFile(join(folder, 'artifact.json'), 'utf8')) as ArtifactNote
+    return JSON.parse(await readFile(join(folder, 'artifact.json'), 'utf8')) as ArtifactRecord
   } catch {
     return null
   }

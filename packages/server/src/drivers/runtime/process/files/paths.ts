@@ -5,10 +5,10 @@ import type { Owner } from '../../runtime.ts'
 import type { ProcessUser } from '../sandbox/sandbox.ts'
 import { hashOf, ProjectUsers } from './project-users.ts'
 
-const open = ['instances', 'artifacts', 'volumes', 'homes', 'bin', 'tools'] as const
+const traversableFolders = ['instances', 'artifacts', 'volumes', 'homes', 'bin', 'tools'] as const
 /** Folders that no project user can enter: data being written, data being removed, and the assigned user ids. */
-const closed = ['staging', 'trash', 'users'] as const
-type Kind = (typeof open)[number] | (typeof closed)[number]
+const privateFolders = ['staging', 'trash', 'users'] as const
+type Kind = (typeof traversableFolders)[number] | (typeof privateFolders)[number]
 
 /** Paths of the process runtime's files. Ids are checked, so none of them can lead out of the folder. */
 export class Paths {
@@ -17,7 +17,7 @@ export class Paths {
   readonly hasOwnUsers: boolean
 
   readonly #users: ProjectUsers
-  #isMade = false
+  #hasCreatedFolders = false
 
   constructor(root: string, hasOwnUsers: boolean) {
     this.root = root
@@ -26,14 +26,14 @@ export class Paths {
   }
 
   /** Creates the folders before their first use. An installation that runs no projects creates none. */
-  make(): void {
-    if (this.#isMade) return
+  createFolders(): void {
+    if (this.#hasCreatedFolders) return
     // Project users can pass through to their own folder, but cannot list the folders on the way.
-    const passable = this.hasOwnUsers ? 0o711 : 0o700
-    makeFolder(this.root, passable)
-    for (const kind of open) makeFolder(this.of(kind), passable)
-    for (const kind of closed) makeFolder(this.of(kind), 0o700)
-    this.#isMade = true
+    const traversableMode = this.hasOwnUsers ? 0o711 : 0o700
+    makeFolder(this.root, traversableMode)
+    for (const kind of traversableFolders) makeFolder(this.of(kind), traversableMode)
+    for (const kind of privateFolders) makeFolder(this.of(kind), 0o700)
+    this.#hasCreatedFolders = true
   }
 
   /** Names of the entries. */
@@ -45,20 +45,20 @@ export class Paths {
     return join(this.root, kind)
   }
 
-  instance = (id: string) => join(this.of('instances'), checked(id))
+  instance = (id: string) => join(this.of('instances'), validId(id))
   artifact = (deploymentId: string, service: string) =>
-    join(this.of('artifacts'), checked(service ? `${deploymentId}.${service}` : deploymentId))
+    join(this.of('artifacts'), validId(service ? `${deploymentId}.${service}` : deploymentId))
   /** File in which a build, or an instance, records its process. */
-  buildNote = (artifact: string) => join(artifact, 'build.process')
-  instanceNote = (id: string) => join(this.instance(id), 'process')
-  tool = (name: string) => join(this.of('tools'), checked(name))
-  volume = (id: string) => join(this.of('volumes'), checked(id))
-  staging = (id: string) => join(this.of('staging'), checked(id))
+  buildProcessFile = (artifact: string) => join(artifact, 'build.process')
+  instanceProcessFile = (id: string) => join(this.instance(id), 'process')
+  tool = (name: string) => join(this.of('tools'), validId(name))
+  volume = (id: string) => join(this.of('volumes'), validId(id))
+  staging = (id: string) => join(this.of('staging'), validId(id))
 
   /** Folder of an artifact, even if the data folder has moved since the build. Null if the path is not an artifact's. */
   artifactOf(reference: string): string | null {
     const folder = basename(reference) === 'static' ? dirname(reference) : reference
-    return basename(dirname(folder)) === 'artifacts' ? join(this.of('artifacts'), checked(basename(folder))) : null
+    return basename(dirname(folder)) === 'artifacts' ? join(this.of('artifacts'), validId(basename(folder))) : null
   }
 
   /**
@@ -66,12 +66,12 @@ export class Paths {
    * a home per deployment, removed with it: a preview, perhaps of a fork, must not place files that production's next build reads.
    */
   home({ projectId, environment }: Owner, artifact: string): string {
-    const isKept = environment === 'production'
-    return this.own(isKept ? join(this.of('homes'), checked(projectId)) : join(artifact, 'home'), projectId)
+    const isPersistent = environment === 'production'
+    return this.createOwned(isPersistent ? join(this.of('homes'), validId(projectId)) : join(artifact, 'home'), projectId)
   }
 
   /** Creates a folder that only the project can access. */
-  own(folder: string, projectId: string): string {
+  createOwned(folder: string, projectId: string): string {
     if (existsSync(folder)) return folder
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const user = this.userOf(projectId)
@@ -81,35 +81,35 @@ export class Paths {
 
   /** User id of the project. Null where projects have no users of their own. */
   userOf(projectId: string): number | null {
-    return this.hasOwnUsers ? this.#users.of(projectId) : null
+    return this.hasOwnUsers ? this.#users.userIdOf(projectId) : null
   }
 
   /** `task` is the build or instance that runs. */
-  who(projectId: string, task: string, artifact: string): ProcessUser | null {
+  processUserOf(projectId: string, task: string, artifact: string): ProcessUser | null {
     const uid = this.userOf(projectId)
     if (uid === null) return null
-    return { uid, gid: this.mark(task), artifactGid: numberOf(0x30000000, basename(artifact)) }
+    return { uid, gid: this.groupIdOf(task), artifactGid: idFromName(0x30000000, basename(artifact)) }
   }
 
   /** Group id of all processes of a build or an instance. A process cannot drop it. */
-  mark = (task: string) => numberOf(0x20000000, task)
+  groupIdOf = (task: string) => idFromName(0x20000000, task)
 
   /** Lets only processes with the artifact's own group into it. */
-  closeArtifact(folder: string): void {
-    if (this.hasOwnUsers) chownSync(folder, 0, numberOf(0x30000000, basename(folder)))
+  restrictArtifact(folder: string): void {
+    if (this.hasOwnUsers) chownSync(folder, 0, idFromName(0x30000000, basename(folder)))
     chmodSync(folder, this.hasOwnUsers ? 0o710 : 0o700)
   }
 }
 
-const numberOf = (from: number, name: string) => from + hashOf(name)
+const idFromName = (from: number, name: string) => from + hashOf(name)
 
 function makeFolder(folder: string, mode: number): void {
   mkdirSync(folder, { recursive: true })
   chmodSync(folder, mode)
 }
 
-function checked(name: string): string {
-  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name)) throw new Error(`${JSON.stringify(name.slice(0, 60))} is not an id`)
+function validId(name: string): string {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name)) throw new Error(`${JSON.stringify(name.slice(0, 60))} is not a valid id`)
   return name
 }
 

@@ -28,17 +28,17 @@ function colliding(): [one: string, other: string] {
 test('no two projects have the same user, and each keeps its own over restarts', () => {
   const [one, other] = colliding()
   const before = open()
-  const users = [before.of(one), before.of(other)]
+  const users = [before.userIdOf(one), before.userIdOf(other)]
   expect(users[0]).toBe(0x10000000 + hashOf(one))
   expect(users[1]).not.toBe(users[0])
   // In another order, as after a restart.
   const after = open()
-  expect([after.of(other), after.of(one)]).toEqual(users.toReversed())
+  expect([after.userIdOf(other), after.userIdOf(one)]).toEqual(users.toReversed())
 })
 
 test('ten thousand projects have ten thousand users, all of them above those of the machine', () => {
   const users = open()
-  const given = new Set(Array.from({ length: 10_000 }, (_, at) => users.of(`prj_${at}`)))
+  const given = new Set(Array.from({ length: 10_000 }, (_, at) => users.userIdOf(`prj_${at}`)))
   expect(given.size).toBe(10_000)
   for (const user of given) expect(user >= 0x10000000 && user < 0x20000000).toBe(true)
 })
@@ -46,10 +46,10 @@ test('ten thousand projects have ten thousand users, all of them above those of 
 test('two that ask at the same time on one folder do not get the same', () => {
   const [one, other] = colliding()
   const [here, there] = [open(), open()]
-  here.of('prj_x')
-  there.of('prj_x')
-  expect(here.of(one)).not.toBe(there.of(other))
-  expect(there.of(one)).toBe(here.of(one))
+  here.userIdOf('prj_x')
+  there.userIdOf('prj_x')
+  expect(here.userIdOf(one)).not.toBe(there.userIdOf(other))
+  expect(there.userIdOf(one)).toBe(here.userIdOf(one))
 })
 
 test.skipIf(!isRoot)('who had one before they were written down keeps it, also against a new project that would want it', () => {
@@ -58,6 +58,6 @@ test.skipIf(!isRoot)('who had one before they were written down keeps it, also a
   mkdirSync(home, { recursive: true })
   chownSync(home, 0x10000000 + hashOf(other), 0)
   const users = open()
-  expect(users.of(one)).not.toBe(0x10000000 + hashOf(one))
-  expect(users.of(other)).toBe(0x10000000 + hashOf(other))
+  expect(users.userIdOf(one)).not.toBe(0x10000000 + hashOf(one))
+  expect(users.userIdOf(other)).toBe(0x10000000 + hashOf(other))
 })

@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'no
 import { join } from 'node:path'
 
 const firstUser = 0x10000000
-const users = 0x10000000
+const userCount = 0x10000000
 
 /** Hash of a name, below 2^28. Collisions are rare. */
 export const hashOf = (name: string) => createHash('sha256').update(name).digest().readUInt32BE(0) & 0x0fffffff
@@ -17,7 +17,7 @@ export class ProjectUsers {
   readonly #folder: string
   readonly #homes: string
   readonly #byProject = new Map<string, number>()
-  #isRead = false
+  #isLoaded = false
 
   /** `homes` has a folder for each project. Its owner is the id of projects from before ids were recorded. */
   constructor(folder: string, homes: string) {
@@ -25,27 +25,27 @@ export class ProjectUsers {
     this.#homes = homes
   }
 
-  of(projectId: string): number {
-    this.#read()
+  userIdOf(projectId: string): number {
+    this.#load()
     const known = this.#byProject.get(projectId)
     if (known !== undefined) return known
-    const wanted = hashOf(projectId)
-    for (let step = 0; step < users; step += 1) {
-      const user = firstUser + ((wanted + step) % users)
+    const preferred = hashOf(projectId)
+    for (let step = 0; step < userCount; step += 1) {
+      const user = firstUser + ((preferred + step) % userCount)
       if (this.#claim(user, projectId)) return user
     }
-    throw new Error('every user that a project could have is taken')
+    throw new Error('All user ids for projects are assigned')
   }
 
-  #read(): void {
-    if (this.#isRead) return
-    this.#isRead = true
+  #load(): void {
+    if (this.#isLoaded) return
+    this.#isLoaded = true
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     for (const name of readdirSync(this.#folder)) this.#byProject.set(readlinkSync(join(this.#folder, name)), Number(name))
     for (const projectId of namesIn(this.#homes)) {
       if (this.#byProject.has(projectId)) continue
       const user = lstatSync(join(this.#homes, projectId)).uid
-      if (user < firstUser || user >= firstUser + users) continue
+      if (user < firstUser || user >= firstUser + userCount) continue
       // Two old projects with the same id keep it: a project with a new id could not access its files.
       if (!this.#claim(user, projectId)) this.#byProject.set(projectId, user)
     }

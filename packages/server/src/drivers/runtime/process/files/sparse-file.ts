@@ -4,24 +4,24 @@ import { createRunCommand } from '../../../shell/run-command.ts'
 import { readTar, type TarEntry } from '../../../tar/read-tar.ts'
 import { VolumeUnreadable } from '../../runtime.ts'
 
-export interface VolumeReading {
+export interface VolumeReadOptions {
   /** Environment of Berth itself, whose PATH has the programs. */
   environment: Readonly<Record<string, string | undefined>>
   abort: AbortSignal
 }
 
-const maxMs = 12 * 3_600_000
+const timeoutMs = 12 * 3_600_000
 /** Fewer bytes of holes are read faster than tar is started. */
-const leastHoles = 64 * 1024 * 1024
+const minHoleBytes = 64 * 1024 * 1024
 
-/** Whether much of the file is holes, judged by its allocated blocks. */
-export const isSparse = ({ size, blocks }: { size: number; blocks: number }) => size - blocks * 512 > leastHoles
+/** Whether much of the file is holes, by its number of allocated blocks. */
+export const isSparse = ({ size, blocks }: { size: number; blocks: number }) => size - blocks * 512 > minHoleBytes
 
 /**
  * Reads an open file with holes as a sparse tar entry. Only the file system knows where the holes are, and Node has no call
  * for it, so GNU tar reads the file.
  */
-export async function* sparseEntry(fd: number, { environment, abort }: VolumeReading): AsyncGenerator<TarEntry> {
+export async function* sparseEntry(fd: number, { environment, abort }: VolumeReadOptions): AsyncGenerator<TarEntry> {
   const pipe = new PassThrough({ highWaterMark: 256 * 1024 })
   const stop = new AbortController()
   const args = [
@@ -37,7 +37,7 @@ export async function* sparseEntry(fd: number, { environment, abort }: VolumeRea
     { program: 'tar', args: [...args, '--', `/proc/${process.pid}/fd/${fd}`] },
     {
       abort: AbortSignal.any([abort, stop.signal]),
-      timeoutMs: maxMs,
+      timeoutMs,
       maxOutputBytes: 4_096,
       // 1: the file changed while it was read.
       acceptExitCodes: [0, 1],

@@ -18,7 +18,7 @@ import { Readable } from 'node:stream'
 import { pack } from 'tar-stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { encodeHeader, tarEnd } from '../../../tar/tar-header.ts'
-import { tarOf, untarInPlaceOf } from './volume-archive.ts'
+import { packVolume, replaceVolumeContent } from './volume-archive.ts'
 
 const never = new AbortController().signal
 const reading = { environment: process.env, abort: never }
@@ -44,24 +44,24 @@ const entries = (...list: (Parameters<ReturnType<typeof pack>['entry']>[0] & { t
 test('folders without end are refused before they use up what may be open', async () => {
   mkdirSync(join(paths.folder, ...Array.from({ length: 401 }, () => 'a')), { recursive: true })
   const read = async () => {
-    for await (const _ of tarOf(paths.folder, reading)) void _
+    for await (const _ of packVolume(paths.folder, reading)) void _
   }
   await expect(read()).rejects.toMatchObject({ name: 'VolumeUnreadable' })
 })
 
 test('an archive whose link leads out and whose next file goes through it is refused, and the old volume stays', async () => {
   const tar = entries({ name: 'way', type: 'symlink', linkname: join(path, 'canary') }, { name: 'way/planted', text: 'mine' })
-  await expect(untarInPlaceOf(paths, tar, never)).rejects.toThrow()
+  await expect(replaceVolumeContent(paths, tar, never)).rejects.toThrow()
   expect(await readdir(join(path, 'canary'))).toEqual(['secret'])
   expect(await readFile(join(paths.folder, 'file'), 'utf8')).toBe('old')
 })
 
 test.each(['../planted', 'a/../../planted', '..'])('the name %s is refused', async (name) => {
-  await expect(untarInPlaceOf(paths, entries({ name, text: 'mine' }), never)).rejects.toThrow('points outside')
+  await expect(replaceVolumeContent(paths, entries({ name, text: 'mine' }), never)).rejects.toThrow('points outside')
 })
 
 test("everything in it is the volume's owner's, and brings no rights along", async () => {
-  await untarInPlaceOf(paths, entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }), never)
+  await replaceVolumeContent(paths, entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }), never)
   const [volume, program] = [statSync(paths.folder), statSync(join(paths.folder, 'deep', 'program'))]
   expect([program.uid, program.gid, program.mode & 0o7777]).toEqual([volume.uid, volume.gid, 0o755])
 })
@@ -72,7 +72,7 @@ test('a folder that becomes a link while it is read is not followed', async () =
     writeFileSync(join(paths.folder, name, 'large'), Buffer.alloc(300_000))
   }
   const chunks: Buffer[] = []
-  for await (const chunk of tarOf(paths.folder, reading)) {
+  for await (const chunk of packVolume(paths.folder, reading)) {
     // The reader is within `a` when the first bytes come: what is still before it is swapped.
     if (chunks.length === 0)
       for (const name of ['b', 'c']) {
@@ -96,10 +96,10 @@ test('names that are not text come back byte for byte, of files, folders and wha
   symlinkSync(at(odd, odd), at(folder, Buffer.from('way')))
   const before = await readdir(folder, { encoding: 'buffer' })
 
-  const tar = Buffer.concat(await Array.fromAsync(tarOf(paths.folder, reading)))
+  const tar = Buffer.concat(await Array.fromAsync(packVolume(paths.folder, reading)))
   await rm(paths.folder, { recursive: true })
   mkdirSync(paths.folder)
-  await untarInPlaceOf(paths, once(tar), never)
+  await replaceVolumeContent(paths, once(tar), never)
   const names = (list: Buffer[]) => list.map((name) => name.toString('hex')).sort()
   expect(names(await readdir(folder, { encoding: 'buffer' }))).toEqual(names(before))
   expect(await readFile(at(folder, odd, odd), 'utf8')).toBe('inside')
@@ -112,14 +112,14 @@ test('names that are not text come back byte for byte, of files, folders and wha
 test('GNU tar reads what is made, and what it makes is read, with names that are not text', async () => {
   const odd = Buffer.concat([Buffer.from(`${paths.folder}/`), Buffer.alloc(120, 0x62), Buffer.from([0xff])])
   writeFileSync(odd, 'odd')
-  writeFileSync(join(path, 'ours.tar'), Buffer.concat(await Array.fromAsync(tarOf(paths.folder, reading))))
+  writeFileSync(join(path, 'ours.tar'), Buffer.concat(await Array.fromAsync(packVolume(paths.folder, reading))))
   mkdirSync(join(path, 'by-tar'))
   execFileSync('tar', ['-xf', join(path, 'ours.tar'), '-C', join(path, 'by-tar')])
   const here = await readdir(Buffer.from(paths.folder), { encoding: 'buffer' })
   expect(await readdir(Buffer.from(join(path, 'by-tar')), { encoding: 'buffer' })).toEqual(expect.arrayContaining(here))
   for (const format of ['gnu', 'pax']) {
     execFileSync('tar', [`--format=${format}`, '-cf', join(path, 'theirs.tar'), '-C', join(path, 'by-tar'), '.'])
-    await untarInPlaceOf(paths, once(await readFile(join(path, 'theirs.tar'))), never)
+    await replaceVolumeContent(paths, once(await readFile(join(path, 'theirs.tar'))), never)
     expect(await readFile(odd, 'utf8'), format).toBe('odd')
   }
 })
@@ -137,7 +137,7 @@ test('a file with holes costs what is in it, and comes back with its holes: here
   ftruncateSync(handle, terabyte)
   closeSync(handle)
   writeFileSync(join(paths.folder, 'z'), 'after it')
-  const tar = Buffer.concat(await Array.fromAsync(tarOf(paths.folder, reading)))
+  const tar = Buffer.concat(await Array.fromAsync(packVolume(paths.folder, reading)))
   expect(tar.length).toBeLessThan(1024 ** 2)
   const isWhole = (folder: string) => {
     const { size, blocks } = statSync(join(folder, 'disk.img'))
@@ -153,7 +153,7 @@ test('a file with holes costs what is in it, and comes back with its holes: here
   mkdirSync(byHand)
   execFileSync('tar', ['--extract', `--directory=${byHand}`], { input: tar })
   isWhole(byHand)
-  await untarInPlaceOf(paths, Readable.from([tar]), never)
+  await replaceVolumeContent(paths, Readable.from([tar]), never)
   isWhole(paths.folder)
   expect(await readFile(join(paths.folder, 'z'), 'utf8')).toBe('after it')
 })
@@ -169,6 +169,6 @@ test.each([
   content.write(map, 'latin1')
   const header = { name: 'f', type: 'file', size: 1024, mode: 0o600, uid: 0, gid: 0, mtime: new Date(0), linkname: '' } as const
   const tar = Readable.from([encodeHeader({ ...header, sparse: { realSize: 1000 } }), content, tarEnd])
-  await expect(untarInPlaceOf(paths, tar, never)).rejects.toThrow('damaged map')
+  await expect(replaceVolumeContent(paths, tar, never)).rejects.toThrow('damaged map')
   expect(await readFile(join(paths.folder, 'file'), 'utf8')).toBe('old')
 })

@@ -5,17 +5,17 @@ import type { ProcessIdentity } from '../processes/process-table.ts'
 /** Port usage of a program, as the kernel reports it. */
 export interface PortFinding {
   /** Port on which its processes accept connections from this machine. Null: none yet, or not for long enough. */
-  at: number | null
+  port: number | null
   /** All its listeners, as `host:port`. */
   listensOn: string[]
   /** Port on which it listens together with another program, so that either may get a connection. */
   shared: number | null
 }
 
-export interface PortQuestion {
+export interface PortSearch {
   process: ProcessIdentity
-  /** Value of PORT. */
-  given: number
+  /** Port that Berth assigned: the value of PORT. */
+  assigned: number
   /** Port that the project's source code names. */
   hinted: number | null
 }
@@ -31,7 +31,7 @@ const reachable = new Set(['127.0.0.1', '0.0.0.0', '::'])
  * wins, then one on the port that the source names. Any other port counts after a delay, because a program may open its
  * metrics port before its main port.
  */
-export class OwnPort {
+export class PortFinder {
   readonly #waitMs: number
   #since: number | null = null
 
@@ -44,19 +44,19 @@ export class OwnPort {
     this.#since = null
   }
 
-  async check({ process, given, hinted }: PortQuestion, sockets: ListeningSockets): Promise<PortFinding> {
+  async check({ process, assigned, hinted }: PortSearch, sockets: ListeningSockets): Promise<PortFinding> {
     const all = await sockets.all()
     const inodes = await socketsOf(process, new Set(all.map(({ inode }) => inode)))
-    const own = all.filter(({ inode }) => inodes.has(inode)).slice(0, maxListeners)
-    const listensOn = own.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
-    const ports = [...new Set(own.filter(({ host }) => reachable.has(host)).map(({ port }) => port))]
+    const ownSockets = all.filter(({ inode }) => inodes.has(inode)).slice(0, maxListeners)
+    const listensOn = ownSockets.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
+    const ports = [...new Set(ownSockets.filter(({ host }) => reachable.has(host)).map(({ port }) => port))]
     const [free, shared]: [number[], number[]] = [[], []]
     for (const port of ports) {
       const isAlone = (await sockets.at({ host: '127.0.0.1', port })).every(({ inode }) => inodes.has(inode))
       ;(isAlone ? free : shared).push(port)
     }
-    const at = this.#choose(free, given, hinted, performance.now())
-    return { at, listensOn, shared: free.length === 0 ? (shared[0] ?? null) : null }
+    const port = this.#choose(free, assigned, hinted, performance.now())
+    return { port, listensOn, shared: free.length === 0 ? (shared[0] ?? null) : null }
   }
 
   #choose(ports: readonly number[], given: number, hinted: number | null, now: number): number | null {

@@ -9,20 +9,20 @@ const maxTries = 100
  */
 export class Ports {
   /** Assigned ports, oldest first. */
-  readonly #given = new Set<number>()
+  readonly #assigned = new Set<number>()
 
   constructor(known: Iterable<number | null>) {
-    for (const port of known) if (port !== null) this.#given.add(port)
+    for (const port of known) if (port !== null) this.#assigned.add(port)
   }
 
   async next(): Promise<number> {
     for (let tries = 0; tries < maxTries; tries++) {
       const port = await freePort()
-      if (this.#given.has(port)) continue
-      this.#given.add(port)
-      for (const oldest of this.#given) {
-        if (this.#given.size <= maxRemembered) break
-        this.#given.delete(oldest)
+      if (this.#assigned.has(port)) continue
+      this.#assigned.add(port)
+      for (const oldest of this.#assigned) {
+        if (this.#assigned.size <= maxRemembered) break
+        this.#assigned.delete(oldest)
       }
       return port
     }

@@ -1,10 +1,10 @@
 import { ListeningSockets } from '../../../../platform/listener/listening-sockets.ts'
 
 /** Error messages of programs whose port is in use. */
-const words =
+const portInUseMessage =
   /EADDRINUSE|address already in use|connection in use|\bport \d+ (?:is|was) (?:already )?(?:in use|taken)|is port \d+ in use/i
-const linesBack = 60
-const firstFreeToAll = 1024
+const maxLinesBack = 60
+const firstUnprivilegedPort = 1024
 
 /**
  * Port that a program could not bind, from its last lines of output. Null if it ended for another reason. A number counts only
@@ -13,14 +13,16 @@ const firstFreeToAll = 1024
  */
 export function takenPortIn(output: string, hinted: number | null, isTaken: (port: number) => boolean): number | null {
   const lines = output.split('\n')
-  const at = lines.findLastIndex((line) => words.test(line))
-  if (at === -1) return null
-  const near = [at, at + 1, at + 2, at - 1, at - 2].flatMap((position) => portsIn(lines[position] ?? ''))
-  const before = lines
-    .slice(-linesBack)
+  const messageLine = lines.findLastIndex((line) => portInUseMessage.test(line))
+  if (messageLine === -1) return null
+  const nearby = [messageLine, messageLine + 1, messageLine + 2, messageLine - 1, messageLine - 2].flatMap((position) =>
+    portsIn(lines[position] ?? ''),
+  )
+  const earlier = lines
+    .slice(-maxLinesBack)
     .flatMap(portsIn)
-    .filter((port) => port >= firstFreeToAll)
-  return [...near, ...(hinted === null ? [] : [hinted]), ...before].find(isTaken) ?? null
+    .filter((port) => port >= firstUnprivilegedPort)
+  return [...nearby, ...(hinted === null ? [] : [hinted]), ...earlier].find(isTaken) ?? null
 }
 
 const portsIn = (line: string): number[] =>

@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
-  fieldIn,
   isUnified,
   killMembers,
-  membersOf,
+  parseField,
   cgroupPeriod as period,
+  pidsOf,
+  readGroupFile,
   cgroupRoot as root,
-  textIn,
-  writeIfThere,
+  writeIfExists,
 } from '../../cgroup-files.ts'
 
 export interface GroupLimits {
@@ -16,7 +16,7 @@ export interface GroupLimits {
   memoryMb: number
   processes: number
   /** Gets the lowest CPU priority. */
-  yields?: boolean
+  isLowPriority?: boolean
   /** CPUs that it may run on, where the machine supports cpusets. */
   cores?: string | null
 }
@@ -40,7 +40,7 @@ export interface ControlGroup {
 /** Creates a group under cgroup v1 or v2. Null without permission. */
 export function createControlGroup(name: string, limits: GroupLimits): ControlGroup | null {
   try {
-    return isUnified() ? unified(name, limits) : separate(name, limits)
+    return isUnified() ? createGroupV2(name, limits) : createGroupV1(name, limits)
   } catch {
     return null
   }
@@ -56,25 +56,25 @@ export function foldersOfGroup(name: string): string[] {
 export function endControlGroup(name: string): void {
   const folders = foldersOfGroup(name)
   if (folders.length === 0) return
-  const left = group(folders, { memoryKills: () => 0, hitProcessLimit: () => false })
-  left.kill()
-  left.remove()
+  const leftover = group(folders, { memoryKills: () => 0, hitProcessLimit: () => false })
+  leftover.kill()
+  leftover.remove()
 }
 
 /** cgroup v2 has one hierarchy. The controllers must be enabled down to Berth's part of it. */
-function unified(name: string, { cpuCores, memoryMb, processes, yields, cores }: GroupLimits): ControlGroup {
+function createGroupV2(name: string, { cpuCores, memoryMb, processes, isLowPriority, cores }: GroupLimits): ControlGroup {
   const parent = join(root, 'berth')
   mkdirSync(parent, { recursive: true })
   for (const folder of [root, parent]) writeFileSync(join(folder, 'cgroup.subtree_control'), '+cpu +memory +pids')
   const folder = join(parent, name)
   mkdirSync(folder, { recursive: true })
   write(folder, 'memory.max', memoryMb * 1024 * 1024)
-  writeIfThere(folder, 'memory.swap.max', 0)
+  writeIfExists(folder, 'memory.swap.max', 0)
   write(folder, 'cpu.max', `${Math.round(cpuCores * period)} ${period}`)
   write(folder, 'pids.max', processes)
-  writeIfThere(folder, 'cpu.weight', yields ? 10 : 100)
-  if (yields) writeIfThere(folder, 'cpu.idle', 1)
-  if (cores) confine(folder, cores, [root, parent])
+  writeIfExists(folder, 'cpu.weight', isLowPriority ? 10 : 100)
+  if (isLowPriority) writeIfExists(folder, 'cpu.idle', 1)
+  if (cores) limitCpusV2(folder, cores, [root, parent])
   return group([folder], {
     memoryKills: () => counter(folder, 'memory.events', 'oom_kill'),
     hitProcessLimit: () => counter(folder, 'pids.events', 'max') > 0,
@@ -82,7 +82,7 @@ function unified(name: string, { cpuCores, memoryMb, processes, yields, cores }:
 }
 
 /** cgroup v1 has a hierarchy per controller. */
-function separate(name: string, { cpuCores, memoryMb, processes, yields, cores }: GroupLimits): ControlGroup {
+function createGroupV1(name: string, { cpuCores, memoryMb, processes, isLowPriority, cores }: GroupLimits): ControlGroup {
   const [memory, cpu, pids] = ['memory', 'cpu', 'pids'].map((controller) => {
     if (!existsSync(join(root, controller))) throw new Error(`no ${controller} controller`)
     const folder = join(root, controller, 'berth', name)
@@ -90,21 +90,21 @@ function separate(name: string, { cpuCores, memoryMb, processes, yields, cores }
     return folder
   }) as [string, string, string]
   write(memory, 'memory.limit_in_bytes', memoryMb * 1024 * 1024)
-  writeIfThere(memory, 'memory.memsw.limit_in_bytes', memoryMb * 1024 * 1024)
+  writeIfExists(memory, 'memory.memsw.limit_in_bytes', memoryMb * 1024 * 1024)
   write(cpu, 'cpu.cfs_period_us', period)
   write(cpu, 'cpu.cfs_quota_us', Math.round(cpuCores * period))
-  writeIfThere(cpu, 'cpu.shares', yields ? 102 : 1024)
-  if (yields) writeIfThere(cpu, 'cpu.idle', 1)
+  writeIfExists(cpu, 'cpu.shares', isLowPriority ? 102 : 1024)
+  if (isLowPriority) writeIfExists(cpu, 'cpu.idle', 1)
   write(pids, 'pids.max', processes)
-  const cpuset = cores ? confinedTo(cores, name) : null
-  return group([memory, cpu, pids, ...(cpuset ? [cpuset] : []), ...accountOf(name)], {
+  const cpusetFolder = cores ? limitCpusV1(cores, name) : null
+  return group([memory, cpu, pids, ...(cpusetFolder ? [cpusetFolder] : []), ...cpuAccountingFolder(name)], {
     memoryKills: () => counter(memory, 'memory.oom_control', 'oom_kill'),
     hitProcessLimit: () => counter(pids, 'pids.events', 'max') > 0,
   })
 }
 
 /** Folder of the CPU accounting, where that has its own hierarchy. */
-function accountOf(name: string): string[] {
+function cpuAccountingFolder(name: string): string[] {
   const folder = join(root, 'cpuacct', 'berth', name)
   try {
     if (!existsSync(join(root, 'cpuacct'))) return []
@@ -116,9 +116,9 @@ function accountOf(name: string): string[] {
 }
 
 /** Limits a group to some CPUs. Best effort: a build that uses every CPU still works. */
-function confine(folder: string, cores: string, above: readonly string[]): void {
+function limitCpusV2(folder: string, cores: string, parents: readonly string[]): void {
   try {
-    for (const each of above) write(each, 'cgroup.subtree_control', '+cpuset')
+    for (const parent of parents) write(parent, 'cgroup.subtree_control', '+cpuset')
     write(folder, 'cpuset.cpus', cores)
   } catch {
     // The controller is not available to Berth.
@@ -126,14 +126,14 @@ function confine(folder: string, cores: string, above: readonly string[]): void 
 }
 
 /** cgroup v1: a new group has no CPUs and no memory nodes. Both must be set from the top down. */
-function confinedTo(cores: string, name: string): string | null {
+function limitCpusV1(cores: string, name: string): string | null {
   const top = join(root, 'cpuset')
   const folder = join(top, 'berth', name)
   try {
     mkdirSync(folder, { recursive: true })
-    const given = { 'cpuset.mems': read(top, 'cpuset.mems'), 'cpuset.cpus': read(top, 'cpuset.cpus') }
-    for (const [file, value] of Object.entries(given)) write(join(top, 'berth'), file, value)
-    write(folder, 'cpuset.mems', given['cpuset.mems'])
+    const inherited = { 'cpuset.mems': read(top, 'cpuset.mems'), 'cpuset.cpus': read(top, 'cpuset.cpus') }
+    for (const [file, value] of Object.entries(inherited)) write(join(top, 'berth'), file, value)
+    write(folder, 'cpuset.mems', inherited['cpuset.mems'])
     write(folder, 'cpuset.cpus', cores)
     return folder
   } catch {
@@ -141,19 +141,19 @@ function confinedTo(cores: string, name: string): string | null {
   }
 }
 
-function group(folders: readonly string[], signs: { memoryKills(): number; hitProcessLimit(): boolean }): ControlGroup {
+function group(folders: readonly string[], counters: { memoryKills(): number; hitProcessLimit(): boolean }): ControlGroup {
   return {
     folders,
     get outOfMemory() {
-      return signs.memoryKills() > 0
+      return counters.memoryKills() > 0
     },
     get memoryKills() {
-      return signs.memoryKills()
+      return counters.memoryKills()
     },
     get hitProcessLimit() {
-      return signs.hitProcessLimit()
+      return counters.hitProcessLimit()
     },
-    pids: () => membersOf(folders[0] as string),
+    pids: () => pidsOf(folders[0] as string),
     kill: () => killMembers(folders[0] as string),
     remove() {
       for (const folder of folders)
@@ -168,4 +168,4 @@ function group(folders: readonly string[], signs: { memoryKills(): number; hitPr
 
 const read = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8').trim()
 const write = (folder: string, file: string, value: string | number) => writeFileSync(join(folder, file), String(value))
-const counter = (folder: string, file: string, name: string) => fieldIn(textIn(folder, file), name) ?? 0
+const counter = (folder: string, file: string, name: string) => parseField(readGroupFile(folder, file), name) ?? 0

@@ -12,7 +12,7 @@ export async function startDetached(
   try {
     const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', stdout, stderr, 'pipe'] })
     await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
-    handOver(child, handover)
+    sendHandover(child, handover)
     return child
   } finally {
     closeSync(stdout)
@@ -21,7 +21,7 @@ export async function startDetached(
 }
 
 /** Sends the handover. Ignores write errors: the exit event reports a process that died before it read. */
-function handOver(child: ChildProcess, handover: string): void {
+function sendHandover(child: ChildProcess, handover: string): void {
   const pipe = child.stdio[3] as Writable
   pipe.on('error', () => pipe.destroy())
   pipe.end(handover)
@@ -47,12 +47,12 @@ export const writtenSince = (file: string, length: number): string =>
     return text.toString('utf8', 0, readSync(open, text, 0, text.length, from))
   })
 
-function withFile<T>(file: string, otherwise: T, use: (open: number) => T): T {
+function withFile<T>(file: string, fallback: T, use: (open: number) => T): T {
   let open: number
   try {
     open = openSync(file, 'r')
   } catch {
-    return otherwise
+    return fallback
   }
   try {
     return use(open)

@@ -4,7 +4,7 @@ import type { InstanceEnd } from '../../instance-end.ts'
 import type { Owner } from '../../runtime.ts'
 import type { Paths } from '../files/paths.ts'
 import { discardTree } from '../files/remove-tree.ts'
-import type { Shown } from '../sandbox/bubblewrap.ts'
+import type { MountedFolder } from '../sandbox/bubblewrap.ts'
 import type { ProcessIdentity } from './process-table.ts'
 
 /** State of an instance on disk, for the next control plane. It holds no variables of the project. */
@@ -24,7 +24,7 @@ export interface InstanceRecord {
   /** Runs in its own process namespace. `process` is then bubblewrap's monitor outside of it. */
   isInside?: boolean
   /** Folders of the project that it can see. */
-  shown?: readonly Shown[]
+  shown?: readonly MountedFolder[]
   startedAt: string | null
   restarts: number
   exitCode: number | null
@@ -46,7 +46,7 @@ export class InstanceRecords {
   readonly #paths: Paths
   /** Records that are newer than their file, by instance. */
   readonly #unsaved = new Map<string, InstanceRecord>()
-  #retrying: NodeJS.Timeout | null = null
+  #retryTimer: NodeJS.Timeout | null = null
 
   constructor(paths: Paths) {
     this.#paths = paths
@@ -72,12 +72,12 @@ export class InstanceRecords {
       this.save(record)
     } catch {
       this.#unsaved.set(record.instanceId, record)
-      this.#retrying ??= setTimeout(() => this.#retry(), retryMs).unref()
+      this.#retryTimer ??= setTimeout(() => this.#retry(), retryMs).unref()
     }
   }
 
   #retry(): void {
-    this.#retrying = null
+    this.#retryTimer = null
     for (const record of [...this.#unsaved.values()]) this.saveEventually(record)
   }
 

@@ -45,40 +45,44 @@ export function signalGroup(identity: ProcessIdentity, signal: NodeJS.Signals): 
  * Signals the program in its own process namespace. The leader of the process group is then bubblewrap's monitor, which
  * reports the exit code and must outlive the program. Returns false if there is no program yet. `among` limits the search.
  */
-export function signalInside(identity: ProcessIdentity, signal: NodeJS.Signals, among: readonly number[] = processes()): boolean {
+export function signalInNamespace(
+  identity: ProcessIdentity,
+  signal: NodeJS.Signals,
+  candidates: readonly number[] = listPids(),
+): boolean {
   if (!isAlive(identity)) return true
-  const inside = among.filter((pid) => Number(processStat(pid)?.[2]) === identity.pid && isProgramInside(pid))
-  for (const pid of inside) kill(pid, signal)
-  return inside.length > 0
+  const programs = candidates.filter((pid) => Number(processStat(pid)?.[2]) === identity.pid && isProgramInside(pid))
+  for (const pid of programs) kill(pid, signal)
+  return programs.length > 0
 }
 
 /** Process 1 of the namespace is bubblewrap's reaper, not the program. */
 function isProgramInside(pid: number): boolean {
-  const [, ...deeper] = statusOf(pid, 'NSpid')
-  return deeper.length > 0 && deeper.at(-1) !== '1'
+  const [, ...innerPids] = statusOf(pid, 'NSpid')
+  return innerPids.length > 0 && innerPids.at(-1) !== '1'
 }
 
 /** Whether a process of the group still runs, with or without its leader. `among` limits the search. */
-export function hasMembers({ pid }: ProcessIdentity, among: readonly number[] = processes()): boolean {
-  return among.some((one) => {
+export function hasProcesses({ pid }: ProcessIdentity, candidates: readonly number[] = listPids()): boolean {
+  return candidates.some((one) => {
     const fields = processStat(one)
     return fields !== null && Number(fields[2]) === pid && fields[0] !== 'Z'
   })
 }
 
 /** Kills the processes that a dead leader left in its group. The group id is not reused while one of them lives. */
-export function endLeftInGroup({ pid, startTime }: ProcessIdentity): void {
-  const now = processStat(pid)
-  if (now === null || now[19] === startTime) kill(-pid, 'SIGKILL')
+export function killRemainingInGroup({ pid, startTime }: ProcessIdentity): void {
+  const leader = processStat(pid)
+  if (leader === null || leader[19] === startTime) kill(-pid, 'SIGKILL')
 }
 
-const goneWithinMs = 2_000
+const killWaitMs = 2_000
 
 /** Kills every process with this group id. Stops all of them first, so that none can fork unnoticed. */
-export async function endAllWithGroup(gid: number): Promise<void> {
-  const wanted = String(gid)
+export async function killAllWithGroupId(gid: number): Promise<void> {
+  const groupId = String(gid)
   const stopped = new Set<number>()
-  const members = () => processes().filter((pid) => statusOf(pid, 'Gid')[0] === wanted && processStat(pid)?.[0] !== 'Z')
+  const members = () => listPids().filter((pid) => statusOf(pid, 'Gid')[0] === groupId && processStat(pid)?.[0] !== 'Z')
   for (let round = 0; round < 1000; round++) {
     const found = members().filter((pid) => !stopped.has(pid))
     if (found.length === 0) break
@@ -88,7 +92,7 @@ export async function endAllWithGroup(gid: number): Promise<void> {
     }
   }
   for (const pid of stopped) kill(pid, 'SIGKILL')
-  const deadline = performance.now() + goneWithinMs
+  const deadline = performance.now() + killWaitMs
   while (stopped.size > 0 && members().length > 0 && performance.now() < deadline) await pause(10)
 }
 
@@ -100,7 +104,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-const processes = () =>
+const listPids = () =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

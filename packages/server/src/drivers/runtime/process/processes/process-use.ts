@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { processorSecondsWithChildren, processStat } from '../../../../platform/process-stat.ts'
-import { type GroupUse, groupUse } from '../../cgroup-use.ts'
+import { type GroupUsage, readGroupUsage } from '../../cgroup-use.ts'
 import type { InstanceUsage } from '../../runtime.ts'
 import type { InstanceRecord } from './instance-record.ts'
 
@@ -8,21 +8,21 @@ const pageBytes = 4096
 
 /** Resource usage of instances from their control groups, or from the process table where they have none. */
 export function usageOf(records: readonly InstanceRecord[]): InstanceUsage[] {
-  let table: Map<number, GroupUse> | undefined
-  const inTable = (pid: number) => {
-    table ??= byProcessGroup()
+  let table: Map<number, GroupUsage> | undefined
+  const usageFromTable = (pid: number) => {
+    table ??= usageByProcessGroup()
     return table.get(pid)
   }
   return records.flatMap(({ instanceId, owner, process, startedAt }) => {
     if (!process) return []
-    const used = groupUse([`berth/${instanceId}`]) ?? inTable(process.pid)
+    const used = readGroupUsage([`berth/${instanceId}`]) ?? usageFromTable(process.pid)
     return used ? [{ instanceId, owner, startedAt, ...used }] : []
   })
 }
 
 /** Adds up the usage of all processes of the machine by process group. */
-function byProcessGroup(): Map<number, GroupUse> {
-  const groups = new Map<number, GroupUse>()
+function usageByProcessGroup(): Map<number, GroupUsage> {
+  const groups = new Map<number, GroupUsage>()
   for (const pid of namesIn('/proc')) {
     const fields = processStat(pid)
     if (!fields) continue

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { hasMembers, isAlive, type ProcessIdentity, signalGroup, signalInside } from './process-table.ts'
+import { hasProcesses, isAlive, type ProcessIdentity, signalGroup, signalInNamespace } from './process-table.ts'
 
-interface Requested {
+interface TerminateOptions {
   /** The program runs in its own process namespace, and the process is bubblewrap's monitor outside of it. */
-  isInside: boolean
+  hasPidNamespace: boolean
   /** Processes of its control group. Undefined if it has none. */
   members: () => readonly number[] | undefined
   /** Wall clock time. */
@@ -11,16 +11,19 @@ interface Requested {
 }
 
 /** Sends SIGTERM. Resolves when all processes have ended, or at the deadline. */
-export async function sendTerminate(identity: ProcessIdentity, { isInside, members, deadline }: Requested): Promise<void> {
-  let isAsked = false
+export async function sendTerminate(
+  identity: ProcessIdentity,
+  { hasPidNamespace, members, deadline }: TerminateOptions,
+): Promise<void> {
+  let isSignaled = false
   for (; isAlive(identity); await pause(50)) {
-    if (!isAsked && isInside) isAsked = signalInside(identity, 'SIGTERM', members())
-    else if (!isAsked) {
+    if (!isSignaled && hasPidNamespace) isSignaled = signalInNamespace(identity, 'SIGTERM', members())
+    else if (!isSignaled) {
       signalGroup(identity, 'SIGTERM')
-      isAsked = true
+      isSignaled = true
     }
     if (Date.now() >= deadline) return
   }
   // The first process to end is often only a parent (npm, a shell). The others have the rest of the time.
-  while (isAsked && Date.now() < deadline && hasMembers(identity, members())) await pause(50)
+  while (isSignaled && Date.now() < deadline && hasProcesses(identity, members())) await pause(50)
 }

@@ -3,21 +3,21 @@ import { dirname, join } from 'node:path'
 import { CommandFailed } from '../../../shell/command-errors.ts'
 import type { ExecCommand } from '../../runtime.ts'
 import { type BuildParts, searchPath } from '../build/build.ts'
-import { readArtifactNote } from '../files/artifact.ts'
+import { readArtifactRecord } from '../files/artifact.ts'
 import type { Paths } from '../files/paths.ts'
 import { foldersOfGroup } from '../processes/cgroup.ts'
 import type { InstanceRecord } from '../processes/instance-record.ts'
-import { endAllWithGroup } from '../processes/process-table.ts'
+import { killAllWithGroupId } from '../processes/process-table.ts'
 import { runLaunched } from '../processes/run-launched.ts'
-import type { Shown } from '../sandbox/bubblewrap.ts'
+import type { MountedFolder } from '../sandbox/bubblewrap.ts'
 import type { Launched } from '../sandbox/sandbox.ts'
 
-const maxMs = 6 * 60 * 60_000
+const maxExecMs = 6 * 60 * 60_000
 
 type Result = { exitCode: number; stderrTail: string }
 
 /** Commands that run beside an instance: same user and files, within its limits, and ended with it. */
-export class ProgramsBeside {
+export class ExecCommands {
   readonly #parts: BuildParts
   readonly #running = new Map<string, Set<{ stop: AbortController; ended: Promise<unknown> }>>()
 
@@ -28,56 +28,56 @@ export class ProgramsBeside {
   async run(record: InstanceRecord, command: ExecCommand, abort: AbortSignal): Promise<Result> {
     const stop = new AbortController()
     const ended = this.#run(record, command, AbortSignal.any([abort, stop.signal]))
-    const one = { stop, ended: ended.catch(() => undefined) }
-    const beside = this.#running.get(record.instanceId) ?? new Set()
-    this.#running.set(record.instanceId, beside.add(one))
+    const running = { stop, ended: ended.catch(() => undefined) }
+    const commands = this.#running.get(record.instanceId) ?? new Set()
+    this.#running.set(record.instanceId, commands.add(running))
     try {
       return await ended
     } finally {
-      beside.delete(one)
-      if (beside.size === 0) this.#running.delete(record.instanceId)
+      commands.delete(running)
+      if (commands.size === 0) this.#running.delete(record.instanceId)
     }
   }
 
   /** Ends all commands that run beside the instance. */
   async end(instanceId: string): Promise<void> {
-    const beside = [...(this.#running.get(instanceId) ?? [])]
-    for (const { stop } of beside) stop.abort(new Error('the instance was stopped'))
-    await Promise.all(beside.map(({ ended }) => ended))
+    const commands = [...(this.#running.get(instanceId) ?? [])]
+    for (const { stop } of commands) stop.abort(new Error('the instance was stopped'))
+    await Promise.all(commands.map(({ ended }) => ended))
   }
 
   async #run(record: InstanceRecord, command: ExecCommand, abort: AbortSignal): Promise<Result> {
-    const { paths: places, sandbox } = this.#parts
+    const { paths, sandbox } = this.#parts
     // Its own group id, so that it can be ended without the instance.
     const task = `exec-${randomUUID()}`
     try {
-      return await outcomeOf(await this.#launch(record, command, task), command, abort)
+      return await runToEnd(await this.#launch(record, command, task), command, abort)
     } finally {
-      if (sandbox.hasOwnUsers && !sandbox.hasOwnProcesses) await endAllWithGroup(places.mark(task))
+      if (sandbox.hasOwnUsers && !sandbox.hasPidNamespace) await killAllWithGroupId(paths.groupIdOf(task))
     }
   }
 
   async #launch({ instanceId, owner, service, shown = [] }: InstanceRecord, command: ExecCommand, task: string) {
-    const { paths: places, sandbox, baseEnv } = this.#parts
-    const artifact = shown[0] ? dirname(shown[0].path) : places.artifact(owner.deploymentId, service)
-    const home = shown[1]?.at ?? sandbox.seen(places.home(owner, artifact))
-    const note = await readArtifactNote(artifact)
-    const cwd = shown[0] ? join(shown[0].at, note?.rootDirectory ?? '') : home
+    const { paths, sandbox, baseEnv } = this.#parts
+    const artifact = shown[0] ? dirname(shown[0].path) : paths.artifact(owner.deploymentId, service)
+    const home = shown[1]?.at ?? sandbox.pathInside(paths.home(owner, artifact))
+    const artifactRecord = await readArtifactRecord(artifact)
+    const cwd = shown[0] ? join(shown[0].at, artifactRecord?.rootDirectory ?? '') : home
     const volumes = shown.flatMap(({ variable, at }) => (variable ? [[variable, at]] : []))
     return sandbox.launch({
       argv: command.argv,
       cwd,
       env: {
         ...baseEnv,
-        PATH: searchPath(cwd, sandbox, baseEnv, toolsIn(shown, places)),
+        PATH: searchPath(cwd, sandbox, baseEnv, toolsIn(shown, paths)),
         HOME: home,
         NODE_ENV: 'production',
         ...Object.fromEntries(volumes),
         ...command.env,
       },
-      who: places.who(owner.projectId, task, artifact),
+      user: paths.processUserOf(owner.projectId, task, artifact),
       groupFolders: foldersOfGroup(instanceId),
-      note: null,
+      processFile: null,
       shown,
       stopsWithControlPlane: true,
     })
@@ -85,14 +85,14 @@ export class ProgramsBeside {
 }
 
 /** Folders of the toolbox programs that an instance can see. */
-const toolsIn = (shown: readonly Shown[], paths: Paths) =>
+const toolsIn = (shown: readonly MountedFolder[], paths: Paths) =>
   shown.flatMap(({ path, at }) => (dirname(path) === paths.of('tools') ? [`${at}/bin`] : []))
 
-async function outcomeOf(launched: Launched, { stdin, onStdout, onStderr }: ExecCommand, abort: AbortSignal): Promise<Result> {
+async function runToEnd(launched: Launched, { stdin, onStdout, onStderr }: ExecCommand, abort: AbortSignal): Promise<Result> {
   try {
     const { exitCode, stderr } = await runLaunched(launched, {
       abort,
-      timeoutMs: maxMs,
+      timeoutMs: maxExecMs,
       maxOutputBytes: 64 * 1024,
       ...(stdin ? { input: stdin } : {}),
       ...(onStdout ? { onStdout } : {}),

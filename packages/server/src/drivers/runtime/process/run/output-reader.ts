@@ -12,9 +12,9 @@ const pollMs = 100
 const fallbackPollMs = 15_000
 const maxReadMs = 3_000
 /** Length above which output that was read is cut off, so that a program does not fill the disk with it. */
-const cutAboveBytes = 4 * 1024 * 1024
+const truncateAboveBytes = 4 * 1024 * 1024
 /** Limit of unread output. Output beyond it is dropped, or a program that writes faster would fill the disk. */
-const backlogBytes = 16 * 1024 * 1024
+const maxBacklogBytes = 16 * 1024 * 1024
 /** Bytes read without a pause. Then other work has its turn. */
 const burstBytes = 1024 * 1024
 
@@ -27,32 +27,33 @@ export async function* readOutput(
     recordOf(): InstanceRecord | undefined
     hasEnded(): boolean
     /** Aborted when the instance was stopped, which changes no file in its folder. */
-    ending?: AbortSignal
+    stopped?: AbortSignal
   },
   abort: AbortSignal,
 ): AsyncGenerator<OutputLine & { position: string }> {
   const offsets = parsePosition(after)
   const lines = { stdout: new LinesByOffset(offsets.stdout), stderr: new LinesByOffset(offsets.stderr) }
-  let burst = 0
+  let burstLength = 0
   using changes = new FolderWatcher(dirname(parts.records.outputFile(id, 'stdout')))
   while (!abort.aborted) {
     const ended = parts.hasEnded()
-    let found = 0
+    let readBytes = 0
     for (const stream of streams) {
       const next = readNext(id, stream, offsets, parts)
-      found += next?.length ?? 0
+      readBytes += next?.length ?? 0
       if (typeof next === 'string') lines[stream].skipTo(offsets[stream])
-      const whole = typeof next === 'string' ? [next] : next ? lines[stream].take(next) : ended ? lines[stream].rest() : []
+      const messages =
+        typeof next === 'string' ? [next] : next ? lines[stream].addChunk(next) : ended ? lines[stream].flush() : []
       const time = new Date().toISOString()
-      for (const message of whole)
-        yield { time, stream, message, position: `${lines.stdout.handedOut}.${lines.stderr.handedOut}` }
+      for (const message of messages)
+        yield { time, stream, message, position: `${lines.stdout.endOffset}.${lines.stderr.endOffset}` }
     }
-    burst = found > 0 ? burst + found : 0
-    if (found > 0 && burst < burstBytes) continue
-    if (found === 0 && ended) return
-    if (found === 0 && !parts.ending?.aborted) await changes.next(abort, parts.ending)
+    burstLength = readBytes > 0 ? burstLength + readBytes : 0
+    if (readBytes > 0 && burstLength < burstBytes) continue
+    if (readBytes === 0 && ended) return
+    if (readBytes === 0 && !parts.stopped?.aborted) await changes.next(abort, parts.stopped)
     else await pause(pollMs, undefined, { signal: abort }).catch(() => undefined)
-    burst = 0
+    burstLength = 0
   }
 }
 
@@ -63,7 +64,7 @@ class FolderWatcher {
   #wake: (() => void) | null = null
 
   constructor(folder: string) {
-    this.#watcher = watched(folder, () => {
+    this.#watcher = openWatcher(folder, () => {
       this.#hasChanges = true
       this.#wake?.()
     })
@@ -86,7 +87,7 @@ class FolderWatcher {
   }
 }
 
-function watched(folder: string, onChange: () => void): FSWatcher | null {
+function openWatcher(folder: string, onChange: () => void): FSWatcher | null {
   try {
     return watch(folder, { persistent: false }, onChange).on('error', onChange)
   } catch {
@@ -102,35 +103,35 @@ const maxLineBytes = 16 * 1024
 class LinesByOffset {
   #pending = Buffer.alloc(0)
   /** End offset of the last line that was handed out. */
-  handedOut: number
+  endOffset: number
 
   constructor(from: number) {
-    this.handedOut = from
+    this.endOffset = from
   }
 
-  *take(chunk: Uint8Array): Generator<string> {
+  *addChunk(chunk: Uint8Array): Generator<string> {
     this.#pending = Buffer.concat([this.#pending, chunk])
     for (;;) {
       const at = this.#pending.indexOf(newline)
       // A line that is too long is cut.
       if (at < 0 && this.#pending.length <= maxLineBytes) return
-      yield this.#hand(at < 0 ? maxLineBytes : at, at < 0 ? 0 : 1)
+      yield this.#takeLine(at < 0 ? maxLineBytes : at, at < 0 ? 0 : 1)
     }
   }
 
   skipTo(offset: number): void {
     this.#pending = Buffer.alloc(0)
-    this.handedOut = offset
+    this.endOffset = offset
   }
 
-  *rest(): Generator<string> {
-    if (this.#pending.length > 0) yield this.#hand(this.#pending.length, 0)
+  *flush(): Generator<string> {
+    if (this.#pending.length > 0) yield this.#takeLine(this.#pending.length, 0)
   }
 
-  #hand(length: number, separator: number): string {
+  #takeLine(length: number, separator: number): string {
     const message = this.#pending.toString('utf8', 0, length)
     this.#pending = this.#pending.subarray(length + separator)
-    this.handedOut += length + separator
+    this.endOffset += length + separator
     return message.endsWith('\r') ? message.slice(0, -1) : message
   }
 }
@@ -138,31 +139,31 @@ class LinesByOffset {
 /** Counts the readers of each instance's output. The files of a stopped instance are removed after they have been read. */
 export class Readers {
   readonly #open = new Map<string, Set<Promise<void>>>()
-  readonly #endings = new Map<string, AbortController>()
+  readonly #stopControllers = new Map<string, AbortController>()
 
-  async *count<Line>(id: string, lines: AsyncIterable<Line>): AsyncGenerator<Line> {
+  async *track<Line>(id: string, lines: AsyncIterable<Line>): AsyncGenerator<Line> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const mine = this.#open.get(id) ?? new Set()
-    this.#open.set(id, mine.add(promise))
+    const readers = this.#open.get(id) ?? new Set()
+    this.#open.set(id, readers.add(promise))
     try {
       yield* lines
     } finally {
-      mine.delete(promise)
-      if (mine.size === 0 && this.#open.get(id) === mine) this.#open.delete(id)
+      readers.delete(promise)
+      if (readers.size === 0 && this.#open.get(id) === readers) this.#open.delete(id)
       resolve()
     }
   }
 
-  endingOf(id: string): AbortSignal {
-    const known = this.#endings.get(id) ?? new AbortController()
-    this.#endings.set(id, known)
-    return known.signal
+  stopSignalOf(id: string): AbortSignal {
+    const controller = this.#stopControllers.get(id) ?? new AbortController()
+    this.#stopControllers.set(id, controller)
+    return controller.signal
   }
 
   /** Waits until the readers of a stopped instance have read everything, up to a time limit. */
-  async done(id: string): Promise<void> {
-    this.#endings.get(id)?.abort()
-    this.#endings.delete(id)
+  async finish(id: string): Promise<void> {
+    this.#stopControllers.get(id)?.abort()
+    this.#stopControllers.delete(id)
     await Promise.race([Promise.all(this.#open.get(id) ?? []), pause(maxReadMs, undefined, { ref: false })])
   }
 }
@@ -192,13 +193,13 @@ function readNext(
     const { size } = fstatSync(file)
     // The program can truncate its own output. All of it is new then.
     const from = offsets[stream] - truncatedBytes > size ? 0 : Math.max(0, offsets[stream] - truncatedBytes)
-    if (size - from > backlogBytes) {
-      cut(file, size, stream, record, records)
+    if (size - from > maxBacklogBytes) {
+      truncateOutput(file, size, stream, record, records)
       offsets[stream] = record.cutOff[stream]
       return `[${Math.ceil((size - from) / 1024 / 1024)} MB of output dropped: the program writes faster than Berth reads]`
     }
     if (from === size) {
-      if (size > cutAboveBytes) cut(file, size, stream, record, records)
+      if (size > truncateAboveBytes) truncateOutput(file, size, stream, record, records)
       return null
     }
     const chunk = new Uint8Array(Math.min(chunkBytes, size - from))
@@ -211,7 +212,7 @@ function readNext(
 }
 
 /** Truncates an output file. The program appends, so its next line is at the beginning. */
-function cut(file: number, size: number, stream: Stream, record: InstanceRecord, records: InstanceRecords): void {
+function truncateOutput(file: number, size: number, stream: Stream, record: InstanceRecord, records: InstanceRecords): void {
   ftruncateSync(file, 0)
   record.cutOff[stream] += size
   records.saveEventually(record)

@@ -1,9 +1,9 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ArtifactGone, StartFailed, type StartRequest } from '../../runtime.ts'
+import { ArtifactMissing, StartFailed, type StartRequest } from '../../runtime.ts'
 import { type BuildParts, searchPath } from '../build/build.ts'
-import { messageOf } from '../build/command-words.ts'
-import { type ArtifactNote, readArtifactNote } from '../files/artifact.ts'
+import { argvOfCommand } from '../build/command-words.ts'
+import { type ArtifactRecord, readArtifactRecord } from '../files/artifact.ts'
 import { normalMountPath, refuseReserved } from '../files/mount-path.ts'
 import type { Paths } from '../files/paths.ts'
 import { listenOnPortInstead } from '../ports/taken-port.ts'
@@ -15,30 +15,30 @@ import type { Program } from './supervisor.ts'
 /** Command, environment and folders of an instance of an artifact. */
 export async function programFor(
   request: StartRequest,
-  { paths: places, sandbox, baseEnv, toolbox }: BuildParts,
+  { paths, sandbox, baseEnv, toolbox }: BuildParts,
   abort: AbortSignal,
 ): Promise<Program> {
   const { artifact, owner, instanceId, port } = request
   if (artifact.kind !== 'folder')
     throw new StartFailed('An image needs the docker runtime; this instance runs projects as plain processes')
-  const folder = places.artifactOf(artifact.reference)
-  const note = folder && (await readArtifactNote(folder))
-  if (!folder || !note) throw new ArtifactGone('The artifact of this deployment does not exist any more')
-  const argv = request.command ?? (artifact.startCommand ? messageOf(artifact.startCommand) : null)
+  const folder = paths.artifactOf(artifact.reference)
+  const record = folder && (await readArtifactRecord(folder))
+  if (!folder || !record) throw new ArtifactMissing('The artifact of this deployment no longer exists')
+  const argv = request.command ?? (artifact.startCommand ? argvOfCommand(artifact.startCommand) : null)
   if (!argv) throw new StartFailed('No start command was found. Set one (startCommand).')
   const app = join(folder, 'app')
-  const home = places.home(owner, folder)
-  const seenAt = sandbox.kind === 'bubblewrap' ? (note.seenAt ?? sandbox.seen(app)) : sandbox.seen(app)
-  const cwd = join(seenAt, note.rootDirectory)
-  const tools = await toolbox.named(note.tools ?? [], abort).catch((error: unknown) => {
+  const home = paths.home(owner, folder)
+  const seenAt = sandbox.kind === 'bubblewrap' ? (record.seenAt ?? sandbox.pathInside(app)) : sandbox.pathInside(app)
+  const cwd = join(seenAt, record.rootDirectory)
+  const tools = await toolbox.ofArtifact(record.tools ?? [], abort).catch((error: unknown) => {
     throw error instanceof ToolUnavailable
-      ? new StartFailed(`Its language runtime is not installed any more: ${error.message}`)
+      ? new StartFailed(`The language runtime of the project is no longer installed: ${error.message}`)
       : error
   })
-  const volumes = volumesOf(request, places, sandbox, seenAt)
+  const volumes = volumesOf(request, paths, sandbox, seenAt)
   const env = {
     ...baseEnv,
-    HOME: sandbox.seen(home),
+    HOME: sandbox.pathInside(home),
     PATH: searchPath(cwd, sandbox, baseEnv, tools.path),
     NODE_ENV: 'production',
     ...(port === null ? {} : { HOST: '127.0.0.1' }),
@@ -47,42 +47,42 @@ export async function programFor(
   }
   const shown = [
     { path: app, at: seenAt },
-    { path: home, at: sandbox.seen(home) },
-    { path: places.own(join(places.instance(instanceId), 'tmp'), owner.projectId), at: '/tmp' },
+    { path: home, at: sandbox.pathInside(home) },
+    { path: paths.createOwned(join(paths.instance(instanceId), 'tmp'), owner.projectId), at: '/tmp' },
     ...volumes,
     ...tools.shown,
   ]
-  const who = places.who(owner.projectId, instanceId, folder)
-  const onTakenPort = isNode(note) ? listensOnOtherPort(env, shown, places, sandbox) : null
-  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, who, shown, builtBytes: note.builtBytes, onTakenPort }
+  const user = paths.processUserOf(owner.projectId, instanceId, folder)
+  const takenPortLaunch = isNode(record) ? withPortScript(env, shown, paths, sandbox) : null
+  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, user, shown, builtBytes: record.builtBytes, takenPortLaunch }
 }
 
 /** Volumes at their mount paths, parents first. Where mounting is impossible, in the runtime's own folder. */
 function volumesOf({ volumes }: StartRequest, paths: Paths, sandbox: Sandbox, app: string) {
-  const found = volumes.map(({ id, name, readOnly, mountPath: given }) => {
-    const [path, mountPath] = [paths.volume(id), normalMountPath(given)]
+  const found = volumes.map(({ id, name, readOnly, mountPath: requestedPath }) => {
+    const [path, mountPath] = [paths.volume(id), normalMountPath(requestedPath)]
     if (sandbox.reservedPaths) refuseReserved(mountPath, [...sandbox.reservedPaths, app])
-    const at = sandbox.reservedPaths ? mountPath : sandbox.seen(path)
+    const at = sandbox.reservedPaths ? mountPath : sandbox.pathInside(path)
     return { path, at, readOnly, variable: volumeVariable(name), mountPath }
   })
   return found.sort((left, right) => left.at.length - right.at.length)
 }
 
-const isNode = ({ language }: ArtifactNote) => language === undefined || language === 'javascript' || language === 'typescript'
+const isNode = ({ language }: ArtifactRecord) => language === undefined || language === 'javascript' || language === 'typescript'
 
 /** Environment and folders with a script that Node loads first: a server whose port is in use then listens on PORT. */
-function listensOnOtherPort(
+function withPortScript(
   env: Record<string, string>,
   shown: Program['shown'],
   paths: Paths,
   sandbox: Sandbox,
-): NonNullable<Program['onTakenPort']> {
+): NonNullable<Program['takenPortLaunch']> {
   const path = join(paths.of('bin'), 'listen-on-port-1.cjs')
   if (!existsSync(path)) {
     writeFileSync(`${path}.${process.pid}`, listenOnPortInstead, { mode: 0o644 })
     renameSync(`${path}.${process.pid}`, path)
   }
-  const at = sandbox.seen(path)
+  const at = sandbox.pathInside(path)
   const options = [env.NODE_OPTIONS, `--require ${JSON.stringify(at)}`].filter(Boolean).join(' ')
   return { env: { ...env, NODE_OPTIONS: options }, shown: [...shown, { path, at, readOnly: true }] }
 }

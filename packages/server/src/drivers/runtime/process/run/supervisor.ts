@@ -3,48 +3,48 @@ import { rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ListeningSockets } from '../../../../platform/listener/listening-sockets.ts'
 import { endReason } from '../../instance-end.ts'
-import { isRestarted, type RestartPolicy } from '../../restart-policy.ts'
+import { type RestartPolicy, shouldRestart } from '../../restart-policy.ts'
 import type { InstanceChange, StartRequest } from '../../runtime.ts'
 import { StartFailed } from '../../runtime.ts'
-import type { Room } from '../disk/disk-room.ts'
 import { DiskMeasurement, type Suspicion } from '../disk/disk-use.ts'
+import type { FreeSpace } from '../disk/free-space.ts'
 import type { Ports } from '../ports/ports.ts'
 import { ProgramPorts } from '../ports/program-ports.ts'
 import { type ControlGroup, createControlGroup } from '../processes/cgroup.ts'
 import { exitCodeOf, startDetached } from '../processes/detached.ts'
 import type { InstanceRecord, InstanceRecords } from '../processes/instance-record.ts'
-import { endLeftInGroup, identityOf, isAlive, readIdentity, signalGroup } from '../processes/process-table.ts'
+import { identityOf, isAlive, killRemainingInGroup, readIdentity, signalGroup } from '../processes/process-table.ts'
 import { sendTerminate } from '../processes/send-terminate.ts'
 import type { Launch, Sandbox } from '../sandbox/sandbox.ts'
 
-export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'who' | 'shown'> & {
+export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'user' | 'shown'> & {
   builtBytes: number | undefined
-  /** Changes to the launch after the program ended because its port was in use. Null if the language has no such remedy. */
-  onTakenPort: Pick<Launch, 'env' | 'shown'> | null
+  /** Launch settings after the program ended because its port was in use. Null if the language has no such remedy. */
+  takenPortLaunch: Pick<Launch, 'env' | 'shown'> | null
 }
 
 /** Delay after the start of the control plane before the end of an earlier process is reported, then the polling interval. */
-const takeUpMs = 500
+const adoptDelayMs = 500
 const pollIntervalMs = 1_000
-const exitMs = 1_000
-const maxPauseMs = 30_000
+const exitWaitMs = 1_000
+const maxRestartDelayMs = 30_000
 /** Uptime after which earlier restarts no longer count. */
-const settledMs = 60_000
-const restartsOfALoop = 5
-const processes = 1024
+const stableUptimeMs = 60_000
+const crashLoopRestarts = 5
+const maxProcesses = 1024
 
 /**
  * Keeps one instance running. The process is detached and writes to files, so that it outlives the control plane. A new
  * control plane finds it by its identity and polls for its end, because it is not the parent.
  */
-export class Supervised {
+export class InstanceSupervisor {
   readonly record: InstanceRecord
   readonly #records: InstanceRecords
   readonly #sandbox: Sandbox
   readonly #ports: Ports
   readonly #killLeftovers: (instanceId: string) => Promise<void>
-  readonly #notify: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
-  readonly #note: string
+  readonly #notify: (change: InstanceChange['kind'], reason: string, supervised: InstanceSupervisor) => void
+  readonly #processFile: string
   /** Resolves when a child process of this control plane exits. */
   #exit: Promise<void> = Promise.resolve()
   /** Null for a process that an earlier control plane started. */
@@ -56,17 +56,17 @@ export class Supervised {
   /** Memory kills of the group when the process was started. */
   #memoryKills = 0
   #endedAt: string | null = null
-  #stopping = false
-  /** A stop is under way, and some of its processes may still run. */
+  #isStopping = false
+  /** A stop is in progress, and some processes may still run. */
   #isEnding = false
-  #watching: Promise<void> | null = null
+  #watchLoop: Promise<void> | null = null
   #disk: DiskMeasurement | null = null
-  #checking: Promise<void> | null = null
+  #runningDiskCheck: Promise<void> | null = null
   readonly #programPorts: ProgramPorts
   /** Set while it is decided whether to restart the ended program at another port. */
-  #validated: Promise<void> | null = null
-  #hasTakenPort = false
-  /** The pause before the next start is under way. */
+  #portDecision: Promise<void> | null = null
+  #usesTakenPortLaunch = false
+  /** The supervisor waits before the next start. */
   isRestarting = false
 
   constructor(
@@ -77,8 +77,8 @@ export class Supervised {
       ports: Ports
       /** Kills processes that have left the process group as well. */
       killLeftovers: (instanceId: string) => Promise<void>
-      notify: (change: InstanceChange['kind'], reason: string, supervised: Supervised) => void
-      noteOf: (instanceId: string) => string
+      notify: (change: InstanceChange['kind'], reason: string, supervised: InstanceSupervisor) => void
+      processFileOf: (instanceId: string) => string
       /** How long a program must listen on another port before that counts as its port. */
       otherPortMs: number
     },
@@ -89,7 +89,7 @@ export class Supervised {
     this.#ports = parts.ports
     this.#killLeftovers = parts.killLeftovers
     this.#notify = parts.notify
-    this.#note = parts.noteOf(record.instanceId)
+    this.#processFile = parts.processFileOf(record.instanceId)
     this.#programPorts = new ProgramPorts(record, parts.records, parts.otherPortMs)
   }
 
@@ -100,19 +100,19 @@ export class Supervised {
   }
 
   get hasEnded(): boolean {
-    return !this.isAlive && !this.#isEnding && ((!this.isRestarting && !this.isValidated) || this.#stopping)
+    return !this.isAlive && !this.#isEnding && ((!this.isRestarting && !this.isDecidingPort) || this.#isStopping)
   }
 
   /** The program has ended and may be restarted at once, at another port. */
-  get isValidated(): boolean {
-    return this.#validated !== null
+  get isDecidingPort(): boolean {
+    return this.#portDecision !== null
   }
 
   /** Waits until the exit code of a process that has just ended is known, and whether it is restarted at once. */
-  async settled(): Promise<void> {
+  async waitForExit(): Promise<void> {
     if (this.isAlive) return
-    const verdict = this.#exit.then(() => this.#validated)
-    await Promise.race([verdict, pause(exitMs, undefined, { ref: false })])
+    const decision = this.#exit.then(() => this.#portDecision)
+    await Promise.race([decision, pause(exitWaitMs, undefined, { ref: false })])
   }
 
   async findPort(sockets: ListeningSockets): Promise<void> {
@@ -127,25 +127,25 @@ export class Supervised {
   /** Watches the process after a restart of the control plane. Cannot restart it: the caller has its variables and starts it again. */
   adoptExisting(): void {
     // The earlier control plane may have died after it started the process and before it saved the record.
-    const launched = readIdentity(this.#note)
+    const launched = readIdentity(this.#processFile)
     if (launched && !this.isAlive && isAlive(launched)) {
       this.record.process = launched
       this.#records.saveEventually(this.record)
     }
-    this.#watching ??= this.#watch()
+    this.#watchLoop ??= this.#watch()
   }
 
   async start(request: StartRequest, program: Program): Promise<void> {
     this.#request = request
     if (request.restart) this.#policy = { name: 'always' }
     this.#program = program
-    this.#stopping = false
+    this.#isStopping = false
     const { cpuCores, memoryMb } = request.allotment
-    this.#group = createControlGroup(request.instanceId, { cpuCores, memoryMb, processes })
+    this.#group = createControlGroup(request.instanceId, { cpuCores, memoryMb, processes: maxProcesses })
     this.#records.save(this.record)
-    this.#disk?.checkAgain()
+    this.#disk?.resetSchedule()
     await this.#spawn()
-    this.#watching ??= this.#watch()
+    this.#watchLoop ??= this.#watch()
   }
 
   /** Sets the restart policy. It has no effect on a process of an earlier control plane, whose variables are unknown. */
@@ -154,43 +154,43 @@ export class Supervised {
   }
 
   async #spawn(): Promise<void> {
-    const known = this.#program as Program
+    const program = this.#program as Program
     const port = this.#request?.port === null ? null : await this.#ports.next()
-    const { env, shown } = (this.#hasTakenPort && known.onTakenPort) || known
+    const { env, shown } = (this.#usesTakenPortLaunch && program.takenPortLaunch) || program
     const launched = this.#sandbox.launch({
-      ...known,
+      ...program,
       shown,
       env: { ...env, ...(port === null ? {} : { PORT: String(port) }) },
       groupFolders: this.#group?.folders ?? [],
-      note: this.#note,
+      processFile: this.#processFile,
       stopsWithControlPlane: false,
     })
-    rmSync(this.#note, { force: true })
-    this.#programPorts.begin()
+    rmSync(this.#processFile, { force: true })
+    this.#programPorts.reset()
     this.#memoryKills = this.#group?.memoryKills ?? 0
     this.#endedAt = null
     const { instanceId } = this.record
     const file = (stream: 'stdout' | 'stderr') => this.#records.outputFile(instanceId, stream)
     const child = await startDetached(launched, { stdout: file('stdout'), stderr: file('stderr') }).catch((error: Error) => {
-      throw new StartFailed(`It could not be started: ${error.message}`)
+      throw new StartFailed(`The program could not be started: ${error.message}`)
     })
-    this.#begin(child, port)
+    this.#recordStart(child, port)
   }
 
-  #begin(child: ChildProcess, port: number | null): void {
+  #recordStart(child: ChildProcess, port: number | null): void {
     this.#child = child
     this.#exit = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.record.exitCode = exitCodeOf(code, signal)
         this.#endedAt = new Date().toISOString()
-        if (port !== null && !this.#stopping) this.#validate()
+        if (port !== null && !this.#isStopping) this.#decidePort()
         resolve()
       })
     })
     child.unref()
     Object.assign(this.record, {
       process: identityOf(child.pid as number),
-      isInside: this.#sandbox.hasOwnProcesses,
+      isInside: this.#sandbox.hasPidNamespace,
       shown: this.#program?.shown ?? [],
       diskMb: this.#request?.allotment.diskMb,
       builtBytes: this.#program?.builtBytes,
@@ -207,47 +207,47 @@ export class Supervised {
   }
 
   /** Runs from the exit event on, so that the instance is not reported as ended before the decision. */
-  #validate(): void {
-    const verdict = this.#restartOnOtherPort()
+  #decidePort(): void {
+    const decision = this.#restartOnOtherPort()
       .catch(() => undefined)
       .finally(() => {
-        if (this.#validated === verdict) this.#validated = null
+        if (this.#portDecision === decision) this.#portDecision = null
       })
-    this.#validated = verdict
+    this.#portDecision = decision
   }
 
   /** Restarts a program once that ended because its port was in use, so that it listens on PORT if it can. */
   async #restartOnOtherPort(): Promise<void> {
-    this.record.portTaken = await this.#programPorts.taken()
-    if (this.record.portTaken === null || this.#hasTakenPort || !this.#program?.onTakenPort) return
-    await this.#endLeft()
-    if (this.#stopping) return
-    this.#hasTakenPort = true
+    this.record.portTaken = await this.#programPorts.findTakenPort()
+    if (this.record.portTaken === null || this.#usesTakenPortLaunch || !this.#program?.takenPortLaunch) return
+    await this.#killRemaining()
+    if (this.#isStopping) return
+    this.#usesTakenPortLaunch = true
     await this.#spawnAgain()
   }
 
   async #watch(): Promise<void> {
-    if (!this.#child) await pause(takeUpMs, undefined, { ref: false })
-    while (!this.#stopping) {
+    if (!this.#child) await pause(adoptDelayMs, undefined, { ref: false })
+    while (!this.#isStopping) {
       await this.#untilEnded()
-      await this.#validated
-      if (this.#stopping) break
+      await this.#portDecision
+      if (this.#isStopping) break
       if (this.isAlive) continue
-      await this.#endLeft()
-      this.#noteEnd()
+      await this.#killRemaining()
+      this.#recordEnd()
       const { exitCode, restarts, diskFull } = this.record
-      const willRestart = isRestarted(this.#policy, exitCode, restarts) && this.#program !== null && !diskFull
+      const willRestart = shouldRestart(this.#policy, exitCode, restarts) && this.#program !== null && !diskFull
       if (!willRestart) {
-        this.#notify('exited', this.#message(), this)
+        this.#notify('exited', this.#endMessage(), this)
         break
       }
       await this.#restart()
     }
-    this.#watching = null
+    this.#watchLoop = null
   }
 
   /** Saves the end before it is reported, if the disk has space: a control plane that is killed in between finds it. */
-  #noteEnd(): void {
+  #recordEnd(): void {
     const { record } = this
     record.outOfMemory = (this.#group?.memoryKills ?? 0) > this.#memoryKills
     const { exitCode, outOfMemory, diskFull = false } = record
@@ -257,72 +257,74 @@ export class Supervised {
   }
 
   async #untilEnded(): Promise<void> {
-    while (!this.#child && this.isAlive && !this.#stopping) await pause(pollIntervalMs, undefined, { ref: false })
+    while (!this.#child && this.isAlive && !this.#isStopping) await pause(pollIntervalMs, undefined, { ref: false })
     await this.#exit
   }
 
-  get diskLookedAt(): number {
-    return this.#disk?.lookedAt ?? 0
+  get diskMeasuredAt(): number {
+    return this.#disk?.measuredAt ?? 0
   }
 
   /** Cheap check, with the disk's free space, whether a measurement is due. */
-  needsDiskCheck(room: Room): boolean {
-    if (this.#checking || !this.isAlive) return false
-    this.#disk ??= this.#measureDisk()
-    return this.#disk?.isDue(room) ?? false
+  needsDiskCheck(freeSpace: FreeSpace): boolean {
+    if (this.#runningDiskCheck || !this.isAlive) return false
+    this.#disk ??= this.#createDiskMeasurement()
+    return this.#disk?.isDue(freeSpace) ?? false
   }
 
-  async suspectOfFilling(room: Room): Promise<Suspicion> {
-    return (await this.#disk?.suspect(room, this.#group?.pids())) ?? 'none'
+  async assessDiskWrites(freeSpace: FreeSpace): Promise<Suspicion> {
+    return (await this.#disk?.assessWrites(freeSpace, this.#group?.pids())) ?? 'none'
   }
 
   checkDisk(): Promise<void> {
-    this.#checking ??= this.#checkDisk().finally(() => {
-      this.#checking = null
+    this.#runningDiskCheck ??= this.#checkDisk().finally(() => {
+      this.#runningDiskCheck = null
     })
-    return this.#checking
+    return this.#runningDiskCheck
   }
 
-  #measureDisk(): DiskMeasurement | null {
+  #createDiskMeasurement(): DiskMeasurement | null {
     const { shown = [], diskMb, builtBytes } = this.record
-    const [app, ...written] = shown.filter(({ readOnly }) => !readOnly).map(({ path }) => path)
-    return app && diskMb ? new DiskMeasurement({ grows: app, before: builtBytes, written, limitMb: diskMb }) : null
+    const [app, ...countedFolders] = shown.filter(({ readOnly }) => !readOnly).map(({ path }) => path)
+    return app && diskMb
+      ? new DiskMeasurement({ growingFolder: app, initialBytes: builtBytes, countedFolders, limitMb: diskMb })
+      : null
   }
 
   /** Measures the disk usage, which control groups do not limit. Kills an instance over its limit; it stays ended until it is started. */
   async #checkDisk(): Promise<void> {
     const { process: identity } = this.record
     if (!this.#disk || !identity) return
-    const isOver = await this.#disk.isOver(this.#group?.pids()).catch(() => false)
-    if (!isOver || this.#stopping || !isAlive(identity)) return
+    const exceedsLimit = await this.#disk.exceedsLimit(this.#group?.pids()).catch(() => false)
+    if (!exceedsLimit || this.#isStopping || !isAlive(identity)) return
     this.record.diskFull = true
     signalGroup(identity, 'SIGKILL')
     this.#group?.kill()
   }
 
   async #restart(): Promise<void> {
-    const upFor = Date.now() - Date.parse(this.record.startedAt ?? '')
-    if (upFor > settledMs) this.record.restarts = 0
+    const uptimeMs = Date.now() - Date.parse(this.record.startedAt ?? '')
+    if (uptimeMs > stableUptimeMs) this.record.restarts = 0
     this.record.restarts += 1
     this.isRestarting = true
-    this.#notify(this.record.restarts === restartsOfALoop ? 'crash_loop' : 'restarted', this.#message(), this)
-    await pause(Math.min(maxPauseMs, 500 * 2 ** Math.min(this.record.restarts, 10)), undefined, { ref: false })
+    this.#notify(this.record.restarts === crashLoopRestarts ? 'crash_loop' : 'restarted', this.#endMessage(), this)
+    await pause(Math.min(maxRestartDelayMs, 500 * 2 ** Math.min(this.record.restarts, 10)), undefined, { ref: false })
     this.isRestarting = false
-    if (!this.#stopping) await this.#spawnAgain()
+    if (!this.#isStopping) await this.#spawnAgain()
   }
 
   async #spawnAgain(): Promise<void> {
-    const text = await this.#spawn().then(
+    const startError = await this.#spawn().then(
       () => null,
       (error: unknown) => (error as Error).message,
     )
     // A stop during the start has not seen this process.
-    if (this.#stopping && this.record.process) signalGroup(this.record.process, 'SIGKILL')
-    else if (text === null) this.#notify('moved', 'it runs again, at another address', this)
-    else this.#notify('exited', text, this)
+    if (this.#isStopping && this.record.process) signalGroup(this.record.process, 'SIGKILL')
+    else if (startError === null) this.#notify('moved', 'it runs again, at another address', this)
+    else this.#notify('exited', startError, this)
   }
 
-  #message(): string {
+  #endMessage(): string {
     if (this.record.diskFull) return `it was stopped because it exceeded its disk limit of ${this.record.diskMb} MB`
     if (this.record.outOfMemory) return 'it was stopped because it exceeded its memory limit'
     if (this.record.portTaken) return `it exited because its port ${this.record.portTaken} is used by another program`
@@ -330,30 +332,30 @@ export class Supervised {
   }
 
   async stop(graceSeconds: number): Promise<void> {
-    this.#stopping = true
-    await this.#validated
+    this.#isStopping = true
+    await this.#portDecision
     const { process: identity } = this.record
     if (identity) {
       this.#isEnding = true
       const members = () => this.#group?.pids()
       await sendTerminate(identity, {
-        isInside: this.record.isInside === true,
+        hasPidNamespace: this.record.isInside === true,
         members,
         deadline: Date.now() + graceSeconds * 1000,
       })
       signalGroup(identity, 'SIGKILL')
       for (let round = 0; round < 100 && isAlive(identity); round++) await pause(20)
     }
-    await this.#endLeft()
+    await this.#killRemaining()
     this.#isEnding = false
-    this.#group ??= createControlGroup(this.record.instanceId, { cpuCores: 4, memoryMb: 65_536, processes })
+    this.#group ??= createControlGroup(this.record.instanceId, { cpuCores: 4, memoryMb: 65_536, processes: maxProcesses })
     this.#group?.kill()
     this.#group?.remove()
   }
 
   /** Kills all processes that the ended program left. */
-  async #endLeft(): Promise<void> {
-    if (this.record.process) endLeftInGroup(this.record.process)
+  async #killRemaining(): Promise<void> {
+    if (this.record.process) killRemainingInGroup(this.record.process)
     if (!this.record.isInside) await this.#killLeftovers(this.record.instanceId)
   }
 }

@@ -7,10 +7,10 @@ export const insideNode = `${insideRoot}/bin`
 
 const roots = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store']
 /** Entries of /etc that programs need for name resolution, certificates, libraries and tools. */
-const settings =
+const etcEntries =
   /^(resolv\.conf|hosts|hostname|host\.conf|gai\.conf|nsswitch\.conf|passwd|group|services|protocols|ld\.so\..*|ssl|pki|ca-certificates.*|alternatives|localtime|timezone|locale\.(conf|alias)|mime\.types|magic|os-release|debian_version|fonts|java.*|php.*|python3.*|perl|ruby.*|dotnet|npmrc|gitconfig|pip\.conf|crypto-policies)$/
 
-export interface Shown {
+export interface MountedFolder {
   path: string
   at: string
   readOnly?: boolean
@@ -22,26 +22,26 @@ export interface Shown {
 
 /** Mounts of a file system that starts empty. Parent folders get mode 0755, because the project's user does not own them. */
 export class View {
-  readonly #made: Set<string>
+  readonly #createdFolders: Set<string>
   readonly args: string[]
 
   constructor(base?: View) {
-    this.#made = new Set(base ? base.#made : ['/', ...roots])
+    this.#createdFolders = new Set(base ? base.#createdFolders : ['/', ...roots])
     this.args = base ? [...base.args] : []
   }
 
   add(option: '--bind' | '--ro-bind' | '--ro-bind-try', path: string, at: string): this {
-    this.#makeWayTo(at)
+    this.#createParentsOf(at)
     this.args.push(option, path, at)
     return this
   }
 
-  #makeWayTo(at: string): void {
-    const above = dirname(at)
-    if (this.#made.has(above) || isBelow(roots, above)) return
-    this.#makeWayTo(above)
-    this.args.push('--perms', '0755', '--dir', above)
-    this.#made.add(above)
+  #createParentsOf(at: string): void {
+    const parent = dirname(at)
+    if (this.#createdFolders.has(parent) || isBelow(roots, parent)) return
+    this.#createParentsOf(parent)
+    this.args.push('--perms', '0755', '--dir', parent)
+    this.#createdFolders.add(parent)
   }
 }
 
@@ -56,7 +56,7 @@ export function machineView(environment: Readonly<Record<string, string | undefi
     if (stat?.isSymbolicLink()) view.args.push('--symlink', readlinkSync(root), root)
     else if (stat?.isDirectory()) view.add('--ro-bind', root, root)
   }
-  for (const name of readdirSync('/etc').filter((one) => settings.test(one))) showSetting(view, join('/etc', name))
+  for (const name of readdirSync('/etc').filter((one) => etcEntries.test(one))) mountEtcEntry(view, join('/etc', name))
   const tools = toolFolders(environment)
   for (const folder of tools) view.add('--ro-bind-try', folder, folder)
   if (isBelow([...roots, ...tools], hidden)) view.args.push('--tmpfs', hidden)
@@ -74,7 +74,7 @@ export const reservedPaths = (environment: Readonly<Record<string, string | unde
 ]
 
 /** Mounts the target of a link such as resolv.conf in its place: the target may lie outside of the sandbox. */
-function showSetting(view: View, path: string): void {
+function mountEtcEntry(view: View, path: string): void {
   try {
     view.add('--ro-bind-try', realpathSync(path), path)
   } catch {
@@ -88,8 +88,8 @@ function toolFolders(environment: Readonly<Record<string, string | undefined>>):
     const optional = /^\/opt\/[^/]+(?=\/)/.exec(folder)?.[0]
     if (optional) return existsSync(optional) ? [optional] : []
     const modules = join(dirname(folder), 'lib', 'node_modules')
-    const isTools = folder.startsWith('/') && existsSync(join(folder, 'npm')) && existsSync(join(modules, 'npm'))
-    return isTools && !isBelow(roots, folder) ? [folder, modules] : []
+    const hasNodeTools = folder.startsWith('/') && existsSync(join(folder, 'npm')) && existsSync(join(modules, 'npm'))
+    return hasNodeTools && !isBelow(roots, folder) ? [folder, modules] : []
   })
 }
 

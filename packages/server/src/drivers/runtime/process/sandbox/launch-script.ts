@@ -22,14 +22,14 @@ exec "$@"
 `
 
 export interface FirstStage {
-  note: string | null
+  processFile: string | null
   groupFolders: readonly string[]
   /** Bind mount in a new mount namespace, so that no mount stays on the machine. */
   mount: { unshare: string; program: string; folder: string; at: string } | null
 }
 
-export function firstStage({ note, groupFolders, mount }: FirstStage, next: readonly string[]): string[] {
-  const words = ['/bin/sh', '-c', script, 'launch', note ?? '-', ...groupFolders, '--']
-  if (!mount) return [...words, ...next]
-  return [mount.unshare, '--mount', '--', ...words, 'mount', mount.program, mount.folder, mount.at, ...next]
+export function firstStage({ processFile, groupFolders, mount }: FirstStage, next: readonly string[]): string[] {
+  const argv = ['/bin/sh', '-c', script, 'launch', processFile ?? '-', ...groupFolders, '--']
+  if (!mount) return [...argv, ...next]
+  return [mount.unshare, '--mount', '--', ...argv, 'mount', mount.program, mount.folder, mount.at, ...next]
 }

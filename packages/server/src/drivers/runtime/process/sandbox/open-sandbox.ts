@@ -5,7 +5,7 @@ import { insideNode, insideRoot, machineView, reservedPaths, View, visibleIn } f
 import { encodeHandover, lastStage } from './handover.ts'
 import { firstStage } from './launch-script.ts'
 import { copyOfNode } from './node-copy.ts'
-import { dropRights, type IsolationKind, type Launch, type Launched, rootTools, type Sandbox } from './sandbox.ts'
+import { dropPrivileges, type IsolationKind, type Launch, type Launched, rootTools, type Sandbox } from './sandbox.ts'
 import { fixedEnvironment, systemProgram } from './system-programs.ts'
 import { allowTraversal, isOpenToAll } from './traversal.ts'
 
@@ -33,11 +33,11 @@ export function openSandbox(settings: SandboxSettings): Sandbox {
     // Projects must never run with root's own privileges.
     if (kind === 'none' && isRoot) continue
     const found = candidates(kind, settings, isRoot)
-    if (found.length === 0) reasons.push(missing(kind, isRoot))
+    if (found.length === 0) reasons.push(missingReason(kind, isRoot))
     for (const sandbox of found) {
-      const errorKind = tryOut(sandbox, settings)
-      if (errorKind === null) return sandbox
-      reasons.push(`${sandbox.message}: ${errorKind}`)
+      const failure = runTrial(sandbox, settings)
+      if (failure === null) return sandbox
+      reasons.push(`${sandbox.message}: ${failure}`)
     }
   }
   throw new NoSandbox(
@@ -47,24 +47,24 @@ export function openSandbox(settings: SandboxSettings): Sandbox {
   )
 }
 
-const missing = (kind: IsolationKind, isRoot: boolean) =>
+const missingReason = (kind: IsolationKind, isRoot: boolean) =>
   kind === 'bubblewrap'
     ? 'bubblewrap is not installed'
     : isRoot
       ? 'setpriv is not installed'
-      : 'only root can give projects users of their own'
+      : 'only root can run each project as its own user'
 
 function candidates(kind: IsolationKind, settings: SandboxSettings, isRoot: boolean): Sandbox[] {
-  if (kind === 'none') return [plain()]
+  if (kind === 'none') return [noIsolation()]
   if (kind === 'own-users') return isRoot ? ownUsers(settings) : []
   const bwrap = systemProgram('bwrap')
   if (!bwrap || (isRoot && !rootTools())) return []
   return isRoot ? [bubblewrap(bwrap, settings, true), bubblewrap(bwrap, settings, false)] : [bubblewrap(bwrap, settings, false)]
 }
 
-const launched = (words: readonly string[], launch: Launch): Launched => ({
-  program: words[0] as string,
-  args: words.slice(1),
+const toLaunched = (argv: readonly string[], launch: Launch): Launched => ({
+  program: argv[0] as string,
+  args: argv.slice(1),
   env: { ...fixedEnvironment },
   cwd: '/',
   handover: encodeHandover(launch),
@@ -80,22 +80,30 @@ function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSett
       ? 'bubblewrap: each project sees its own files and processes only, and runs as its own user'
       : 'bubblewrap: each project sees its own files and processes only',
     hasOwnUsers: tools !== null,
-    hasOwnProcesses: true,
-    seen: (path) => below(path, folder, insideRoot),
+    hasPidNamespace: true,
+    pathInside: (path) => translatePath(path, folder, insideRoot),
     reservedPaths: reservedPaths(environment),
     nodeFolder: () => insideNode,
     searchPath: (path) => visibleIn(environment, path),
     launch(launch) {
-      const { who, note, groupFolders, shown, stopsWithControlPlane } = launch
-      const apart = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', ...(tools ? [] : ['--unshare-user'])]
+      const { user, processFile, groupFolders, shown, stopsWithControlPlane } = launch
+      const namespaces = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', ...(tools ? [] : ['--unshare-user'])]
       // The instance's own control groups, for programs that read their limits.
       const view = new View(machine)
       for (const group of groupFolders) view.add('--ro-bind', group, group)
       for (const { path, at, readOnly } of shown) view.add(readOnly ? '--ro-bind' : '--bind', path, at)
       const files = [...view.args, '--remount-ro', '/', '--chdir', '/']
-      const drop = tools && who ? dropRights(tools.setpriv, who, canDropBounds) : []
-      const words = [bwrap, ...apart, ...(stopsWithControlPlane ? ['--die-with-parent'] : []), ...files, '--', ...drop, ...last]
-      return launched(firstStage({ note, groupFolders, mount: null }, words), launch)
+      const drop = tools && user ? dropPrivileges(tools.setpriv, user, canDropBounds) : []
+      const argv = [
+        bwrap,
+        ...namespaces,
+        ...(stopsWithControlPlane ? ['--die-with-parent'] : []),
+        ...files,
+        '--',
+        ...drop,
+        ...last,
+      ]
+      return toLaunched(firstStage({ processFile, groupFolders, mount: null }, argv), launch)
     },
   }
 }
@@ -105,11 +113,11 @@ function ownUsers({ folder, dataDir }: SandboxSettings): Sandbox[] {
   const tools = rootTools()
   if (!tools) return []
   const { mount, unshare } = tools
-  const ways = [
+  const accessWays = [
     ...(mount && unshare ? [{ mount: { program: mount, unshare, folder, at: insideRoot }, root: insideRoot }] : []),
     ...(isOpenToAll(dirname(dataDir)) ? [{ mount: null, root: folder }] : []),
   ]
-  return ways.flatMap((way) => {
+  return accessWays.flatMap((way) => {
     let isPrepared = false
     const prepare = () => {
       if (isPrepared) return
@@ -118,72 +126,73 @@ function ownUsers({ folder, dataDir }: SandboxSettings): Sandbox[] {
       isPrepared = true
     }
     return [true, false].map((canDropBounds): Sandbox => {
-      const seen = (path: string) => below(path, folder, way.root)
-      const nodeFolder = () => seen(copyOfNode(folder))
+      const pathInside = (path: string) => translatePath(path, folder, way.root)
+      const nodeFolder = () => pathInside(copyOfNode(folder))
       return {
         kind: 'own-users',
         message: 'own users: each project runs as its own user and can read all world-readable files',
         hasOwnUsers: true,
-        hasOwnProcesses: false,
-        seen,
+        hasPidNamespace: false,
+        pathInside,
         reservedPaths: null,
         nodeFolder,
         searchPath: (path) => path.split(':').filter(isOpenToAll).join(':'),
         launch(launch) {
-          if (!launch.who) throw new Error('no user')
+          if (!launch.user) throw new Error('no user')
           prepare()
-          const { note, groupFolders } = launch
-          const words = [...dropRights(tools.setpriv, launch.who, canDropBounds), ...lastStage(`${nodeFolder()}/node`)]
-          return launched(firstStage({ note, groupFolders, mount: way.mount }, words), launch)
+          const { processFile, groupFolders } = launch
+          const argv = [...dropPrivileges(tools.setpriv, launch.user, canDropBounds), ...lastStage(`${nodeFolder()}/node`)]
+          return toLaunched(firstStage({ processFile, groupFolders, mount: way.mount }, argv), launch)
         },
       }
     })
   })
 }
 
-function plain(): Sandbox {
+function noIsolation(): Sandbox {
   const last = lastStage(process.execPath)
   return {
     kind: 'none',
-    message: "none: every project can read what Berth's own user can, other projects' files and the instance's keys included",
+    message:
+      "none: every project can read all files of Berth's own user, including other projects' files and the instance's keys",
     hasOwnUsers: false,
-    hasOwnProcesses: false,
-    seen: (path) => path,
+    hasPidNamespace: false,
+    pathInside: (path) => path,
     reservedPaths: null,
     nodeFolder: () => dirname(process.execPath),
     searchPath: (path) => path,
-    launch: (launch) => launched(firstStage({ ...launch, mount: null }, last), launch),
+    launch: (launch) => toLaunched(firstStage({ ...launch, mount: null }, last), launch),
   }
 }
 
-const below = (path: string, from: string, to: string) =>
+const translatePath = (path: string, from: string, to: string) =>
   path === from || path.startsWith(`${from}/`) ? `${to}${path.slice(from.length)}` : path
 
 /** Runs a trial. Returns null, or the reason why it failed. */
-function tryOut(sandbox: Sandbox, { folder }: SandboxSettings): string | null {
+function runTrial(sandbox: Sandbox, { folder }: SandboxSettings): string | null {
   mkdirSync(folder, { recursive: true, mode: 0o711 })
   chmodSync(folder, 0o711)
   const { program, args, env, cwd, handover } = sandbox.launch({
-    argv: ['/bin/sh', '-c', 'test -d "$PLACE"'],
+    argv: ['/bin/sh', '-c', 'test -d "$FOLDER"'],
     cwd: '/',
-    env: { PLACE: sandbox.seen(folder) },
-    who: sandbox.hasOwnUsers ? tester : null,
+    env: { FOLDER: sandbox.pathInside(folder) },
+    user: sandbox.hasOwnUsers ? trialUser : null,
     groupFolders: [],
-    note: null,
+    processFile: null,
     shown: [],
     stopsWithControlPlane: true,
   })
   const file = join(folder, `trial-${process.pid}`)
   writeFileSync(file, handover, { mode: 0o600 })
-  const given = openSync(file, 'r')
+  const handoverFile = openSync(file, 'r')
   rmSync(file)
   try {
-    const tried = spawnSync(program, args, { env, cwd, stdio: ['ignore', 'ignore', 'pipe', given], timeout: 10_000 })
-    if (tried.status === 0) return null
-    return tried.stderr?.toString().trim().split('\n').at(-1) || tried.error?.message || `exit code ${tried.status}`
+    const trial = spawnSync(program, args, { env, cwd, stdio: ['ignore', 'ignore', 'pipe', handoverFile], timeout: 10_000 })
+    if (trial.status === 0) return null
+    return trial.stderr?.toString().trim().split('\n').at(-1) || trial.error?.message || `exit code ${trial.status}`
   } finally {
-    closeSync(given)
+    closeSync(handoverFile)
   }
 }
 
-const tester = { uid: 0x1ffffffe, gid: 0x1ffffffe, artifactGid: 0x1ffffffe }
+const trialUser = { uid: 0x1ffffffe, gid: 0x1ffffffe, artifactGid: 0x1ffffffe }

@@ -1,4 +1,4 @@
-import type { Shown } from './bubblewrap.ts'
+import type { MountedFolder } from './bubblewrap.ts'
 import type { Handover } from './handover.ts'
 import { systemProgram } from './system-programs.ts'
 
@@ -19,12 +19,12 @@ export interface ProcessUser {
 }
 
 export interface Launch extends Handover {
-  who: ProcessUser | null
+  user: ProcessUser | null
   groupFolders: readonly string[]
   /** File in which the process records its identity first, because the control plane may die before it stores that. */
-  note: string | null
+  processFile: string | null
   /** Folders of the project. Paths in the handover are those of `at`. */
-  shown: readonly Shown[]
+  shown: readonly MountedFolder[]
   /** Ends with the control plane, even if that is killed. */
   stopsWithControlPlane: boolean
 }
@@ -44,9 +44,9 @@ export interface Sandbox {
   readonly message: string
   readonly hasOwnUsers: boolean
   /** Every launch has its own process namespace, so its processes end together. */
-  readonly hasOwnProcesses: boolean
+  readonly hasPidNamespace: boolean
   /** Path inside the sandbox of a path in the runtime's folder. */
-  seen(path: string): string
+  pathInside(path: string): string
   /** Paths at, below or above which no volume can be mounted. Null: volumes cannot be mounted at all. */
   readonly reservedPaths: readonly string[] | null
   /** Folder of the Node that Berth runs on, as a path inside the sandbox. */
@@ -57,7 +57,7 @@ export interface Sandbox {
 }
 
 /** Command prefix that drops all privileges for good. */
-export function dropRights(setpriv: string, { uid, gid, artifactGid }: ProcessUser, canDropBounds: boolean): string[] {
+export function dropPrivileges(setpriv: string, { uid, gid, artifactGid }: ProcessUser, canDropBounds: boolean): string[] {
   return [
     setpriv,
     ...[`--reuid=${uid}`, `--regid=${gid}`, `--groups=${artifactGid}`, '--no-new-privs', '--inh-caps=-all'],

@@ -4,10 +4,10 @@ import { CommandFailed } from '../../../shell/command-errors.ts'
 import { DiskMeasurement } from '../disk/disk-use.ts'
 import type { Paths } from '../files/paths.ts'
 import { createControlGroup } from '../processes/cgroup.ts'
-import { endAllWithGroup } from '../processes/process-table.ts'
+import { killAllWithGroupId } from '../processes/process-table.ts'
 import { runLaunched } from '../processes/run-launched.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { arrangePrograms, closeTool } from './settle-tool.ts'
+import { arrangePrograms, finishTool } from './finish-tool.ts'
 import { packageOf, type Tool } from './tool-packages.ts'
 import { ToolUnavailable } from './tool-unavailable.ts'
 
@@ -23,8 +23,8 @@ export interface FetchParts {
 /** Owner id of the user that fetches. No project has it. */
 const fetcher = 'tools'
 const limits = { cpuCores: 2, memoryMb: 1024, processes: 128 }
-const fetchMs = 5 * 60_000
-const checkMs = 60_000
+const fetchTimeoutMs = 5 * 60_000
+const checkTimeoutMs = 60_000
 const pollIntervalMs = 500
 /** The largest tool is Node with its headers, which takes a quarter of this. */
 export const toolLimitMb = 800
@@ -43,18 +43,18 @@ export async function fetchTool(
 ): Promise<string> {
   const { name, programs } = packageOf(tool, range, process)
   const task = `fetch-${basename(folder)}`
-  for (const inner of ['', 'home', 'tmp']) parts.paths.own(join(folder, inner), fetcher)
+  for (const inner of ['', 'home', 'tmp']) parts.paths.createOwned(join(folder, inner), fetcher)
   await writeFile(join(folder, 'package.json'), '{"private":true}')
   await chmod(join(folder, 'package.json'), 0o644)
-  await runAs(task, [...install, `${name}@${range}`], folder, fetchMs, parts, abort)
+  await runAsFetcher(task, [...installCommand, `${name}@${range}`], folder, fetchTimeoutMs, parts, abort)
   const version = await arrangePrograms({ tool, name, programs: programs ?? {} }, folder)
   // Rejects a tool that does not run on this machine, for example because it needs another C library.
-  await runAs(task, [`${parts.sandbox.seen(folder)}/bin/${tool}`, '--version'], folder, checkMs, parts, abort)
-  await closeTool(tool, version, folder, parts.paths.hasOwnUsers)
+  await runAsFetcher(task, [`${parts.sandbox.pathInside(folder)}/bin/${tool}`, '--version'], folder, checkTimeoutMs, parts, abort)
+  await finishTool(tool, version, folder, parts.paths.hasOwnUsers)
   return `${tool}-${version}`
 }
 
-const install = [
+const installCommand = [
   ...['npm', 'install', '--no-save', '--no-package-lock', '--ignore-scripts', '--omit=optional', '--omit=peer', '--omit=dev'],
   ...[
     '--no-audit',
@@ -68,45 +68,52 @@ const install = [
   ],
 ]
 
-async function runAs(task: string, argv: string[], folder: string, timeoutMs: number, parts: FetchParts, abort: AbortSignal) {
-  const { paths: places, sandbox, baseEnv, npmEnv } = parts
+async function runAsFetcher(
+  task: string,
+  argv: string[],
+  folder: string,
+  timeoutMs: number,
+  parts: FetchParts,
+  abort: AbortSignal,
+) {
+  const { paths, sandbox, baseEnv, npmEnv } = parts
   const group = createControlGroup(task, limits)
-  const disk = new AbortController()
-  const check = new DiskMeasurement({ grows: folder, before: 0, written: [], limitMb: toolLimitMb })
-  const watching = setInterval(() => {
-    void check.isOver(group?.pids()).then(
-      (isOver) => isOver && disk.abort(),
+  const diskExceeded = new AbortController()
+  const check = new DiskMeasurement({ growingFolder: folder, initialBytes: 0, countedFolders: [], limitMb: toolLimitMb })
+  const diskTimer = setInterval(() => {
+    void check.exceedsLimit(group?.pids()).then(
+      (isOver) => isOver && diskExceeded.abort(),
       () => undefined,
     )
   }, pollIntervalMs)
-  const seen = sandbox.seen(folder)
+  const pathInside = sandbox.pathInside(folder)
   try {
     const launched = sandbox.launch({
       argv,
-      cwd: seen,
+      cwd: pathInside,
       env: {
         ...baseEnv,
         ...npmEnv,
-        HOME: `${seen}/home`,
+        HOME: `${pathInside}/home`,
         PATH: `${sandbox.nodeFolder()}:${sandbox.searchPath(baseEnv.PATH ?? '')}`,
       },
-      who: places.who(fetcher, task, folder),
+      user: paths.processUserOf(fetcher, task, folder),
       groupFolders: group?.folders ?? [],
-      note: null,
+      processFile: null,
       shown: [
-        { path: folder, at: seen },
+        { path: folder, at: pathInside },
         { path: join(folder, 'tmp'), at: '/tmp' },
       ],
       stopsWithControlPlane: true,
     })
-    await runLaunched(launched, { abort: AbortSignal.any([abort, disk.signal]), timeoutMs, maxOutputBytes: 64 * 1024 })
+    await runLaunched(launched, { abort: AbortSignal.any([abort, diskExceeded.signal]), timeoutMs, maxOutputBytes: 64 * 1024 })
   } catch (error) {
     abort.throwIfAborted()
-    throw new ToolUnavailable(disk.signal.aborted ? `it is larger than ${toolLimitMb} MB` : reasonOf(error))
+    throw new ToolUnavailable(diskExceeded.signal.aborted ? `it is larger than ${toolLimitMb} MB` : reasonOf(error))
   } finally {
-    clearInterval(watching)
+    clearInterval(diskTimer)
     group?.kill()
-    if (places.hasOwnUsers && !sandbox.hasOwnProcesses) await endAllWithGroup(places.mark(task))
+    if (paths.hasOwnUsers && !sandbox.hasPidNamespace) await killAllWithGroupId(paths.groupIdOf(task))
     group?.remove()
   }
 }

@@ -1,5 +1,5 @@
 /** Product name of the tool that a program belongs to. */
-const tools: Record<string, string> = {
+const toolByProgram: Record<string, string> = {
   node: 'Node',
   npm: 'npm',
   npx: 'npm',
@@ -44,25 +44,25 @@ const tools: Record<string, string> = {
 }
 
 /** Messages of shells, `env` and Berth's launcher about a missing program. The first group is the program. */
-const sayings = [
+const notFoundMessages = [
   /(?:^|: )(?:line )?(?:\d+: )?'?([\w.+@/-]{1,80})'?: (?:command )?not found$/,
   /^(?:\/usr\/bin\/)?(?:env: )?[‘'"]?([\w.+@/-]{1,80})[’'"]?: (?:No such file or directory|no such program)$/,
 ]
-const linesBack = 8
+const maxLinesBack = 8
 /** Exit code of shells and of Berth's launcher for a missing program. */
-const notFound = 127
+const notFoundExitCode = 127
 
 /** Message about the tool whose absence ended a command, with advice. Null if it ended for another reason. */
 export function missingTool(exitCode: number | null, lastLines: readonly string[]): string | null {
-  const program = exitCode === notFound ? missingProgramIn(lastLines) : null
+  const program = exitCode === notFoundExitCode ? missingProgramIn(lastLines) : null
   return program === null ? null : missingMessage(program)
 }
 
 /** Name of the missing program in the last lines of output. */
 export function missingProgramIn(lines: readonly string[]): string | null {
-  for (const line of lines.slice(-linesBack).reverse())
-    for (const reporting of sayings) {
-      const found = reporting.exec(line.trim().slice(-300))?.[1]
+  for (const line of lines.slice(-maxLinesBack).reverse())
+    for (const pattern of notFoundMessages) {
+      const found = pattern.exec(line.trim().slice(-300))?.[1]
       if (found) return found
     }
   return null
@@ -70,7 +70,7 @@ export function missingProgramIn(lines: readonly string[]): string | null {
 
 /** Message about a missing program, with advice for the user. */
 export function missingMessage(program: string): string {
-  const tool = tools[program]
+  const tool = toolByProgram[program]
   if (tool)
     return `This project needs ${tool} (\`${program}\`), which is not installed on this machine. Install it, or use Docker`
   return `\`${program}\` is not installed. Add it to the project's dependencies, install it on this machine, or use Docker`

@@ -33,7 +33,7 @@ export function packageOf(tool: Tool, range: string, { platform, arch }: Machine
 }
 
 /** Default version range. */
-export const usualRange: Record<Tool, string> = { node: '*', npm: '*', pnpm: '>=9 <11', yarn: '1', bun: '1', deno: '2' }
+export const defaultRange: Record<Tool, string> = { node: '*', npm: '*', pnpm: '>=9 <11', yarn: '1', bun: '1', deno: '2' }
 
 /** Product names. */
 export const toolName: Record<Tool, string> = { node: 'Node', npm: 'npm', pnpm: 'pnpm', yarn: 'Yarn', bun: 'Bun', deno: 'Deno' }

@@ -123,7 +123,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
       })
       await expect(build('one', node22)).rejects.toMatchObject({
         code: 'missing_tool',
-        message: expect.stringMatching(/asks for Node 22.*does not match its checksum/),
+        message: expect.stringMatching(/requires Node 22.*does not match its checksum/),
       })
       expect(await kept()).toEqual([])
     },

@@ -3,15 +3,15 @@ import { Range } from 'semver'
 /** Major, minor, patch. */
 export type Version = readonly [number, number, number]
 
-const whole = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:\+[\w.-]*)?$/
+const fullVersion = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:\+[\w.-]*)?$/
 
 /** Parses a released version. Null for a prerelease. */
 export function versionOf(text: string): Version | null {
-  const [, ...numbers] = whole.exec(text.trim()) ?? []
+  const [, ...numbers] = fullVersion.exec(text.trim()) ?? []
   return numbers.length === 3 ? (numbers.map(Number) as unknown as Version) : null
 }
 
-export const textOf = (version: Version) => version.join('.')
+export const formatVersion = (version: Version) => version.join('.')
 
 export function compare(left: Version, right: Version): number {
   for (const at of [0, 1, 2] as const) if (left[at] !== right[at]) return left[at] - right[at]
@@ -20,7 +20,7 @@ export function compare(left: Version, right: Version): number {
 
 /** Whether a range, as in package.json, allows a version. Null if the range cannot be parsed, or names a prerelease. */
 export function allows(range: string, version: Version): boolean | null {
-  return rangeOf(range)?.test(textOf(version)) ?? null
+  return rangeOf(range)?.test(formatVersion(version)) ?? null
 }
 
 /** Whether the range names exactly one version. */

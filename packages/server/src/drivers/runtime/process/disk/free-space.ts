@@ -1,13 +1,13 @@
 import { statfs } from 'node:fs/promises'
 
 /** Free space on a disk. */
-export interface Room {
+export interface FreeSpace {
   bytes: number
   /** Free inodes. 0 where the file system has no fixed number of them. */
-  names: number
+  inodes: number
 }
 
-export async function roomAt(folder: string): Promise<Room> {
+export async function freeSpaceAt(folder: string): Promise<FreeSpace> {
   const { bavail, bsize, ffree } = await statfs(folder)
-  return { bytes: bavail * bsize, names: ffree }
+  return { bytes: bavail * bsize, inodes: ffree }
 }

@@ -3,7 +3,7 @@ import type { ContainerInfo } from 'dockerode'
 import { groupMembers } from '../../cgroup-use.ts'
 
 /** Bytes of deleted files that processes of a container hold open, on its own layer and volumes. */
-export async function namelessBytesIn({ Id, Mounts }: ContainerInfo): Promise<number> {
+export async function deletedFileBytes({ Id, Mounts }: ContainerInfo): Promise<number> {
   const pids = groupMembers([`docker/${Id}`, `system.slice/docker-${Id}.scope`])
   const [first] = pids
   if (first === undefined) return 0

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Instances that were ended for their disk limit. Stored as files, because labels of a container cannot be changed. */
-export class DiskMarks {
+export class DiskFullMarkers {
   readonly #folder: string
 
   constructor(folder: string) {

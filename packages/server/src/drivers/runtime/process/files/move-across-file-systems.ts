@@ -3,7 +3,7 @@ import { renameSync, rmSync } from 'node:fs'
 import { fixedEnvironment, systemProgram } from '../sandbox/system-programs.ts'
 
 /** Moves a folder to another file system, with owners and modes, atomically. */
-export function moveOver(from: string, to: string): void {
+export function moveAcrossFileSystems(from: string, to: string): void {
   const draft = `${to}.draft`
   rmSync(draft, { recursive: true, force: true })
   const copied = spawnSync(systemProgram('cp') ?? '/bin/cp', ['-a', '--', from, draft], { env: fixedEnvironment })

@@ -8,11 +8,11 @@ const bridgeName = 'com.docker.network.bridge.name'
  * Blocks metadata addresses for the engine's own bridge while BuildKit builds there. Other containers on the bridge can still
  * reach them.
  */
-export class ClosedMetadata {
+export class MetadataBlock {
   readonly #engine: Engine
   readonly #egressFilter: EgressFilter | null
-  #builds = 0
-  #watch: AbortController | undefined
+  #buildCount = 0
+  #watchController: AbortController | undefined
   readonly #mutex = new Mutex()
 
   constructor(engine: Engine, egressFilter: EgressFilter | null) {
@@ -20,27 +20,27 @@ export class ClosedMetadata {
     this.#egressFilter = egressFilter
   }
 
-  async during<T>(build: () => Promise<T>): Promise<T> {
+  async whileBlocked<T>(build: () => Promise<T>): Promise<T> {
     // Without the firewall, projects themselves can reach these addresses, and the API reports that.
     if (!this.#egressFilter?.state.inForce) return build()
-    this.#builds += 1
+    this.#buildCount += 1
     try {
-      await this.#mutex.run(() => this.#close())
+      await this.#mutex.run(() => this.#block())
       return await build()
     } finally {
-      this.#builds -= 1
-      await this.#mutex.run(() => this.#open())
+      this.#buildCount -= 1
+      await this.#mutex.run(() => this.#unblock())
     }
   }
 
-  async #close(): Promise<void> {
+  async #block(): Promise<void> {
     const network = await callEngineOrMissing(() => this.#engine.getNetwork('bridge').inspect())
     const bridge = network?.Options?.[bridgeName]
     if (!bridge) return
-    await this.#egressFilter?.closeMetadata(bridge, await this.#others())
-    if (this.#watch) return
-    this.#watch = new AbortController()
-    void this.#follow(bridge, this.#watch.signal)
+    await this.#egressFilter?.blockMetadata(bridge, await this.#otherAddresses())
+    if (this.#watchController) return
+    this.#watchController = new AbortController()
+    void this.#follow(bridge, this.#watchController.signal)
   }
 
   /** Updates the exceptions when a container joins or leaves the bridge during a build. */
@@ -49,7 +49,7 @@ export class ClosedMetadata {
       const filters = { type: ['network'], event: ['connect', 'disconnect'] }
       for await (const _event of eventsOf(filters, this.#engine, { abort }))
         await this.#mutex.run(async () => {
-          if (this.#builds > 0) await this.#egressFilter?.closeMetadata(bridge, await this.#others())
+          if (this.#buildCount > 0) await this.#egressFilter?.blockMetadata(bridge, await this.#otherAddresses())
         })
     } catch {
       // The build has ended, or the engine is unreachable.
@@ -57,16 +57,16 @@ export class ClosedMetadata {
   }
 
   /** Addresses of containers on the bridge. Build steps have addresses too, but the engine does not list them. */
-  async #others(): Promise<string[]> {
+  async #otherAddresses(): Promise<string[]> {
     const filters = { network: ['bridge'] }
     const rows = await callEngine((abortSignal) => this.#engine.listContainers({ filters, abortSignal }))
     return rows.flatMap(({ NetworkSettings }) => NetworkSettings?.Networks?.bridge?.IPAddress || [])
   }
 
-  async #open(): Promise<void> {
-    if (this.#builds > 0) return
-    this.#watch?.abort()
-    this.#watch = undefined
-    await this.#egressFilter?.openMetadata()
+  async #unblock(): Promise<void> {
+    if (this.#buildCount > 0) return
+    this.#watchController?.abort()
+    this.#watchController = undefined
+    await this.#egressFilter?.unblockMetadata()
   }
 }

@@ -3,16 +3,16 @@ import { join, posix } from 'node:path'
 import { measureFolder } from '../../../folder/measure-folder.ts'
 import type { Tool } from './tool-packages.ts'
 import { ToolUnavailable } from './tool-unavailable.ts'
-import { textOf, versionOf } from './version-range.ts'
+import { formatVersion, versionOf } from './version-range.ts'
 
-export interface ToolNote {
+export interface ToolRecord {
   tool: Tool
   version: string
   sizeBytes: number
   fetchedAt: string
 }
 
-interface Fetched {
+interface FetchedPackage {
   tool: Tool
   /** Package name. */
   name: string
@@ -20,34 +20,46 @@ interface Fetched {
 }
 
 /** Creates a `bin` folder for the package that npm installed. Returns the installed version. */
-export async function arrangePrograms({ tool, name, programs }: Fetched, folder: string): Promise<string> {
+export async function arrangePrograms({ tool, name, programs }: FetchedPackage, folder: string): Promise<string> {
   const home = join(folder, 'node_modules', name)
   const manifest = await readManifest(join(home, 'package.json'))
   const version = versionOf(String(manifest.version))
-  if (manifest.name !== name || !version) throw new ToolUnavailable(`the package ${name} is not what it is called`)
+  if (manifest.name !== name || !version)
+    throw new ToolUnavailable(`the downloaded package is not ${name}, or its version is invalid`)
   await mkdir(join(folder, 'bin'))
   await chmod(join(folder, 'bin'), 0o755)
-  for (const [program, named] of Object.entries({ ...binOf(manifest.bin, tool), ...programs })) {
-    const inside = posix.normalize(named)
-    if (!/^[\w.-]{1,40}$/.test(program) || inside.startsWith('..') || inside.startsWith('/'))
-      throw new ToolUnavailable(`the package ${name} names a program outside of itself`)
-    const file = join(home, inside)
+  for (const [program, declaredPath] of Object.entries({ ...binOf(manifest.bin, tool), ...programs })) {
+    const relativePath = posix.normalize(declaredPath)
+    if (!/^[\w.-]{1,40}$/.test(program) || relativePath.startsWith('..') || relativePath.startsWith('/'))
+      throw new ToolUnavailable(`the package ${name} declares a program outside of its own folder`)
+    const file = join(home, relativePath)
     // No part of the path may be a link.
-    const isItself = (await realpath(file).catch(() => null)) === join(await realpath(home), inside)
-    if (!isItself || !(await lstat(file)).isFile()) throw new ToolUnavailable(`the package ${name} has no ${inside}`)
+    const isWithoutLinks = (await realpath(file).catch(() => null)) === join(await realpath(home), relativePath)
+    if (!isWithoutLinks || !(await lstat(file)).isFile()) throw new ToolUnavailable(`the package ${name} has no ${relativePath}`)
     await chmod(file, 0o755)
-    await symlink(posix.join('..', 'node_modules', name, inside), join(folder, 'bin', program))
+    await symlink(posix.join('..', 'node_modules', name, relativePath), join(folder, 'bin', program))
   }
-  return textOf(version)
+  return formatVersion(version)
 }
 
 /** Finishes a tool: no project user owns it, every user can read it, and its record is written. */
-export async function closeTool(tool: Tool, version: string, folder: string, hasOwnUsers: boolean): Promise<void> {
-  for (const left of ['home', 'tmp', 'package.json', join('node_modules', '.bin'), join('node_modules', '.package-lock.json')])
-    await rm(join(folder, left), { recursive: true, force: true })
-  const note: ToolNote = { tool, version, sizeBytes: (await measureFolder(folder)).bytes, fetchedAt: new Date().toISOString() }
-  await openToAll(folder, hasOwnUsers)
-  await writeFile(join(folder, 'tool.json'), JSON.stringify(note), { mode: 0o600 })
+export async function finishTool(tool: Tool, version: string, folder: string, hasOwnUsers: boolean): Promise<void> {
+  for (const leftover of [
+    'home',
+    'tmp',
+    'package.json',
+    join('node_modules', '.bin'),
+    join('node_modules', '.package-lock.json'),
+  ])
+    await rm(join(folder, leftover), { recursive: true, force: true })
+  const record: ToolRecord = {
+    tool,
+    version,
+    sizeBytes: (await measureFolder(folder)).bytes,
+    fetchedAt: new Date().toISOString(),
+  }
+  await makeWorldReadable(folder, hasOwnUsers)
+  await writeFile(join(folder, 'tool.json'), JSON.stringify(record), { mode: 0o600 })
 }
 
 async function readManifest(file: string): Promise<{ name?: unknown; version?: unknown; bin?: unknown }> {
@@ -67,12 +79,12 @@ function binOf(bin: unknown, tool: string): Record<string, string> {
 }
 
 /** Makes a tool readable for all users. The fetching processes have ended, so no file changes meanwhile. */
-async function openToAll(folder: string, hasOwnUsers: boolean): Promise<void> {
+async function makeWorldReadable(folder: string, hasOwnUsers: boolean): Promise<void> {
   if (hasOwnUsers) await lchown(folder, 0, 0)
   await chmod(folder, 0o755)
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) await openToAll(path, hasOwnUsers)
+    if (entry.isDirectory()) await makeWorldReadable(path, hasOwnUsers)
     else {
       if (hasOwnUsers) await lchown(path, 0, 0)
       if (entry.isFile()) await chmod(path, (await lstat(path)).mode & 0o111 ? 0o755 : 0o644)
@@ -80,9 +92,9 @@ async function openToAll(folder: string, hasOwnUsers: boolean): Promise<void> {
   }
 }
 
-export async function readToolNote(folder: string): Promise<ToolNote | null> {
+export async function readToolRecord(folder: string): Promise<ToolRecord | null> {
   try {
-    return JSON.parse(await readFile(join(folder, 'tool.json'), 'utf8')) as ToolNote
+    return JSON.parse(await readFile(join(folder, 'tool.json'), 'utf8')) as ToolRecord
   } catch {
     return null
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { whyNotStarted } from './why-not-started.ts'
+import { startErrorMessage } from './start-error-message.ts'
 
 const init =
   'failed to create task for container: OCI runtime create failed: runc create failed: unable to start container process: '
@@ -17,13 +17,13 @@ test.each([
   ],
   [
     `stat /tmp/docker/exec/moby/${'8b'.repeat(32)}/tmpfs: no such file or directory`,
-    /^It could not be started: stat \[the engine's folder\]: no such file/,
+    /^The container could not be started: stat \[the engine's folder\]: no such file/,
   ],
   [
     `source /srv/docker/overlay2/${'d6'.repeat(32)}/merged/etc/passwd is not directory`,
-    /^It could not be started: source \/etc\/passwd is not directory$/,
+    /^The container could not be started: source \/etc\/passwd is not directory$/,
   ],
-  ['port is already allocated', /^It could not be started: port is already allocated$/],
+  ['port is already allocated', /^The container could not be started: port is already allocated$/],
 ])('%s', (message, text) => {
-  expect(whyNotStarted(message)).toMatch(text)
+  expect(startErrorMessage(message)).toMatch(text)
 })
