@@ -85,8 +85,8 @@ export async function restoreToEngine(
     const engine = await openEngine()
     const restored: RestoredVolumes = { volumes: 0, kept: [] }
     for (const volume of volumes) {
-      if (await engine.restoreVolume(volume, entries.below(volumeTop(volume.id)), abort)) brought.volumes += 1
-      else brought.kept.push(volume.name)
+      if (await engine.restoreVolume(volume, entries.below(volumeTop(volume.id)), abort)) restored.volumes += 1
+      else restored.kept.push(volume.name)
       await entries.skip(volumeTop(volume.id))
     }
     if ((await entries.peek())?.header.name.startsWith(imagesTop)) await engine.loadImages(entries.below(imagesTop), abort)

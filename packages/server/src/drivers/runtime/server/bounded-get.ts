@@ -1,5 +1,5 @@
 import { type Agent, request } from 'node:http'
-import { setImmediate as letOthers } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { Mutex } from '../../../platform/keyed-mutex.ts'
 import { parseInSlices } from '../../../platform/sliced-json.ts'
 import { createYoungCollector } from '../../../platform/steady-memory.ts'
@@ -126,4 +126,4 @@ export function boundedGet<T>(
 const parsing = new Mutex()
 
 /** Parses one response at a time, and yields to the event loop before each. Otherwise sixteen parsed responses could be in memory together. */
-const parseSerialized = <T>(parse: () => Promise<T>): Promise<T> => parsing.run(() => letOthers().then(parse))
+const parseSerialized = <T>(parse: () => Promise<T>): Promise<T> => parsing.run(() => yieldToEventLoop().then(parse))

@@ -1,4 +1,4 @@
-import { setImmediate as letOthers } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { platformArguments, withoutEnginePlatform } from './platform-flags.ts'
 import {
   DockerfileRefused,
@@ -57,7 +57,7 @@ export async function guardDockerfile(text: string, guard: DockerfileGuard): Pro
   const out = [...lines]
   for (const [at, instruction] of instructions.entries()) {
     // Lets other requests run in between.
-    if (at % 200 === 199) await letOthers()
+    if (at % 200 === 199) await yieldToEventLoop()
     const rewritten = await rewriter.rewrite(instruction)
     if (rewritten === null) continue
     out[instruction.first] = rewritten
