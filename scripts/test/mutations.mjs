@@ -263,7 +263,7 @@ export const mutations = [
     '',
     'build/recipe-for.test.ts',
   ),
-  api('a user feeds another user’s program', 'open-execs.ts', ' && one.userId === userId', '', 'deployments/exec.test.ts'),
+  api('a user feeds another user’s program', 'open-execs.ts', ' && exec.userId === userId', '', 'deployments/exec.test.ts'),
   api(
     'a program inside a project is not on record',
     'run.ts',
@@ -281,8 +281,8 @@ export const mutations = [
   api(
     'a later claim takes an unproven domain offline',
     'domain-proofs.ts',
-    'return rivals.filter((claim) => !ownerAbove(claim, owners)).toSorted(byAge)[0]',
-    'return rivals.length > 1 ? undefined : rivals.filter((claim) => !ownerAbove(claim, owners)).toSorted(byAge)[0]',
+    'return sameNameClaims.filter((claim) => !foreignParent(claim, owners)).toSorted(byAge)[0]',
+    'return sameNameClaims.length > 1 ? undefined : sameNameClaims.filter((claim) => !foreignParent(claim, owners)).toSorted(byAge)[0]',
     'projects/domain-proof.test.ts',
   ),
   api(
@@ -309,8 +309,8 @@ export const mutations = [
   api(
     'a program continues after its client disconnected',
     'run-exec.ts',
-    'AbortSignal.any([stream.abort, clock, tooMuch.signal])',
-    'AbortSignal.any([clock, tooMuch.signal])',
+    'AbortSignal.any([stream.abort, timeLimit, outputLimit.signal])',
+    'AbortSignal.any([timeLimit, outputLimit.signal])',
     'deployments/exec.test.ts',
   ),
   unit(

@@ -72,7 +72,7 @@ export class MemoryDeployments implements DeploymentReader {
     return undefined
   }
 
-  async keptUploads() {
+  async listUsedUploads() {
     return new Set<string>()
   }
 }

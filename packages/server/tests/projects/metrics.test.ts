@@ -2,7 +2,7 @@
 import type { MetricPoint } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { TrafficMinute } from '../../src/edge-proxy/protocol/traffic.ts'
-import { keepTraffic, keepUsage } from '../../src/modules/projects/index.ts'
+import { saveTraffic, saveUsage } from '../../src/modules/projects/index.ts'
 import { thinMetrics } from '../../src/modules/projects/metrics/thin-metrics.ts'
 import { bucketOf } from '../../src/platform/latency-histogram.ts'
 import { type Scene, setScene } from '../deployments/scene.ts'
@@ -43,8 +43,8 @@ const used = (at: number, more = {}) => ({
   ...{ cpuMs: 15_000, observedMs: 60_000, memoryKb: 64 * 1024 },
   ...more,
 })
-const keep = (...minutes: TrafficMinute[]) => keepTraffic(minutes, scene.instance.database)
-const use = (...minutes: ReturnType<typeof used>[]) => keepUsage(minutes, scene.instance.database)
+const keep = (...minutes: TrafficMinute[]) => saveTraffic(minutes, scene.instance.database)
+const use = (...minutes: ReturnType<typeof used>[]) => saveUsage(minutes, scene.instance.database)
 const nothing = {
   cpuCores: null,
   memoryMb: null,

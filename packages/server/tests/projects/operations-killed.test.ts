@@ -1,8 +1,8 @@
 // gate: also on PostgreSQL, since jobs of a dead process come back when their lease ends
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { leaseMs } from '../../src/modules/projects/operations/held-operation.ts'
-import { operationKinds } from '../../src/modules/projects/operations/meetings.ts'
+import { operationKinds } from '../../src/modules/projects/operations/conflict-table.ts'
+import { leaseMs } from '../../src/modules/projects/operations/leased-operation.ts'
 import type { OperationKind } from '../../src/platform/db/tables/projects.ts'
 import { tarOf } from '../backups/scene.ts'
 import { sampled } from '../kit/before-sql.ts'
@@ -30,7 +30,7 @@ afterAll(async () => {
   await scene?.end()
 })
 
-/** Operations that a process holds by a lease die with it: they only share `holdOperation` with the table. */
+/** Operations that a process holds by a lease die with it: they only share `runLeasedOperation` with the table. */
 const begun = operationKinds.filter((kind) => !['recover', 'wake', 'sleep', 'change'].includes(kind))
 const db = () => scene.instance.database.db
 

@@ -2,7 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { newBundleKey } from '../../src/drivers/archive/bundle-key.ts'
 import type { Parts } from '../../src/instance/assemble/assemble.ts'
-import { beginOperation, endOperation, enterDiscarding, holdOperation, lockProject } from '../../src/modules/projects/index.ts'
+import {
+  beginOperation,
+  endOperation,
+  enterDiscarding,
+  lockProject,
+  runLeasedOperation,
+} from '../../src/modules/projects/index.ts'
 import { newId } from '../../src/platform/db/ids.ts'
 import type { OperationKind, OperationPhase, ProjectOperationRow } from '../../src/platform/db/tables/projects.ts'
 import { silentLog } from '../../src/platform/log.ts'
@@ -136,7 +142,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
     ...{ status, code: body?.code ?? null, error: body?.error ?? '', subjectId },
   })
   const itself = async (kind: OperationKind, { id: projectId }: Subject): Promise<Requested> => {
-    const isDone = await holdOperation({ projectId, environment: 'production', kind }, deps, async () => {})
+    const isDone = await runLeasedOperation({ projectId, environment: 'production', kind }, deps, async () => {})
     return { status: isDone ? 200 : 0, code: null, error: '', subjectId: null }
   }
   type Request = (subject: Subject, door?: Door) => Promise<Requested>
@@ -206,7 +212,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
   }
   async function leased(kind: OperationKind, subject: Subject): Promise<UnderWay> {
     const going = Promise.withResolvers<void>()
-    const work = holdOperation({ projectId: subject.id, environment: 'production', kind }, deps, () => going.promise)
+    const work = runLeasedOperation({ projectId: subject.id, environment: 'production', kind }, deps, () => going.promise)
     const row = await underWay(subject, kind, 'running')
     return {
       row,

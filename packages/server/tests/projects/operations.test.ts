@@ -1,7 +1,7 @@
 // gate: also on PostgreSQL, since operations on one project meet
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Meeting, meetings, operationKinds } from '../../src/modules/projects/operations/meetings.ts'
+import { type ConflictRule, conflictTable, operationKinds } from '../../src/modules/projects/operations/conflict-table.ts'
 import { newId } from '../../src/platform/db/ids.ts'
 import type { OperationKind, OperationPhase, ProjectOperationRow } from '../../src/platform/db/tables/projects.ts'
 import { tarOf } from '../backups/scene.ts'
@@ -26,17 +26,17 @@ afterAll(() => scene?.end())
 /** `change` is one transaction: no other operation sees it running. */
 const underWayStates = operationKinds
   .filter((kind) => kind !== 'change')
-  .flatMap((kind) => Object.keys(meetings[kind]).map((phase) => [kind, phase as OperationPhase] as const))
+  .flatMap((kind) => Object.keys(conflictTable[kind]).map((phase) => [kind, phase as OperationPhase] as const))
 
-const cell = (kind: OperationKind, phase: OperationPhase, requested: OperationKind): Meeting =>
-  (meetings[kind] as Partial<Record<OperationPhase, Record<OperationKind, Meeting>>>)[phase]![requested]
+const cell = (kind: OperationKind, phase: OperationPhase, requested: OperationKind): ConflictRule =>
+  (conflictTable[kind] as Partial<Record<OperationPhase, Record<OperationKind, ConflictRule>>>)[phase]![requested]
 
 const itself: readonly OperationKind[] = ['recover', 'wake', 'sleep']
 
 test.each(sampled(underWayStates))(
   'while %s is %s, each operation runs beside it, waits for it or is refused, as the table says',
   async (kind, phase) => {
-    const of = (meeting: Meeting) => operationKinds.filter((one) => cell(kind, phase, one) === meeting)
+    const of = (meeting: ConflictRule) => operationKinds.filter((one) => cell(kind, phase, one) === meeting)
     await refused(kind, phase, of('refuse'))
     for (const requested of of('beside')) await beside(kind, phase, requested)
     for (const requested of of('wait')) await waits(kind, phase, requested)

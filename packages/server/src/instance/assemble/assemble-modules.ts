@@ -16,7 +16,7 @@ import { createInstance, type InstanceFacts } from '../../http/health.ts'
 import type { RateLimiter } from '../../http/rate-limit.ts'
 import { createAccess } from '../../modules/access/index.ts'
 import { type CloudDeps, createCloud } from '../../modules/cloud/index.ts'
-import { usesOfServer } from '../../modules/deployments/index.ts'
+import { listServerUses } from '../../modules/deployments/index.ts'
 import { createGitHost } from '../../modules/git-host/index.ts'
 import { createMigration } from '../../modules/migration/index.ts'
 import { createDeliveryDrivers, createNotifications, type NotificationsDeps } from '../../modules/notifications/index.ts'
@@ -137,7 +137,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   if (transfers) Object.assign(transferPorts, { running: transfers.running, removeCopy: transfers.removeCopy })
   serverPorts.usesOf = async (db, serverId) => [
     ...(await projectsOnServer(db, serverId)).map(({ name }) => `the project ${name}`),
-    ...(await usesOfServer(db, serverId)),
+    ...(await listServerUses(db, serverId)),
     ...((await migration?.usesOf(db, serverId)) ?? []),
   ]
   const watched: NotificationsDeps['watched'] = {

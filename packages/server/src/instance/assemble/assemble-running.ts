@@ -39,7 +39,7 @@ export function assembleRunning(
     ...common
   }: Common & {
     config: Config
-    predecessors: DeploymentsDeps['predecessors']
+    predecessors: DeploymentsDeps['oldContainers']
     cloud: TransfersDeps['cloud']
     retryLimits: TransfersDeps['retryLimits']
     /** Backups of projects that live in a linked cloud. */
@@ -75,9 +75,9 @@ export function assembleRunning(
     registries,
     imageRegistry,
     edge: edge.switch,
-    follow: followDeployment,
+    onStatusChange: followDeployment,
     settings: { ...config, hostUrls: hostUrlsOf(config) },
-    predecessors,
+    oldContainers: predecessors,
   })
   const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
   const { stores, archives } = drivers

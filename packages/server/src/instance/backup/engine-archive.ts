@@ -3,7 +3,7 @@ import type { EngineCopy } from '../../drivers/runtime/docker/engine-copy.ts'
 import { readTar, type TarEntry } from '../../drivers/tar/read-tar.ts'
 import { rewriteEntries } from '../../drivers/tar/rewrite-tar.ts'
 import { encodeHeader, fillAfter, type TarHeader, tarEnd } from '../../drivers/tar/tar-header.ts'
-import { heldByEngine } from '../../modules/deployments/index.ts'
+import { listEngineData } from '../../modules/deployments/index.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { Config } from '../config/config.ts'
 
@@ -34,7 +34,7 @@ export async function openEngineOf({ dockerSocket, dataDir }: Pick<Config, 'dock
 
 /** Null when the engine has nothing of this instance, so no engine is needed. */
 export async function contentOnEngine(db: Db): Promise<EngineContent | null> {
-  const { volumes, images } = await heldByEngine(db)
+  const { volumes, images } = await listEngineData(db)
   if (volumes.length === 0 && images.length === 0) return null
   return { volumes: volumes.map(({ id, projectId, name }) => ({ id, projectId, name })), images }
 }

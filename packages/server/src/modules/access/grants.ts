@@ -26,7 +26,7 @@ export const grantsOf = (db: Db, projectId: string): Promise<TravellingGrant[]> 
     .execute()
 
 /** Replaces the grants of a project by those that a move brought. Returns the ones that this organisation cannot have, and why. */
-export async function placeGrants(
+export async function replaceGrants(
   { id: projectId, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
   grants: readonly TravellingGrant[],
   db: Db,

@@ -4,7 +4,7 @@ import { createAuditLog } from './audit-log.ts'
 import { type Credential, createAuthenticator, holdsNow, roleOf } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
 import { createAdmin, createReadiness, prepareFirstStart } from './first-start.ts'
-import { grantsOf, placeGrants, type TravellingGrant } from './grants.ts'
+import { grantsOf, replaceGrants, type TravellingGrant } from './grants.ts'
 import { accessHandlers } from './handlers.ts'
 import { invitationMailJob } from './invitation-mail.ts'
 import { accessLoaders } from './loaders.ts'
@@ -41,8 +41,8 @@ export function createAccess(deps: AccessDeps) {
     /** Grants of a project that moves to another instance. */
     grants: {
       of: (db: Db, projectId: string) => grantsOf(db, projectId),
-      place: (project: Parameters<typeof placeGrants>[0], grants: readonly TravellingGrant[], db: Db) =>
-        placeGrants(project, grants, db, deps),
+      replace: (project: Parameters<typeof replaceGrants>[0], grants: readonly TravellingGrant[], db: Db) =>
+        replaceGrants(project, grants, db, deps),
     },
     /** Whether this is the set-up organisation, whose owners and admins operate the instance. */
     isOperatorsOrganization: (organizationId: string) => isSetupOrganization(deps.database.db, organizationId),

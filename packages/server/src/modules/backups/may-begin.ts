@@ -1,4 +1,4 @@
-import { findBySubject, lockProject, proceed } from '../projects/index.ts'
+import { findBySubject, lockProject, startIfReady } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 
 /** False: the run or restore has to wait for another operation of its project, whose end enqueues it again. */
@@ -7,6 +7,6 @@ export async function mayBegin(subjectId: string, deps: BackupsDeps): Promise<bo
   if (operation?.phase !== 'waiting') return true
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, operation.projectId)
-    return proceed(subjectId, bound, deps)
+    return startIfReady(subjectId, bound, deps)
   })
 }

@@ -15,7 +15,7 @@ export const addressOf = (instance: Instance | undefined): UpstreamAddress => {
  * Writes the current address of an instance to its row; returns true when it changed. A restarting instance has no address: when
  * it is up again it has another port, and another program may listen on the old one.
  */
-export async function noteAddress(row: InstanceRow, instance: Instance | undefined, { database }: DeploymentsDeps) {
+export async function saveAddress(row: InstanceRow, instance: Instance | undefined, { database }: DeploymentsDeps) {
   const address = addressOf(instance)
   const isSame = address.host === row.host && address.port === row.port && address.listener === row.listener
   if (row.state !== 'running' || isSame) return false
@@ -26,12 +26,12 @@ export async function noteAddress(row: InstanceRow, instance: Instance | undefin
 /**
  * Updates the address of an instance on every runtime event, one event per instance at a time. Returns the function that stops it.
  */
-export function followAddresses(deps: DeploymentsDeps): () => void {
+export function watchAddresses(deps: DeploymentsDeps): () => void {
   return deps.runtimes.onChange(({ instance: { instanceId } }, serverId) => {
     const check = async () => {
       const row = await findInstance(deps.database.db, instanceId)
       if (!row || row.serverId !== serverId) return
-      if (await noteAddress(row, await deps.runtimes.for(serverId).inspect(instanceId), deps)) await deps.edge.sync()
+      if (await saveAddress(row, await deps.runtimes.for(serverId).inspect(instanceId), deps)) await deps.edge.sync()
     }
     deps.locks
       .run(`address:${instanceId}`, check)
@@ -42,7 +42,7 @@ export function followAddresses(deps: DeploymentsDeps): () => void {
 }
 
 /** Corrects the addresses of instances on this machine that changed while the control plane was down. Called at startup. */
-export const noteAllAddresses = async (deps: DeploymentsDeps): Promise<void> => {
+export const refreshAddresses = async (deps: DeploymentsDeps): Promise<void> => {
   for (const row of (await listInstances(deps.database.db, { state: 'running' })).filter(({ serverId }) => serverId === null))
-    await noteAddress(row, await deps.runtimes.for(row.serverId).inspect(row.id), deps)
+    await saveAddress(row, await deps.runtimes.for(row.serverId).inspect(row.id), deps)
 }

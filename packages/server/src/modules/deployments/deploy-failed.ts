@@ -15,10 +15,10 @@ export class DeployFailed extends Error {
 export class PortTaken extends DeployFailed {
   readonly port: number
 
-  constructor(port: number, who: string, logTail: string[]) {
-    const what = `${who} wants port ${port}, which is already used by another program on this machine`
-    const how = 'let it listen on the port in the variable PORT, or use Docker, where every project has its own ports'
-    super('port_taken', `${what}: ${how}`, logTail)
+  constructor(port: number, subject: string, logTail: string[]) {
+    const problem = `${subject} wants port ${port}, which is already used by another program on this machine`
+    const advice = 'let it listen on the port in the variable PORT, or use Docker, where every project has its own ports'
+    super('port_taken', `${problem}: ${advice}`, logTail)
     this.port = port
   }
 }

@@ -26,16 +26,16 @@ export async function openDeploymentLog(deployment: DeploymentRow, deps: Deploym
   const steps = deploymentJson.steps(deployment)
   const recent: string[] = []
   let current: string | null = null
-  let written: Promise<unknown> = Promise.resolve()
-  const mark = (name: string, status: DeploymentStep['status']): DeploymentStep => {
-    const known = steps.find((step) => step.name === name)
-    const step = known ?? { name, status, startedAt: null, finishedAt: null }
-    if (!known) steps.push(step)
-    const isMarked = step.status === status && step.finishedAt !== null
+  let lastWrite: Promise<unknown> = Promise.resolve()
+  const updateStep = (name: string, status: DeploymentStep['status']): DeploymentStep => {
+    const existing = steps.find((step) => step.name === name)
+    const step = existing ?? { name, status, startedAt: null, finishedAt: null }
+    if (!existing) steps.push(step)
+    const isAlreadyFinished = step.status === status && step.finishedAt !== null
     const at = new Date(nowOf(deps)).toISOString()
     step.status = status
     if (status === 'running') Object.assign(step, { startedAt: at, finishedAt: null })
-    else if (!isMarked) step.finishedAt = at
+    else if (!isAlreadyFinished) step.finishedAt = at
     return step
   }
   const log: DeploymentLog = {
@@ -43,19 +43,19 @@ export async function openDeploymentLog(deployment: DeploymentRow, deps: Deploym
       const message = scrubber.scrub(text)
       recent.push(message)
       if (recent.length > 200) recent.shift()
-      written = deps.logStore
+      lastWrite = deps.logStore
         .append(deployment.projectId, 'deployments', [{ deploymentId: deployment.id, step: current, stream, message }])
         .catch((error: unknown) => deps.log.warn({ err: error, deploymentId: deployment.id }, 'deployments: log line not saved'))
     },
     async step(name, status) {
-      await written
+      await lastWrite
       current = name
-      const step = mark(name, status)
+      const step = updateStep(name, status)
       await updateDeployment(deps.database.db, deployment.id, { steps: JSON.stringify(steps) })
       deps.database.signals.publish(deploymentTopic(deployment.id), { step: { ...step } })
     },
     stepsWithDone(name) {
-      mark(name, 'succeeded')
+      updateStep(name, 'succeeded')
       return JSON.stringify(steps)
     },
     async skipped(name) {
@@ -63,7 +63,7 @@ export async function openDeploymentLog(deployment: DeploymentRow, deps: Deploym
     },
     tail: (count) => recent.slice(-count),
     flush: async () => {
-      await written
+      await lastWrite
     },
   }
   return log

@@ -57,17 +57,17 @@ export type BeforeStart = (
 ) => Promise<void>
 
 /** Containers that ran on a server before a project adopted them. Each call is idempotent. */
-export interface PredecessorContainers {
+export interface OldContainers {
   /** Stops the old containers that use a volume of the unit, before the unit starts. */
-  makeWay(deployment: DeploymentRow, service: string, say: (line: string) => void, abort: AbortSignal): Promise<void>
+  stopForTakeover(deployment: DeploymentRow, service: string, report: (line: string) => void, abort: AbortSignal): Promise<void>
   /** Stops the remaining old containers once the project serves. */
-  retire(deployment: DeploymentRow, say: (line: string) => void, abort: AbortSignal): Promise<void>
+  stopOldContainers(deployment: DeploymentRow, report: (line: string) => void, abort: AbortSignal): Promise<void>
   /** Starts the stopped old containers again, because the first deployment failed. */
   rollbackTakeover(target: Pick<DeploymentRow, 'projectId' | 'environment'>, abort: AbortSignal): Promise<void>
   /** Whether the service was adopted from a container on the project's server. */
   isAdopted(projectId: string, service: string): Promise<boolean>
   /** Projects whose old containers are not yet stopped for good, with their servers. */
-  unsettled(): Promise<{ serverId: string; projectId: string }[]>
+  listUnsettled(): Promise<{ serverId: string; projectId: string }[]>
 }
 
 export interface DeploymentsDeps {
@@ -102,20 +102,20 @@ export interface DeploymentsDeps {
     addressOf(project: ProjectRow): Promise<string | null>
     /** The git remote with its credential. */
     remoteOf(project: ProjectRow, url: string, abort?: AbortSignal): Promise<GitRemote>
-    /** Calls `ask` with the remote; if git rejects the credential, calls it once more with a new one. */
+    /** Calls `request` with the remote; if git rejects the credential, calls it once more with a new one. */
     readRemote<Result>(
       project: ProjectRow,
       request: (remote: GitRemote) => Promise<Result>,
       at: { url: string; abort: AbortSignal },
     ): Promise<Result>
     /** Makes the upload the environment's source from now on: a deployment with it was requested. */
-    takeUpload(
+    setUploadSource(
       bound: TransactionContext,
       sessionId: string,
       at: { project: ProjectRow; environment: EnvironmentRow },
     ): Promise<void>
     /** Ends the use of an upload as the environment's source: a deployment by branch or commit was requested. */
-    leaveUpload(bound: TransactionContext, environment: EnvironmentRow): Promise<void>
+    clearUploadSource(bound: TransactionContext, environment: EnvironmentRow): Promise<void>
     /** Throws 404 when the upload has expired or is not a project upload. */
     claimUpload(bound: TransactionContext, sessionId: string, project: ProjectRow): Promise<void>
     /** Call after the deployment row no longer references the upload. */
@@ -133,12 +133,12 @@ export interface DeploymentsDeps {
   imageRegistry: ImageRegistry
   publicUrl(): string
   /** Called for each new and each ended deployment, in the same transaction. */
-  follow?(bound: TransactionContext, deployment: DeploymentRow): Promise<void>
+  onStatusChange?(bound: TransactionContext, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings
   /** Set while the instance is assembled, once the modules above exist. */
   guards: { beforeStart?: BeforeStart }
   /** Set while the instance is assembled; absent where adoption is not supported. */
-  predecessors: { containers?: PredecessorContainers }
+  oldContainers: { containers?: OldContainers }
   /** Serializes starts and stops of an environment. */
   locks: KeyedMutex
 }

@@ -5,7 +5,7 @@ import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { fail } from '../../platform/failure.ts'
 import { isLogId } from '../../platform/log-store/log-entry.ts'
 import { writeAuditRecord } from '../../platform/write-record.ts'
-import { namedEnvironment, namedInOrganization } from '../projects/index.ts'
+import { environmentInOrganization, requireEnvironment } from '../projects/index.ts'
 import { cleanUpStorage, showStorage } from './data/storage.ts'
 import { removeVolume, showVolumes } from './data/volumes.ts'
 import type { DeploymentsDeps } from './deps.ts'
@@ -19,13 +19,13 @@ import { streamDeployment } from './summary/stream.ts'
 
 export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof contract.deployments> {
   const { db } = deps.database
-  const started = ({ id, projectId }: DeploymentRow) => ({
+  const startedResponse = ({ id, projectId }: DeploymentRow) => ({
     data: { deploymentId: id, projectId, streamUrl: `/api/deployments/${id}/stream` },
   })
-  const named = async (environment: string, projectId: string | undefined, organizationId: string) =>
+  const environmentFilter = async (environment: string, projectId: string | undefined, organizationId: string) =>
     projectId
-      ? { environment: (await namedEnvironment(db, projectId, environment)).slug }
-      : namedInOrganization(db, organizationId, environment)
+      ? { environment: (await requireEnvironment(db, projectId, environment)).slug }
+      : environmentInOrganization(db, organizationId, environment)
   return {
     ...execHandlers(deps),
     listHooks: async ({ query }, { project }) => listResponse(await listHooks(db, project.id, query), showHook),
@@ -45,20 +45,20 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     },
     build: async ({ body }, context) => {
       const { projectId, environment: name, ...rest } = body
-      const environment = name === undefined ? 'production' : (await namedEnvironment(db, projectId, name)).slug
+      const environment = name === undefined ? 'production' : (await requireEnvironment(db, projectId, name)).slug
       const options = { ...rest, environment }
       if (options.uploadSessionId) await deps.projects.fetchUpload(options.uploadSessionId, context.project.organizationId)
       context.audit({ objectKind: 'deployment', made: 'dep' })
       const row = await requestDeployment(projectId, { ...options, trigger: 'manual', createdBy: context.caller.userId }, deps)
       // The same request was made before: nothing was written.
       context.audit({ objectId: row.id })
-      return started(row)
+      return startedResponse(row)
     },
     list: async ({ query }, { caller }) => {
       const { environment, ...rest } = query
       const { rows, nextCursor } = await listDeployments(db, caller.organizationId, {
         ...rest,
-        ...(environment === undefined ? {} : await named(environment, query.projectId, caller.organizationId)),
+        ...(environment === undefined ? {} : await environmentFilter(environment, query.projectId, caller.organizationId)),
         ...(caller.projectIds ? { projectIds: [...caller.projectIds] } : {}),
       })
       return { data: rows.map(showDeployment), nextCursor }
@@ -89,31 +89,35 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     redeploy: async (_, { deployment, caller }) => {
       if (deployment.importedAt !== null)
         fail('conflict', { message: 'This deployment was made on another instance. Deploy the project instead.' })
-      return started(await again(deployment, { trigger: 'redeploy', keepArtifacts: false, createdBy: caller.userId }, deps))
+      return startedResponse(
+        await repeatDeployment(deployment, { trigger: 'redeploy', keepArtifacts: false, createdBy: caller.userId }, deps),
+      )
     },
     restart: async ({ body }, { project, caller }) => {
       const { environment } = body ?? {}
       const options = { trigger: 'redeploy' as const, createdBy: caller.userId, restart: true as const }
       const row = await requestDeployment(project.id, { ...options, ...(environment ? { environment } : {}) }, deps)
-      return started(row)
+      return startedResponse(row)
     },
     rollback: async (_, { deployment, caller }) => {
       if (!deployment.artifacts || (deployment.status !== 'live' && deployment.status !== 'superseded'))
         fail('nothing_to_roll_back_to', {
           message: 'The artifact of this deployment was deleted, or the deployment was never live',
         })
-      return started(await again(deployment, { trigger: 'rollback', keepArtifacts: true, createdBy: caller.userId }, deps))
+      return startedResponse(
+        await repeatDeployment(deployment, { trigger: 'rollback', keepArtifacts: true, createdBy: caller.userId }, deps),
+      )
     },
   }
 }
 
-interface Again {
+interface RepeatOptions {
   trigger: 'redeploy' | 'rollback'
   keepArtifacts: boolean
   createdBy: string
 }
 
-const again = (deployment: DeploymentRow, { keepArtifacts, ...options }: Again, deps: DeploymentsDeps) =>
+const repeatDeployment = (deployment: DeploymentRow, { keepArtifacts, ...options }: RepeatOptions, deps: DeploymentsDeps) =>
   requestDeployment(
     deployment.projectId,
     { ...options, environment: deployment.environment, basedOn: { deployment, keepArtifacts } },

@@ -4,7 +4,7 @@ import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import { Every } from '../../platform/jobs/every.ts'
 import { KeyedMutex } from '../../platform/keyed-mutex.ts'
 import { ownedProjects } from '../projects/index.ts'
-import { followAddresses, noteAllAddresses } from './addresses.ts'
+import { refreshAddresses, watchAddresses } from './addresses.ts'
 import { cleanUpJob } from './data/clean-up.ts'
 import { projectData } from './data/project-data.ts'
 import { deploymentsPart } from './data/project-part.ts'
@@ -20,42 +20,42 @@ import { ProjectScrubbers } from './project-scrubbers.ts'
 import { cancelDeployment } from './request/cancel.ts'
 import { checkImagesJob, checkImagesSchedule } from './request/check-images.ts'
 import { findHook } from './request/deploy-hooks.ts'
-import { requestDeployment, resume } from './request/request-deployment.ts'
+import { requestDeployment, resumeDeployment } from './request/request-deployment.ts'
 import { type DeploymentRequest, requestMany } from './request/request-many.ts'
 import { deployJob } from './steps/deploy-job.ts'
 import { findDeployment, findDeploymentOf, findNewest, findVolume } from './store.ts'
 import { readHistory, writeHistory } from './summary/history.ts'
 import { deploymentReader, runningProjects } from './summary/summary.ts'
-import { followEnds } from './watch/instance-ends.ts'
+import { watchExits } from './watch/instance-exits.ts'
 import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopOwnProcesses } from './watch/recover.ts'
 import { Watch } from './watch/watch.ts'
 
 export type { DataUnit, ProjectData } from './data/project-data.ts'
-export type { DeploymentsDeps, EdgeSwitch, PredecessorContainers } from './deps.ts'
-export { hasDoneItsWork } from './health/health.ts'
+export type { DeploymentsDeps, EdgeSwitch, OldContainers } from './deps.ts'
+export { hasCompleted } from './health/health.ts'
 export { deployedSource } from './plan/deployed.ts'
-export { heldByEngine } from './plan/held-by-engine.ts'
+export { listEngineData } from './plan/engine-data.ts'
 export { hooksOf } from './request/deploy-hooks.ts'
 export type { DeploymentRequest } from './request/request-many.ts'
-export { adoptVolume, movePaths, servedState, usesOfServer } from './store.ts'
+export { adoptVolume, listServerUses, movePaths, servedState } from './store.ts'
 
 /**
  * Deployments: from source to a URL. A *deployment* runs *steps*. It builds *artifacts* and starts *instances*, one per *unit*
  * (the project itself or one of its services). The *live environment* records which deployment serves; the edge computes its
  * routing table from that.
  */
-export function createDeployments(given: Omit<DeploymentsDeps, 'locks' | 'scrubbers'>) {
-  const deps: DeploymentsDeps = { ...given, locks: new KeyedMutex(), scrubbers: new ProjectScrubbers(given) }
+export function createDeployments(options: Omit<DeploymentsDeps, 'locks' | 'scrubbers'>) {
+  const deps: DeploymentsDeps = { ...options, locks: new KeyedMutex(), scrubbers: new ProjectScrubbers(options) }
   const follower = new LogFollower(deps)
   const power = projectPower(deps)
-  let unfollow = () => {}
-  let reviving: Promise<unknown> = Promise.resolve()
+  let stopListening = () => {}
+  let recovery: Promise<unknown> = Promise.resolve()
   const watch = new Watch(deps)
-  const watching = new Every(1, (abort) => watch.tick(abort), deps.log)
+  const watchTimer = new Every(1, (abort) => watch.tick(abort), deps.log)
   const sampler = new UsageSampler(deps)
-  const measuring = new Every(usageSampleSeconds, (abort) => sampler.check(abort), deps.log)
-  const sleeping = new Every(sleepCheckSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
-  const parts = [follower, watching, sleeping, measuring]
+  const usageTimer = new Every(usageSampleSeconds, (abort) => sampler.check(abort), deps.log)
+  const sleepTimer = new Every(sleepCheckSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)
+  const services = [follower, watchTimer, sleepTimer, usageTimer]
   return {
     handlers: deploymentsHandlers(deps),
     loaders: {
@@ -89,35 +89,35 @@ export function createDeployments(given: Omit<DeploymentsDeps, 'locks' | 'scrubb
     find: (id: string) => findDeployment(deps.database.db, id),
     newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),
-    resume: (deploymentId: string) => resume(deploymentId, deps),
+    resume: (deploymentId: string) => resumeDeployment(deploymentId, deps),
     cancel: (deployment: DeploymentRow, message: string) => cancelDeployment(deployment, deps, message),
     deployMany: (requests: readonly DeploymentRequest[]) => requestMany(requests, deps),
     /** Called when a request waits for a sleeping project. */
     wake: (projectId: string) => deps.database.transaction((bound) => power.wake(projectId, bound)),
     /** Must complete before the edge starts. */
     async prepare(): Promise<void> {
-      await noteAllAddresses(deps)
+      await refreshAddresses(deps)
       await markDownAsWaking(deps)
     },
     async start(abort: AbortSignal): Promise<void> {
-      const endings = [followAddresses(deps), followEnds(deps)]
-      const endHearing = deps.runtimes.onReconnect((serverId) => void recoverServer(serverId, deps, abort))
-      unfollow = () => {
-        for (const end of endings) end()
-        endHearing()
+      const unsubscribers = [watchAddresses(deps), watchExits(deps)]
+      const stopListeningForServers = deps.runtimes.onReconnect((serverId) => void recoverServer(serverId, deps, abort))
+      stopListening = () => {
+        for (const unsubscribe of unsubscribers) unsubscribe()
+        stopListeningForServers()
       }
-      const tidy = await recover(deps, abort)
-      const tidied = tidy().catch((error: unknown) => {
+      const cleanUp = await recover(deps, abort)
+      const cleanedUp = cleanUp().catch((error: unknown) => {
         if (!abort.aborted) deps.log.warn({ err: error }, 'deployments: cleanup after a crash failed')
       })
-      const onServers = (await serversInUse(deps)).map((serverId) => recoverServer(serverId, deps, abort))
-      reviving = Promise.all([restartWaking(deps, abort), tidied, ...onServers])
-      for (const part of parts) part.start()
+      const serverRecoveries = (await serversInUse(deps)).map((serverId) => recoverServer(serverId, deps, abort))
+      recovery = Promise.all([restartWaking(deps, abort), cleanedUp, ...serverRecoveries])
+      for (const part of services) part.start()
     },
     stop: async () => {
-      unfollow()
-      await Promise.all([reviving, ...parts.map((part) => part.stop())])
-      await watch.end()
+      stopListening()
+      await Promise.all([recovery, ...services.map((part) => part.stop())])
+      await watch.stop()
       await stopOwnProcesses(deps)
     },
   }

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Db } from '../../platform/db/schema.ts'
 import { openTestDatabase, type TestDatabase } from '../../platform/test-database.ts'
-import { findLive, pointLive, transitionLive, updateLive } from './live-environments.ts'
+import { findLive, setLiveDeployment, transitionLive, updateLive } from './live-environments.ts'
 
 const target = { projectId: 'prj_one', environment: 'production' }
 const row = {
@@ -29,7 +29,7 @@ afterEach(() => database.close())
 
 describe('what an environment is doing', () => {
   test('moves as the machine allows, and no other way', async () => {
-    await pointLive(db, row)
+    await setLiveDeployment(db, row)
     const stateNow = async () => (await findLive(db, target.projectId, target.environment))?.state
     const ways: Record<EnvironmentState, EnvironmentState[]> = {
       live: [],
@@ -49,7 +49,7 @@ describe('what an environment is doing', () => {
   })
 
   test('a move that is meant for one deployment, or for some states, leaves all else as it is', async () => {
-    await pointLive(db, row)
+    await setLiveDeployment(db, row)
     expect(await transitionLive(db, target, { to: 'sleeping', deploymentId: 'dep_other' })).toBe(false)
     await transitionLive(db, target, { to: 'stopped', changes: { changedAt: 2 } })
     const wake = { to: 'live', from: ['sleeping', 'waking'], deploymentId: 'dep_one' } as const

@@ -22,7 +22,7 @@ export const listLive = (db: Db, projectIds?: readonly string[]): Promise<LiveEn
 }
 
 /** Makes another deployment serve the environment. The first deployment creates the row. */
-export const pointLive = (db: Db, row: Insertable<LiveEnvironmentsTable> & { state: 'live' | 'sleeping' }) =>
+export const setLiveDeployment = (db: Db, row: Insertable<LiveEnvironmentsTable> & { state: 'live' | 'sleeping' }) =>
   db
     .insertInto('liveEnvironments')
     .values(row)
@@ -34,7 +34,7 @@ export const pointLive = (db: Db, row: Insertable<LiveEnvironmentsTable> & { sta
     )
     .execute()
 
-export interface LiveMove {
+export interface LiveTransition {
   to: EnvironmentState
   /** Restricts the states that the state machine allows as source; including `to` accepts an environment that is already there. */
   from?: readonly EnvironmentState[]
@@ -47,7 +47,7 @@ export interface LiveMove {
 export async function transitionLive(
   db: Db,
   { projectId, environment }: Key,
-  { to, from, deploymentId, changes = {} }: LiveMove,
+  { to, from, deploymentId, changes = {} }: LiveTransition,
 ): Promise<boolean> {
   const allowed = sourcesOrSelf<EnvironmentState>(environmentMoves, to)
   let query = db

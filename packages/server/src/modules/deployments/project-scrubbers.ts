@@ -8,14 +8,14 @@ import { fixedScrubber } from '../../platform/secrets/fixed-scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import { isReread } from '../../platform/signals/signals.ts'
 import { type OpenedEnv, type ProjectSignal, projectsTopic } from '../projects/index.ts'
-import { underWay } from './store.ts'
+import { inProgressStatuses } from './store.ts'
 
 /** Hides the secrets of one project in text written about it. It is updated in place when the secrets change. */
 export interface ProjectScrubber {
   scrub(text: string): string
 }
 
-class HeldScrubber implements ProjectScrubber {
+class ReplaceableScrubber implements ProjectScrubber {
   loaded: Promise<void> = Promise.resolve()
   replace: (text: string) => string = (text) => text
   scrub = (text: string): string => this.replace(text)
@@ -38,7 +38,7 @@ interface Deps {
  */
 export class ProjectScrubbers {
   readonly #deps: Deps
-  readonly #alive = new Map<string, WeakRef<HeldScrubber>>()
+  readonly #alive = new Map<string, WeakRef<ReplaceableScrubber>>()
   readonly #gone = new FinalizationRegistry<string>((projectId) => {
     if (!this.#alive.get(projectId)?.deref()) this.#alive.delete(projectId)
   })
@@ -56,29 +56,29 @@ export class ProjectScrubbers {
   }
 
   async of(projectId: string): Promise<ProjectScrubber> {
-    const known = this.#alive.get(projectId)?.deref()
-    const held = known ?? new HeldScrubber()
-    if (!known) {
-      this.#alive.set(projectId, new WeakRef(held))
-      this.#gone.register(held, projectId)
-      held.loaded = this.#load(projectId, held)
+    const existing = this.#alive.get(projectId)?.deref()
+    const scrubber = existing ?? new ReplaceableScrubber()
+    if (!existing) {
+      this.#alive.set(projectId, new WeakRef(scrubber))
+      this.#gone.register(scrubber, projectId)
+      scrubber.loaded = this.#load(projectId, scrubber)
       // A scrubber that failed to load would hide nothing: drop it.
-      held.loaded.catch(() => this.#alive.delete(projectId))
+      scrubber.loaded.catch(() => this.#alive.delete(projectId))
     }
-    await held.loaded
-    return held
+    await scrubber.loaded
+    return scrubber
   }
 
   /** Reloads the secrets of a project's scrubber; does nothing when no scrubber is in use. */
   async refresh(projectId: string): Promise<void> {
-    const held = this.#alive.get(projectId)?.deref()
-    if (held) await this.#load(projectId, held)
+    const scrubber = this.#alive.get(projectId)?.deref()
+    if (scrubber) await this.#load(projectId, scrubber)
   }
 
-  #load(projectId: string, held: HeldScrubber): Promise<void> {
+  #load(projectId: string, scrubber: ReplaceableScrubber): Promise<void> {
     return this.#locks.run(projectId, async () => {
       const values = [...(await this.#deps.projects.openSecrets(projectId)), ...(await this.#deployedSecrets(projectId))]
-      held.replace = fixedScrubber(values)
+      scrubber.replace = fixedScrubber(values)
     })
   }
 
@@ -92,7 +92,7 @@ export class ProjectScrubbers {
       .where(({ or, eb, selectFrom }) =>
         or([
           eb('artifacts', 'is not', null),
-          eb('status', 'in', underWay),
+          eb('status', 'in', inProgressStatuses),
           eb('id', 'in', selectFrom('instances').select('deploymentId').where('projectId', '=', projectId)),
         ]),
       )

@@ -4,7 +4,7 @@ import type { DeploymentLog } from './deployment-log.ts'
 import type { DeploymentsDeps } from './deps.ts'
 
 /** Context of a step. A step that updates the deployment returns the new row, which the next step gets. */
-export interface Deploying {
+export interface StepContext {
   deployment: Readonly<DeploymentRow>
   project: ProjectRow
   /** The working folder of this deployment; removed when it ends. */
@@ -14,7 +14,7 @@ export interface Deploying {
   abort: AbortSignal
   deps: DeploymentsDeps
   /** Values that one step passes to a later one. */
-  left: {
+  shared: {
     /** Request counts of the project before the switch. */
     countersBefore?: { total: number; failed: number } | undefined
   }
@@ -26,7 +26,7 @@ export interface DeployStep {
   /** The step uses the project's server, which may be unreachable. */
   onServer?: true
   /** Whether an earlier run of this deployment already completed the step. */
-  isDone?(deploying: Deploying): boolean
-  /** Returns the row where it has changed it. */
-  run(deploying: Deploying): Promise<DeploymentRow | undefined>
+  isDone?(deploying: StepContext): boolean
+  /** Returns the new row if the step changed it. */
+  run(deploying: StepContext): Promise<DeploymentRow | undefined>
 }

@@ -17,7 +17,7 @@ import { listLive, updateLive } from './live-environments.ts'
 
 /** All SQL of the deployments module. */
 
-export const underWay: readonly DeploymentStatus[] = (['queued', 'building', 'deploying'] as const).filter(
+export const inProgressStatuses: readonly DeploymentStatus[] = (['queued', 'building', 'deploying'] as const).filter(
   (status) => !settledDeployment.has(status),
 )
 
@@ -98,9 +98,13 @@ export const listQueued = (db: Db, projectId: string, environment: string): Prom
     .execute()
 
 /** Deployments in progress; without `environment`, of all environments. */
-export const listUnderWay = (db: Db, projectId: string, environment?: string): Promise<DeploymentRow[]> => {
-  const found = db.selectFrom('deployments').selectAll().where('projectId', '=', projectId).where('status', 'in', underWay)
-  return (environment === undefined ? found : found.where('environment', '=', environment)).execute()
+export const listInProgress = (db: Db, projectId: string, environment?: string): Promise<DeploymentRow[]> => {
+  const query = db
+    .selectFrom('deployments')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('status', 'in', inProgressStatuses)
+  return (environment === undefined ? query : query.where('environment', '=', environment)).execute()
 }
 
 /** Artifacts by deployment. */
@@ -108,43 +112,47 @@ export const listArtifactOwners = (db: Db, projectId: string) =>
   db.selectFrom('deployments').select(['id', 'environment', 'artifacts', 'serverId']).where('projectId', '=', projectId).execute()
 
 /** Deployments of production that are live or in progress. */
-export const listNow = (db: Db, projectIds: readonly string[]) =>
+export const listCurrentProduction = (db: Db, projectIds: readonly string[]) =>
   db
     .selectFrom('deployments')
     .select(['projectId', 'status', 'artifacts'])
     .where('projectId', 'in', projectIds)
     .where('environment', '=', 'production')
-    .where('status', 'in', ['live', ...underWay])
+    .where('status', 'in', ['live', ...inProgressStatuses])
     .execute()
 
 /** Whether any other deployment, of any project, uses the artifact. */
-export async function isArtifactUsed(db: Db, reference: string, except: readonly string[]): Promise<boolean> {
-  const found = await db
+export async function isArtifactUsed(db: Db, reference: string, exceptIds: readonly string[]): Promise<boolean> {
+  const query = await db
     .selectFrom('deployments')
     .select('id')
     .where('artifacts', 'like', `%${JSON.stringify(reference)}%`)
-    .$if(except.length > 0, (query) => query.where('id', 'not in', except))
+    .$if(exceptIds.length > 0, (query) => query.where('id', 'not in', exceptIds))
     .limit(1)
     .executeTakeFirst()
-  return found !== undefined
+  return query !== undefined
 }
 
 /** Ends the deployments of a deleted environment: none is live, and artifacts and variables are dropped. */
 export async function endDeploymentsOf(db: Db, { projectId, environment }: { projectId: string; environment: string }) {
-  const own = () => db.updateTable('deployments').where('projectId', '=', projectId).where('environment', '=', environment)
-  await own().set({ status: 'superseded' }).where('status', '=', 'live').execute()
-  await own().set({ artifacts: null, env: null, envSecretKeys: null }).execute()
+  const updateOwn = () => db.updateTable('deployments').where('projectId', '=', projectId).where('environment', '=', environment)
+  await updateOwn().set({ status: 'superseded' }).where('status', '=', 'live').execute()
+  await updateOwn().set({ artifacts: null, env: null, envSecretKeys: null }).execute()
 }
 
 /** Detaches uploads from deployments, except those in progress and `kept`. Returns the session ids. */
-export async function forgetUploads(db: Db, { projectId, environment }: OfProject, kept: readonly string[]): Promise<string[]> {
+export async function detachUploads(
+  db: Db,
+  { projectId, environment }: EnvironmentFilter,
+  keptIds: readonly string[],
+): Promise<string[]> {
   const query = db
     .selectFrom('deployments')
     .select(['id', 'uploadSessionId'])
     .where('projectId', '=', projectId)
     .where('uploadSessionId', 'is not', null)
-    .where('status', 'not in', underWay)
-    .where('id', 'not in', [...kept, ''])
+    .where('status', 'not in', inProgressStatuses)
+    .where('id', 'not in', [...keptIds, ''])
   const rows = await (environment === undefined ? query : query.where('environment', '=', environment)).execute()
   const ids = rows.map(({ id }) => id)
   if (ids.length > 0) await db.updateTable('deployments').set({ uploadSessionId: null }).where('id', 'in', ids).execute()
@@ -152,18 +160,18 @@ export async function forgetUploads(db: Db, { projectId, environment }: OfProjec
 }
 
 /** The uploads among these that a deployment uses; `exceptProject` ignores the deployments of one project. */
-export async function keptUploads(
+export async function listUsedUploads(
   db: Db,
   sessionIds: readonly string[],
   { exceptProject }: { exceptProject?: string } = {},
 ): Promise<ReadonlySet<string>> {
-  let kept = db
+  let keptIds = db
     .selectFrom('deployments')
     .select('uploadSessionId')
     .distinct()
     .where('uploadSessionId', 'in', [...sessionIds, ''])
-  if (exceptProject) kept = kept.where('projectId', '!=', exceptProject)
-  const rows = await kept.execute()
+  if (exceptProject) keptIds = keptIds.where('projectId', '!=', exceptProject)
+  const rows = await keptIds.execute()
   return new Set(rows.map(({ uploadSessionId }) => uploadSessionId as string))
 }
 
@@ -222,7 +230,7 @@ export const findLiveVersion = (db: Db, projectId: string) =>
     .where('status', '=', 'live')
     .executeTakeFirst()
 
-/** The plan of that deployment; without an id, of the one that serves production or did last. */
+/** The plan of that deployment; without an id, of the current or last live deployment of production. */
 export const findPlan = (
   db: Db,
   projectId: string,
@@ -244,15 +252,15 @@ export const findPlan = (
     .executeTakeFirst()
 
 /** A whole project, or one of its environments. */
-type OfProject = { projectId: string; environment?: string | undefined }
+type EnvironmentFilter = { projectId: string; environment?: string | undefined }
 
 export const insertInstance = (db: Db, row: Insertable<ReplicasTable>) => db.insertInto('instances').values(row).execute()
 export const updateInstance = (db: Db, id: string, changes: Updateable<ReplicasTable>) =>
   db.updateTable('instances').set(changes).where('id', '=', id).execute()
 /** Returns false when the instance was stopped meanwhile. */
-export const noteStarted = async (db: Db, id: string, changes: Updateable<ReplicasTable>): Promise<boolean> => {
-  const noted = db.updateTable('instances').set(changes).where('id', '=', id).where('state', '!=', 'retired')
-  return (await noted.returning('id').execute()).length > 0
+export const markStarted = async (db: Db, id: string, changes: Updateable<ReplicasTable>): Promise<boolean> => {
+  const update = db.updateTable('instances').set(changes).where('id', '=', id).where('state', '!=', 'retired')
+  return (await update.returning('id').execute()).length > 0
 }
 export const deleteInstance = (db: Db, id: string) => db.deleteFrom('instances').where('id', '=', id).execute()
 export const findInstance = (db: Db, id: string): Promise<InstanceRow | undefined> =>
@@ -267,15 +275,18 @@ export const listInstances = (
 }
 
 /** The server of each of those deployments that has one. */
-export async function locationsOf(db: Db, of: readonly { deploymentId: string | null }[]): Promise<ReadonlyMap<string, string>> {
-  const ids = of.flatMap(({ deploymentId }) => deploymentId ?? [])
+export async function locationsOf(
+  db: Db,
+  deployments: readonly { deploymentId: string | null }[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = deployments.flatMap(({ deploymentId }) => deploymentId ?? [])
   const query = db.selectFrom('deployments').select(['id', 'serverId']).where('serverId', 'is not', null)
   const rows = ids.length === 0 ? [] : await query.where('id', 'in', ids).execute()
   return new Map(rows.map(({ id, serverId }) => [id, serverId as string]))
 }
 
 /** Instances and volumes on a server. */
-export async function usesOfServer(db: Db, serverId: string): Promise<string[]> {
+export async function listServerUses(db: Db, serverId: string): Promise<string[]> {
   const [instances, volumes] = await Promise.all([
     db.selectFrom('instances').select('id').where('serverId', '=', serverId).limit(10).execute(),
     db.selectFrom('volumes').select(['id', 'name']).where('serverId', '=', serverId).limit(10).execute(),
@@ -295,9 +306,9 @@ export async function listAllLocations(db: Db): Promise<(string | null)[]> {
   return [...new Set([null, ...rows.map(({ serverId }) => serverId)])]
 }
 
-export const listVolumes = (db: Db, { projectId, environment }: OfProject): Promise<VolumeRow[]> => {
-  const found = db.selectFrom('volumes').selectAll().where('projectId', '=', projectId)
-  return (environment === undefined ? found : found.where('environment', '=', environment)).execute()
+export const listVolumes = (db: Db, { projectId, environment }: EnvironmentFilter): Promise<VolumeRow[]> => {
+  const query = db.selectFrom('volumes').selectAll().where('projectId', '=', projectId)
+  return (environment === undefined ? query : query.where('environment', '=', environment)).execute()
 }
 export const pageOfVolumes = (db: Db, projectId: string, { limit = 100, cursor }: { limit?: number; cursor?: string }) =>
   page(db.selectFrom('volumes').selectAll().where('projectId', '=', projectId), {
@@ -311,26 +322,26 @@ export const findVolume = (db: Db, projectId: string, id: string): Promise<Volum
 export const deleteVolumeRow = (db: Db, id: string) => db.deleteFrom('volumes').where('id', '=', id).execute()
 
 /** The volume row of a name; created by the first caller. */
-export async function volumeFor(db: Db, wanted: Omit<VolumeRow, 'createdAt'> & { createdAt: number }): Promise<VolumeRow> {
+export async function volumeFor(db: Db, newVolume: Omit<VolumeRow, 'createdAt'> & { createdAt: number }): Promise<VolumeRow> {
   await db
     .insertInto('volumes')
-    .values(wanted)
+    .values(newVolume)
     .onConflict((conflict) => conflict.columns(['projectId', 'environment', 'service', 'name']).doNothing())
     .execute()
   return db
     .selectFrom('volumes')
     .selectAll()
-    .where('projectId', '=', wanted.projectId)
-    .where('environment', '=', wanted.environment)
-    .where('service', '=', wanted.service)
-    .where('name', '=', wanted.name)
+    .where('projectId', '=', newVolume.projectId)
+    .where('environment', '=', newVolume.environment)
+    .where('service', '=', newVolume.service)
+    .where('name', '=', newVolume.name)
     .executeTakeFirstOrThrow()
 }
 
 // Queries for other modules
 
 /** The volume or folder that existed on the server before the project. */
-export const adoptedBytes = (volume: Pick<VolumeRow, 'id' | 'adopted'>): AdoptedVolume | undefined =>
+export const adoptedVolume = (volume: Pick<VolumeRow, 'id' | 'adopted'>): AdoptedVolume | undefined =>
   volumeJson.adopted(volume) ?? undefined
 
 /** Records an existing volume or folder of a server as a volume of the project. */
@@ -350,10 +361,10 @@ export async function servedState(db: Db): Promise<{ live: LiveEnvironmentRow[];
 
 /** Rewrites paths after the data folder was moved; `move` returns the new path. */
 export async function movePaths(db: Db, move: (path: string) => string): Promise<void> {
-  const moveIn = (json: string) =>
+  const moveJson = (json: string) =>
     JSON.stringify(JSON.parse(json), (_, value) => (typeof value === 'string' ? move(value) : value))
   for (const { id, artifacts, source } of await db.selectFrom('deployments').select(['id', 'artifacts', 'source']).execute()) {
-    const moved = { artifacts: artifacts === null ? null : moveIn(artifacts), source: moveIn(source) }
+    const moved = { artifacts: artifacts === null ? null : moveJson(artifacts), source: moveJson(source) }
     if (moved.artifacts !== artifacts || moved.source !== source) await updateDeployment(db, id, moved)
   }
   for (const live of await listLive(db))

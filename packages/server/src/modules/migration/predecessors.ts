@@ -4,7 +4,7 @@ import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import type { Database } from '../../platform/database.ts'
 import { jsonColumn } from '../../platform/db/json-columns/json-column.ts'
 import type { AdoptedContainerRow } from '../../platform/db/tables/migration.ts'
-import type { PredecessorContainers } from '../deployments/index.ts'
+import type { OldContainers } from '../deployments/index.ts'
 import { listAdopted, listUnsettled, transitionAdopted } from './store.ts'
 
 const graceSeconds = 10
@@ -18,10 +18,10 @@ interface Parts {
  * The original containers of an adopted project. The state of each is recorded before it is changed, so that an interrupted
  * takeover is resumed: `untouched → stopped → handed_over`, and back to `untouched` when the first deployment fails.
  */
-export function predecessorContainers(parts: Parts): PredecessorContainers {
+export function predecessorContainers(parts: Parts): OldContainers {
   const { db } = parts.database
   return {
-    async makeWay({ projectId, environment }, service, report, abort) {
+    async stopForTakeover({ projectId, environment }, service, report, abort) {
       if (environment !== 'production') return
       for (const row of await listAdopted(db, projectId)) {
         if (row.service !== service || !row.holdsVolume || row.state === 'handed_over') continue
@@ -29,7 +29,7 @@ export function predecessorContainers(parts: Parts): PredecessorContainers {
         await stop(row, parts, abort)
       }
     },
-    async retire({ projectId, environment }, report, abort) {
+    async stopOldContainers({ projectId, environment }, report, abort) {
       if (environment !== 'production') return
       for (const row of await listAdopted(db, projectId)) {
         if (row.state === 'handed_over') continue
@@ -38,7 +38,7 @@ export function predecessorContainers(parts: Parts): PredecessorContainers {
         await transitionAdopted(db, row, { state: 'handed_over' })
       }
     },
-    unsettled: () => listUnsettled(db),
+    listUnsettled: () => listUnsettled(db),
     isAdopted: async (projectId, service) => (await listAdopted(db, projectId)).some((row) => row.service === service),
     async rollbackTakeover({ projectId, environment }, abort) {
       if (environment !== 'production') return

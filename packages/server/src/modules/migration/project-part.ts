@@ -1,6 +1,6 @@
 import type { DeletionItem } from '@berth/contract'
 import type { AdoptedContainerRow } from '../../platform/db/tables/migration.ts'
-import type { PredecessorContainers } from '../deployments/index.ts'
+import type { OldContainers } from '../deployments/index.ts'
 import type { ProjectPart } from '../projects/index.ts'
 import type { MigrationDeps } from './deps.ts'
 import { listAdopted } from './store.ts'
@@ -12,7 +12,7 @@ const rollbackMs = 60_000
  * again.
  */
 export const migrationPart = (
-  predecessors: PredecessorContainers,
+  predecessors: OldContainers,
   { database: { db } }: Pick<MigrationDeps, 'database'>,
 ): ProjectPart => ({
   describe: 'adopted containers',

@@ -1,7 +1,7 @@
 import type { Stack } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import { fail } from '../../platform/failure.ts'
-import { answerAway } from '../servers/index.ts'
+import { answerUnreachable } from '../servers/index.ts'
 import type { MigrationDeps } from './deps.ts'
 import { type Discovery, discover } from './discover.ts'
 import { stackOf } from './stack.ts'
@@ -29,6 +29,6 @@ export async function discoverOn(serverId: string, organizationId: string, deps:
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError')
       fail('server_unreachable', { message: `Reading the server timed out after ${limitMs / 1000} s`, cause: error })
-    return answerAway(error)
+    return answerUnreachable(error)
   }
 }

@@ -1,10 +1,10 @@
 import { projectJson } from '../../platform/db/json-columns/projects.ts'
 import type { CarriedParts, ProjectRow } from '../../platform/db/tables/projects.ts'
 
-const nothing: CarriedParts = { rules: [], grants: [], folderUploadId: null }
+const noParts: CarriedParts = { rules: [], grants: [], folderUploadId: null }
 
-/** Parts of a moved project that do not apply on this instance, kept for the way back. */
-export const carriedParts = (project: Pick<ProjectRow, 'id' | 'carried'>): CarriedParts => projectJson.carried(project) ?? nothing
+/** Parts of a transferred project that do not apply on this instance, stored for a transfer back. */
+export const carriedParts = (project: Pick<ProjectRow, 'id' | 'carried'>): CarriedParts => projectJson.carried(project) ?? noParts
 
 /** Null where there are none. */
 export function carriedColumn(parts: CarriedParts): string | null {

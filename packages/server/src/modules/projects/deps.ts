@@ -25,7 +25,7 @@ export interface ProjectsDeps {
   grants: {
     of(db: Db, projectId: string): Promise<TravellingGrant[]>
     /** Replaces a project's grants; returns those that this organisation cannot have, and why. */
-    place(
+    replace(
       project: { id: string; organizationId: string },
       grants: readonly TravellingGrant[],
       db: Db,

@@ -82,28 +82,28 @@ export function configColumns(body: ProjectOptions, current: Pick<ProjectRow, 'r
 export const automaticDeploy = (body: ProjectOptions, image: string | null | undefined): ProjectChanges =>
   body.autoDeploy == null && image ? { autoDeploy: 0 } : {}
 
-type Sides = Pick<Resources, 'production' | 'build'>
+type ResourceSettings = Pick<Resources, 'production' | 'build'>
 
 /**
  * Merges changed amounts into the current ones. An absent amount is left unchanged; null sets the default, of one amount, one
  * side or all. Runtimes take whole MB, so amounts are rounded up.
  */
-export function mergedResources(changes: ResourceSides | null, current: Pick<ProjectRow, 'resources'> | null): Sides {
+export function mergedResources(changes: ResourceSides | null, current: Pick<ProjectRow, 'resources'> | null): ResourceSettings {
   if (changes === null) return defaults.resources
-  const before: Sides = current ? projectJson.resources(current) : defaults.resources
-  const side = (name: keyof Sides): Sides[typeof name] => {
-    const named = changes[name]
-    if (named === null) return defaults.resources[name]
-    const amounts = Object.entries(named ?? {}).map(([amount, value]) => [
+  const before: ResourceSettings = current ? projectJson.resources(current) : defaults.resources
+  const mergedSide = (name: keyof ResourceSettings): ResourceSettings[typeof name] => {
+    const change = changes[name]
+    if (change === null) return defaults.resources[name]
+    const amounts = Object.entries(change ?? {}).map(([amount, value]) => [
       amount,
-      inWholeMb(amount, value ?? defaults.resources[name][amount as keyof Sides['build']]),
+      roundAmount(amount, value ?? defaults.resources[name][amount as keyof ResourceSettings['build']]),
     ])
     return { ...before[name], ...Object.fromEntries(amounts) }
   }
-  return { production: side('production'), build: side('build') }
+  return { production: mergedSide('production'), build: mergedSide('build') }
 }
 
-const inWholeMb = (amount: string, value: number): number => (amount === 'cpuCores' ? value : Math.ceil(value))
+const roundAmount = (amount: string, value: number): number => (amount === 'cpuCores' ? value : Math.ceil(value))
 
 export const nameColumns = ({ name, slug }: Pick<UpdateProject, 'name' | 'slug'>): ProjectChanges => ({
   ...(name == null ? {} : { name: name.trim() }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { providerOf, repoint, repositoryOf } from './git-remote.ts'
+import { providerOf, replaceRepository, repositoryOf } from './git-remote.ts'
 
 const urls = { github: 'https://github.com', gitlab: 'https://gitlab.com', gitea: 'https://git.example.com:3000' }
 const enterprise = { ...urls, github: 'https://ghe.example.com' }
@@ -28,7 +28,7 @@ describe('another repository at the same host', () => {
     ['git@git.example.com:acme/shop.git', 'git@git.example.com:x/y.git'],
     ['ssh://git@acme/acme/shop.git', 'ssh://git@acme/x/y.git'],
     ['https://git.example.com/shop.git', null],
-  ])('%s → %s', (url, expected) => expect(repoint(url, other)).toBe(expected))
+  ])('%s → %s', (url, expected) => expect(replaceRepository(url, other)).toBe(expected))
 })
 
 describe('the provider of a host', () => {

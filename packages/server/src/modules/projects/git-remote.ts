@@ -5,25 +5,26 @@ export interface RepositoryName {
   repo: string
 }
 
-const formOf = (schema: object) => new RegExp((schema as { pattern: string }).pattern)
-const ownerForm = formOf(GitOwner)
-const repoForm = formOf(GitName)
+const patternOf = (schema: object) => new RegExp((schema as { pattern: string }).pattern)
+const ownerPattern = patternOf(GitOwner)
+const repoPattern = patternOf(GitName)
 
 /** Owner and repository of a remote whose path is `owner/repo`, as git hosts write it; null for any other path. */
 export function repositoryOf(url: string): RepositoryName | null {
   const path = pathOf(url)
-  const cut = path.lastIndexOf('/')
-  const found = { owner: path.slice(0, Math.max(cut, 0)), repo: path.slice(cut + 1).replace(/\.git$/, '') }
-  const fits = found.owner.length <= 100 && found.repo.length <= 100 && ownerForm.test(found.owner) && repoForm.test(found.repo)
-  return fits ? found : null
+  const lastSlash = path.lastIndexOf('/')
+  const name = { owner: path.slice(0, Math.max(lastSlash, 0)), repo: path.slice(lastSlash + 1).replace(/\.git$/, '') }
+  const isValid =
+    name.owner.length <= 100 && name.repo.length <= 100 && ownerPattern.test(name.owner) && repoPattern.test(name.repo)
+  return isValid ? name : null
 }
 
 /** The same URL with another repository's path; null where the current path does not name a repository. */
-export function repoint(url: string, { owner, repo }: RepositoryName): string | null {
+export function replaceRepository(url: string, { owner, repo }: RepositoryName): string | null {
   const path = pathOf(url)
   if (!repositoryOf(url)) return null
-  const at = url.lastIndexOf(path)
-  return `${url.slice(0, at)}${owner}/${repo}${/\.git\/?$/.test(url) ? '.git' : ''}`
+  const index = url.lastIndexOf(path)
+  return `${url.slice(0, index)}${owner}/${repo}${/\.git\/?$/.test(url) ? '.git' : ''}`
 }
 
 /** Base URLs of the git hosts that this instance uses. */
@@ -41,18 +42,18 @@ export const hostUrlsOf = (settings: {
 
 /** The provider whose host the remote names; any other host is plain `git`. */
 export function providerOf(url: string, urls: HostUrls): keyof HostUrls | 'git' {
-  const known = (['github', 'gitlab', 'gitea'] as const).find((provider) => isAt(url, urls[provider]))
-  return known ?? 'git'
+  const provider = (['github', 'gitlab', 'gitea'] as const).find((provider) => isOnHost(url, urls[provider]))
+  return provider ?? 'git'
 }
 
 /** Compares host and port for http(s) URLs; for ssh the port differs anyway, so the host name alone decides. */
-const isAt = (url: string, webUrl: string): boolean =>
+const isOnHost = (url: string, webUrl: string): boolean =>
   /^https?:/i.test(url) ? URL.parse(url)?.host === new URL(webUrl).host : hostOf(url) === hostOf(webUrl)
 
 const hostOf = (url: string): string | undefined => /^(?:[a-z]+:\/\/)?(?:[^@/]*@)?([^:/]+)/i.exec(url)?.[1]?.toLowerCase()
 
 /** Compares scheme, host and port: a credential may be sent only to the same host. */
-export function sameHost(left: string, right: string): boolean {
+export function isSameHost(left: string, right: string): boolean {
   return authorityOf(left) === authorityOf(right)
 }
 

@@ -12,7 +12,7 @@ import { readRemote, remoteOf, repositoryAt } from './git/project-remote.ts'
 import { removeHookJob } from './git/transfer-webhook.ts'
 import { projectsHandlers } from './handlers.ts'
 import { deliveryAddress } from './hostnames/delivery-address.ts'
-import { requestHooks } from './hostnames/hook-request.ts'
+import { enqueueWebhookChecks } from './hostnames/hook-request.ts'
 import { createProject, type RecordedWith } from './lifecycle/create-project.ts'
 import { createDeletion } from './lifecycle/deletion.ts'
 import { createEnvironmentDeletion } from './lifecycle/environment-deletion.ts'
@@ -22,18 +22,18 @@ import { projectsLoaders } from './loaders.ts'
 import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
 import { resumeJob } from './operations/resume-job.ts'
 import { sweepOperationsJob, sweepOperationsSchedule } from './operations/sweep-operations.ts'
-import { isBeingTransferred, isFollowed } from './public-queries.ts'
+import { hasDeployBranch, isBeingTransferred } from './public-queries.ts'
 import { limitsOf, refuseOverQuota, showQuotas } from './quotas/quotas.ts'
 import { showProject, showProjects } from './records/records.ts'
-import { bringProjectBack, previewBringBack, type SavedProject, saveProjectWhole } from './saved/saved-project.ts'
-import { bringUploadBack, isUploadMissing, uploadOf } from './saved/saved-upload.ts'
+import { previewProjectRestore, restoreProject, type SavedProject, snapshotProject } from './saved/saved-project.ts'
+import { findSourceUpload, isUploadMissing, restoreUpload } from './saved/saved-upload.ts'
 import { openEnv, openSecrets } from './settings/env.ts'
 import { environmentUrl } from './settings/environments.ts'
 import { ensurePreview, type PreviewOptions } from './settings/previews.ts'
 import { allEnvironments, findAnyProject, listOfRepository, type RepositoryName } from './store.ts'
-import { fetchNamed } from './uploads/stored-upload.ts'
+import { fetchUploadById } from './uploads/stored-upload.ts'
 import { storageAddresses } from './uploads/upload-address.ts'
-import { adoptUpload, claimUpload, dropUpload, releaseUpload } from './uploads/upload-claim.ts'
+import { claimUpload, clearEnvironmentUpload, releaseUpload, setEnvironmentUpload } from './uploads/upload-claim.ts'
 import { UploadFiles } from './uploads/upload-files.ts'
 import { removeUploadJob, sweepJob, sweepSchedule } from './uploads/upload-sweep.ts'
 import { findUploadSession } from './uploads/uploads.ts'
@@ -46,20 +46,24 @@ export { explainTls, transitionTls } from './domains/domain-tls.ts'
 export { type HostUrls, hostUrlsOf } from './git-remote.ts'
 export {
   aliasHostname,
+  enabledServiceRoutes,
   environmentHostname,
   freeHostname,
   instanceHostname,
-  isBelow,
-  notTaken,
-  routesLeft,
+  isWithinDomain,
+  notSynced,
   serviceHostname,
 } from './hostnames/hostnames.ts'
-export { servingAt, validateAll as judgeAll } from './hostnames/served-domains.ts'
+export { findServingClaim, verifyAllDomains } from './hostnames/served-domains.ts'
 export type { RecordedWith } from './lifecycle/create-project.ts'
-export { keepRestarts, keepTraffic, keepUsage, type UsageMinute } from './metrics/keep-metrics.ts'
-export { namedEnvironment, namedInOrganization } from './named-environment.ts'
+export {
+  saveRestarts,
+  saveTraffic,
+  saveUsage,
+  type UsageMinute,
+} from './metrics/save-metrics.ts'
 export { changeProject } from './operations/change-project.ts'
-export { holdOperation } from './operations/held-operation.ts'
+export { runLeasedOperation } from './operations/leased-operation.ts'
 export * from './operations/operation.ts'
 export { findBySubject, listOperations } from './operations/operation-store.ts'
 export { ResumeLater } from './operations/resume-kind.ts'
@@ -68,6 +72,10 @@ export type * from './project-ports.ts'
 export { type ProjectSignal, projectsTopic } from './project-signal.ts'
 export * from './public-queries.ts'
 export { settingsOf, sourceHash } from './records/pending-changes.ts'
+export {
+  environmentInOrganization,
+  requireEnvironment,
+} from './require-environment.ts'
 export type { SavedProject } from './saved/saved-project.ts'
 export type { SavedUpload } from './saved/saved-upload.ts'
 export type { OpenedEnv } from './settings/env.ts'
@@ -115,19 +123,19 @@ export function createProjects(deps: ProjectsDeps) {
     },
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
     /** The organisation was connected to the git host: its webhooks are checked. */
-    requestHooks,
+    requestHooks: enqueueWebhookChecks,
     /** Projects of these organisations that use the repository; its name is compared case-insensitively. */
-    listOfRepository: (at: RepositoryName, organizationIds: readonly string[]) =>
-      listOfRepository(deps.database.db, at, organizationIds),
+    listOfRepository: (repository: RepositoryName, organizationIds: readonly string[]) =>
+      listOfRepository(deps.database.db, repository, organizationIds),
     /** Whether any project of these organisations deploys a push to that branch. */
-    isFollowed: (at: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof isFollowed>[3]) =>
-      isFollowed(deps.database.db, at, organizationIds, push),
-    /** The same for projects that were transferred to another instance. */
-    wasFollowed: (at: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof isFollowed>[3]) =>
-      isFollowed(deps.database.db, at, organizationIds, push, ['departed']),
+    isFollowed: (repository: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof hasDeployBranch>[3]) =>
+      hasDeployBranch(deps.database.db, repository, organizationIds, push),
+    /** Whether a project that was transferred to another instance deployed pushes to that branch. */
+    wasFollowed: (repository: RepositoryName, organizationIds: readonly string[], push: Parameters<typeof hasDeployBranch>[3]) =>
+      hasDeployBranch(deps.database.db, repository, organizationIds, push, ['departed']),
     /** Whether a project of that repository is being transferred to or from this instance. */
-    isBeingTransferred: (at: RepositoryName, organizationIds: readonly string[]) =>
-      isBeingTransferred(deps.database.db, at, organizationIds),
+    isBeingTransferred: (repository: RepositoryName, organizationIds: readonly string[]) =>
+      isBeingTransferred(deps.database.db, repository, organizationIds),
     environmentsOf: (projectId: string) => allEnvironments(deps.database.db, projectId),
     find: (projectId: string) => findAnyProject(deps.database.db, projectId),
     ensurePreview: (project: ProjectRow, options: PreviewOptions) => ensurePreview(project, options, deps),
@@ -136,25 +144,26 @@ export function createProjects(deps: ProjectsDeps) {
     repositoryAt: (project: ProjectRow) => repositoryAt(project, deps),
     openEnv: (projectId: string, environment: string, options?: { fromFork?: boolean }) =>
       openEnv(projectId, environment, deps, options),
-    save: (projectId: string) => saveProjectWhole(projectId, deps),
-    bringBack: (saved: SavedProject, organizationId: string) => bringProjectBack(saved, organizationId, deps),
-    previewBringBack: (saved: SavedProject, organizationId: string) => previewBringBack(saved, organizationId, deps),
+    save: (projectId: string) => snapshotProject(projectId, deps),
+    bringBack: (saved: SavedProject, organizationId: string) => restoreProject(saved, organizationId, deps),
+    previewBringBack: (saved: SavedProject, organizationId: string) => previewProjectRestore(saved, organizationId, deps),
     /** Upload that is a project's source, for backups and transfers: reading it and restoring it. */
-    uploadOf: (projectId: string) => uploadOf(projectId, deps),
+    uploadOf: (projectId: string) => findSourceUpload(projectId, deps),
     isUploadMissing: (saved: SavedProject) => isUploadMissing(saved, deps),
     bringUploadBack: (saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
-      bringUploadBack(saved, organizationId, content, deps),
+      restoreUpload(saved, organizationId, content, deps),
     /** A deployment of the environment was requested with this upload, which becomes the environment's source. */
-    async takeUpload(
+    async setUploadSource(
       bound: TransactionContext,
       sessionId: string,
-      at: { project: ProjectRow; environment: EnvironmentRow },
+      repository: { project: ProjectRow; environment: EnvironmentRow },
     ): Promise<void> {
-      await claimUpload(bound, sessionId, at.project, deps)
-      await adoptUpload(bound, sessionId, at, deps)
+      await claimUpload(bound, sessionId, repository.project, deps)
+      await setEnvironmentUpload(bound, sessionId, repository, deps)
     },
     /** A deployment of the environment was requested by branch or commit: the upload is no longer its source. */
-    leaveUpload: (bound: TransactionContext, environment: EnvironmentRow) => dropUpload(bound, environment, deps),
+    clearUploadSource: (bound: TransactionContext, environment: EnvironmentRow) =>
+      clearEnvironmentUpload(bound, environment, deps),
     claimUpload: (bound: TransactionContext, sessionId: string, project: ProjectRow) =>
       claimUpload(bound, sessionId, project, deps),
     /** A deployment no longer uses the upload. */
@@ -163,7 +172,7 @@ export function createProjects(deps: ProjectsDeps) {
     /** Functions that export and import a project's own data. */
     transfers: projectTransfers(deps, deletion),
     /** Downloads an upload that was sent to the object store, before a row refers to it. */
-    fetchUpload: (sessionId: string, organizationId: string) => fetchNamed(sessionId, organizationId, deps),
+    fetchUpload: (sessionId: string, organizationId: string) => fetchUploadById(sessionId, organizationId, deps),
     /** Uploads that name no project: they may belong to a project in the linked cloud. */
     passableUploads: {
       find: async (sessionId: string, organizationId: string) => {
@@ -180,11 +189,11 @@ export function createProjects(deps: ProjectsDeps) {
     deliveryAddress: (organizationId: string, repository: RepositoryName) => deliveryAddress(organizationId, repository, deps),
     /** The git remote of a project, with its credential. */
     remoteOf: (project: ProjectRow, url?: string, abort?: AbortSignal) => remoteOf(project, deps, url, abort),
-    /** Calls `ask` with `remoteOf`; where git is refused with the connection's credential, retries once with another one. */
+    /** Calls `request` with `remoteOf`; if git rejects the connection's credential, retries once with another one. */
     readRemote: <Result>(
       project: ProjectRow,
       request: (remote: GitRemote) => Promise<Result>,
-      at: { url: string; abort: AbortSignal },
-    ) => readRemote(project, deps, request, at),
+      repository: { url: string; abort: AbortSignal },
+    ) => readRemote(project, deps, request, repository),
   }
 }

@@ -1,7 +1,7 @@
 import type { Loaders } from '../../http/handler.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { namedDomain } from './domains/named-domain.ts'
-import { namedEnvironment } from './named-environment.ts'
+import { requireEnvironment } from './require-environment.ts'
 import { findRule } from './rules/rules.ts'
 import { findProject } from './store.ts'
 import { findUploadSession } from './uploads/uploads.ts'
@@ -16,7 +16,7 @@ export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
     project: ({ projectId, id = projectId }, { organizationId }) => (isId(id) ? findProject(db, organizationId, id) : undefined),
     environment: async ({ id, environment }, { organizationId }) =>
       isId(id) && isId(environment) && (await findProject(db, organizationId, id))
-        ? namedEnvironment(db, id, environment)
+        ? requireEnvironment(db, id, environment)
         : undefined,
     domain: async ({ id, hostname }, { organizationId }) => {
       const project = isId(id) ? await findProject(db, organizationId, id) : undefined

@@ -2,7 +2,7 @@ import type { DeletionItem } from '@berth/contract'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 
 /** An operation that blocks the deletion of a project. */
-export interface WorkUnderWay {
+export interface BlockingOperation {
   /** `deployment`, `backup run`, `restore` … */
   kind: string
   id: string

@@ -76,7 +76,7 @@ export interface DeploymentReader {
   /** The deployment that serves production, else undefined. */
   liveVersion(projectId: string): Promise<LiveVersion | undefined>
   /** The uploads, of those given, that a deployment under way or in the rollback window uses. */
-  keptUploads(db: Db, sessionIds: readonly string[], options?: { exceptProject?: string }): Promise<ReadonlySet<string>>
+  listUsedUploads(db: Db, sessionIds: readonly string[], options?: { exceptProject?: string }): Promise<ReadonlySet<string>>
   /** The exposed service of that deployment, else of production's; undefined where it has no services. */
   exposedService(projectId: string, deploymentId?: string): Promise<string | undefined>
 }
@@ -102,7 +102,7 @@ export interface RunningProjects {
 }
 
 /**
- * Resources reserved by deployments that are live or about to be; `deployments/allotted.ts`. Both functions read with the given
+ * Resources reserved by deployments that are live or about to be; `deployments/plan/reserved-resources.ts`. Both functions read with the given
  * connection.
  */
 export interface ReservedReader {

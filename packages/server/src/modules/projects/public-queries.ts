@@ -2,7 +2,7 @@ import type { Presence } from '@berth/contract'
 import { sql } from 'kysely'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
-import { listPauses } from './operations/operation-store.ts'
+import { listStopped } from './operations/operation-store.ts'
 import { present, type RepositoryName } from './store.ts'
 
 /** Queries on this module's tables for other modules. An unexecuted query is joined by the caller into one statement. */
@@ -32,15 +32,15 @@ export async function ownedProjects(db: Db, organizationId: string, ids: readonl
 }
 
 /** Whether any project deploys a push to that branch: most pushes are to branches that no project deploys. */
-export async function isFollowed(
+export async function hasDeployBranch(
   db: Db,
   { provider, owner, repo }: RepositoryName,
   organizationIds: readonly string[],
   { branch, defaultBranch }: { branch: string; defaultBranch?: string | null | undefined },
   presences: readonly Presence[] = ['here', 'departing', 'arriving', 'landing'],
 ): Promise<boolean> {
-  const ofProject = sql`coalesce("projects"."gitBranch", ${defaultBranch ?? null})`
-  const found = await db
+  const projectBranch = sql`coalesce("projects"."gitBranch", ${defaultBranch ?? null})`
+  const row = await db
     .selectFrom('projects')
     .innerJoin('environments', 'environments.projectId', 'projects.id')
     .select('projects.id')
@@ -58,13 +58,13 @@ export async function isFollowed(
         and([
           eb('environments.branch', 'is', null),
           eb('environments.slug', '=', 'production'),
-          sql<boolean>`${ofProject} = ${branch}`,
+          sql<boolean>`${projectBranch} = ${branch}`,
         ]),
       ]),
     )
     .limit(1)
     .executeTakeFirst()
-  return found !== undefined
+  return row !== undefined
 }
 
 export interface ImageProject {
@@ -94,7 +94,7 @@ export async function isBeingTransferred(
   { provider, owner, repo }: RepositoryName,
   organizationIds: readonly string[],
 ): Promise<boolean> {
-  const found = await db
+  const row = await db
     .selectFrom('projects')
     .select('id')
     .where(sql`lower("gitOwner")`, '=', owner.toLowerCase())
@@ -105,7 +105,7 @@ export async function isBeingTransferred(
     .where('presence', 'in', beingTransferred)
     .limit(1)
     .executeTakeFirst()
-  return found !== undefined
+  return row !== undefined
 }
 
 /** Input of the edge's routes: projects that are not being deleted, enabled rules and paused projects. */
@@ -118,7 +118,7 @@ export async function routedProjects(db: Db) {
       .where('presence', 'in', present)
       .execute(),
     db.selectFrom('routeRules').selectAll().where('enabled', '=', 1).execute(),
-    listPauses(db),
+    listStopped(db),
   ])
   return { projects, rules, pauses }
 }

@@ -1,7 +1,7 @@
 import { Slug } from '@berth/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { chanceSlug, likelySlugs, slugFrom } from './slug.ts'
+import { candidateSlugs, randomSlug, slugFrom } from './slug.ts'
 
 const form = new RegExp((Slug as unknown as { pattern: string }).pattern)
 
@@ -20,7 +20,7 @@ describe('a slug made from a name', () => {
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (name) => {
         const slug = slugFrom(name)
         if (slug === null) return
-        for (const made of [...likelySlugs(slug), chanceSlug(slug)]) {
+        for (const made of [...candidateSlugs(slug), randomSlug(slug)]) {
           expect(made).toMatch(form)
           expect(made.length).toBeLessThanOrEqual(63)
         }

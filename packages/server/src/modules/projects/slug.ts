@@ -4,8 +4,8 @@ const maxBaseLength = 50
 
 /** The slug of a name; null when no character of it can be used. */
 export function slugFrom(name: string): string | null {
-  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
-  const slug = plain
+  const ascii = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+  const slug = ascii
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, maxBaseLength)
     .replace(/^-+|-+$/g, '')
@@ -13,6 +13,6 @@ export function slugFrom(name: string): string | null {
 }
 
 /** Candidate slugs, the most natural first. */
-export const likelySlugs = (base: string): string[] => [base, ...[2, 3, 4, 5, 6, 7, 8, 9].map((number) => `${base}-${number}`)]
+export const candidateSlugs = (base: string): string[] => [base, ...[2, 3, 4, 5, 6, 7, 8, 9].map((number) => `${base}-${number}`)]
 
-export const chanceSlug = (base: string): string => `${base}-${randomBytes(4).toString('hex')}`
+export const randomSlug = (base: string): string => `${base}-${randomBytes(4).toString('hex')}`

@@ -15,7 +15,7 @@ import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projec
 import { fail, refuse } from '../../platform/failure.ts'
 import type { Source } from './deployment-source.ts'
 import type { ProjectsDeps } from './deps.ts'
-import { type HostUrls, providerOf, repoint, repositoryOf, sameHost } from './git-remote.ts'
+import { type HostUrls, isSameHost, providerOf, replaceRepository, repositoryOf } from './git-remote.ts'
 import type { ProjectChanges } from './store.ts'
 
 export type SourceFields = Pick<
@@ -77,7 +77,7 @@ export function projectSource(
 }
 
 /** Whether production's upload is the project's own source: true unless a repository, a folder or images are. */
-export const isMadeOfUploads = (project: SourceRow): boolean => ['upload', 'none'].includes(sourceKind(project))
+export const isUploadProject = (project: SourceRow): boolean => ['upload', 'none'].includes(sourceKind(project))
 
 const hasImages = (row: SourceRow): boolean => projectJson.services(row).some(({ image }) => image)
 
@@ -124,13 +124,13 @@ export function remoteUrl({ gitProvider, gitOwner, gitRepo, gitUrl }: SourceRow,
 }
 
 /** The caller who changes a project's server, and the current one. */
-interface Placing {
+interface ServerChoice {
   current: Pick<ProjectRow, 'serverId'> | null
   caller: Caller
 }
 
 /** Choosing a project's server needs `server:write`; moving it back to this machine does not. */
-function checkPlacing(serverId: string, { current, caller }: Placing): void {
+function checkServerPermission(serverId: string, { current, caller }: ServerChoice): void {
   const tag = 'server:write'
   if (serverId === current?.serverId || holds(caller, tag)) return
   fail('forbidden', {
@@ -148,11 +148,11 @@ export async function checkSource<Fields extends SourceFields>(
   fields: Fields,
   organizationId: string,
   deps: ProjectsDeps,
-  placing?: Placing,
+  serverChoice?: ServerChoice,
 ): Promise<Fields> {
   const { gitUrl, localPath, serverId } = fields
   if (serverId && !(await deps.projectPorts.servers?.has(organizationId, serverId))) refuse('serverId', 'does not exist')
-  if (serverId && placing) checkPlacing(serverId, placing)
+  if (serverId && serverChoice) checkServerPermission(serverId, serverChoice)
   return {
     ...fields,
     ...(gitUrl ? { gitUrl: checkedRemote(gitUrl, deps) } : {}),
@@ -174,11 +174,11 @@ function checkedRemote(gitUrl: string, { settings }: ProjectsDeps): string {
 }
 
 /** Whether the changes point git at another host. Removing the repository counts as another host: the token is deleted. */
-export function leavesHost(current: ProjectRow, changes: ProjectChanges, urls: HostUrls): boolean {
+export function changesGitHost(current: ProjectRow, changes: ProjectChanges, urls: HostUrls): boolean {
   const before = remoteUrl(current, urls)
   const after = remoteUrl({ ...current, ...(changes as Partial<ProjectRow>) }, urls)
   if (before === null || after === null) return before !== after
-  return !sameHost(before, after)
+  return !isSameHost(before, after)
 }
 
 /** The columns of the given source fields, which must have been checked. An incomplete source is refused. */
@@ -186,33 +186,33 @@ export function sourceColumns(fields: SourceFields, current: SourceRow | null, u
   if (fields.image) return imageColumns(fields)
   const provider = chosenProvider(fields, current, urls)
   const columns: ProjectChanges = provider === undefined ? {} : { gitProvider: provider }
-  if (fields.image === null || (current?.image && otherFields.some((field) => fields[field]))) columns.image = null
+  if (fields.image === null || (current?.image && nonImageFields.some((field) => fields[field]))) columns.image = null
   for (const field of ['gitBranch', 'localPath', 'uploadSessionId', 'serverId'] as const)
     if (fields[field] !== undefined) columns[field] = fields[field]
   Object.assign(columns, repositoryColumns(fields, current, provider))
-  return { ...columns, ...completion(fields, { ...(current ?? noSource), ...(columns as Partial<SourceRow>) }) }
+  return { ...columns, ...completeSource(fields, { ...(current ?? noSource), ...(columns as Partial<SourceRow>) }) }
 }
 
 /** An image project has no other source: nothing is built, and no push deploys it. */
 function imageColumns(fields: SourceFields): ProjectChanges {
-  const other = otherFields.find((field) => fields[field])
+  const other = nonImageFields.find((field) => fields[field])
   if (other) refuse(other, 'has no effect: the source is an image')
-  const { services: _services, ...none } = noSource
-  return { ...none, image: fields.image ?? null, ...(fields.serverId === undefined ? {} : { serverId: fields.serverId }) }
+  const { services: _services, ...emptySource } = noSource
+  return { ...emptySource, image: fields.image ?? null, ...(fields.serverId === undefined ? {} : { serverId: fields.serverId }) }
 }
 
 /** A field of one kind of source selects that kind, also where the provider is null. */
 function chosenProvider(fields: SourceFields, current: SourceRow | null, urls: HostUrls): string | undefined {
   if (fields.gitProvider) return fields.gitProvider
   const git = fields.gitUrl || fields.gitOwner || fields.gitRepo
-  const named = [git && 'git', fields.localPath && 'local', fields.uploadSessionId && 'upload'].filter(Boolean)
-  if (named.length > 1) refuse('gitProvider', `is required to choose between ${named.join(' and ')}`)
+  const namedProvider = [git && 'git', fields.localPath && 'local', fields.uploadSessionId && 'upload'].filter(Boolean)
+  if (namedProvider.length > 1) refuse('gitProvider', `is required to choose between ${namedProvider.join(' and ')}`)
   if (fields.uploadSessionId) return 'upload'
   if (fields.localPath) return 'local'
   if (fields.gitUrl) return providerOf(fields.gitUrl, urls)
   if (!git) return undefined
-  const known = current?.gitProvider
-  return known && known !== 'local' && known !== 'upload' ? known : 'github'
+  const currentProvider = current?.gitProvider
+  return currentProvider && currentProvider !== 'local' && currentProvider !== 'upload' ? currentProvider : 'github'
 }
 
 const fieldsOfKind = {
@@ -221,17 +221,17 @@ const fieldsOfKind = {
   upload: ['uploadSessionId'],
 } as const
 
-const otherFields = ['gitProvider', ...Object.values(fieldsOfKind).flat()] as const
+const nonImageFields = ['gitProvider', ...Object.values(fieldsOfKind).flat()] as const
 
 /** Refuses a source that lacks a field. Where all given fields are null, the source is cleared. */
-function completion(fields: SourceFields, wanted: SourceRow): ProjectChanges {
-  if (otherFields.every((field) => fields[field] === undefined)) return {}
-  const isNamed = otherFields.some((field) => fields[field])
+function completeSource(fields: SourceFields, wanted: SourceRow): ProjectChanges {
+  if (nonImageFields.every((field) => fields[field] === undefined)) return {}
+  const hasSourceField = nonImageFields.some((field) => fields[field])
   const kind = kindOfProvider(wanted.gitProvider)
-  if (isNamed) refuseOtherKinds(fields, kind)
+  if (hasSourceField) refuseOtherKinds(fields, kind)
   const missing = missingField(wanted, fields)
   if (!missing) return {}
-  if (isNamed) refuse(missing, `is required for a source of the provider ${wanted.gitProvider ?? 'github'}`)
+  if (hasSourceField) refuse(missing, `is required for a source of the provider ${wanted.gitProvider ?? 'github'}`)
   return { gitProvider: null, gitOwner: null, gitRepo: null, gitUrl: null }
 }
 
@@ -245,9 +245,9 @@ function refuseOtherKinds(fields: SourceFields, kind: keyof typeof fieldsOfKind 
 }
 
 /** The field that the source lacks. An upload may come with the deployment, so its provider needs no other field. */
-function missingField(wanted: SourceRow, { gitBranch, gitProvider: named }: SourceFields) {
+function missingField(wanted: SourceRow, { gitBranch, gitProvider: namedProvider }: SourceFields) {
   const { gitProvider, gitOwner, gitRepo, gitUrl, localPath, uploadSessionId } = wanted
-  if (gitProvider === 'upload') return named === null && !uploadSessionId ? 'uploadSessionId' : null
+  if (gitProvider === 'upload') return namedProvider === null && !uploadSessionId ? 'uploadSessionId' : null
   if (gitProvider === 'local') return localPath ? null : 'localPath'
   if (gitUrl) return null
   if (gitProvider === 'git') return 'gitUrl'
@@ -268,14 +268,14 @@ function repositoryColumns(
 ): ProjectChanges {
   const names = { ...(gitOwner === undefined ? {} : { gitOwner }), ...(gitRepo === undefined ? {} : { gitRepo }) }
   if (gitUrl) {
-    const found = repositoryOf(gitUrl)
-    return { gitUrl, gitOwner: found?.owner ?? null, gitRepo: found?.repo ?? null, ...names }
+    const repository = repositoryOf(gitUrl)
+    return { gitUrl, gitOwner: repository?.owner ?? null, gitRepo: repository?.repo ?? null, ...names }
   }
   if (gitUrl === null || Object.keys(names).length === 0) return gitUrl === null ? { gitUrl, ...names } : {}
   const owner = gitOwner ?? current?.gitOwner
   const repo = gitRepo ?? current?.gitRepo
-  const staysAtHost = current?.gitUrl && owner && repo && (provider === undefined || provider === current.gitProvider)
-  return { ...names, gitUrl: staysAtHost ? repoint(current.gitUrl as string, { owner, repo }) : null }
+  const keepsHost = current?.gitUrl && owner && repo && (provider === undefined || provider === current.gitProvider)
+  return { ...names, gitUrl: keepsHost ? replaceRepository(current.gitUrl as string, { owner, repo }) : null }
 }
 
 /** Folders below which a project's local source must be. */
@@ -287,8 +287,8 @@ export async function allowedFolder(path: string, field: string, { settings }: P
   try {
     return await resolveAllowed(path, localRoots(settings))
   } catch (error) {
-    const refused = [FolderOutside, FolderMissing, NotAFolder, FolderUnreadable].find((kind) => error instanceof kind)
-    if (refused) refuse(field, (error as Error).message)
+    const isFolderError = [FolderOutside, FolderMissing, NotAFolder, FolderUnreadable].find((kind) => error instanceof kind)
+    if (isFolderError) refuse(field, (error as Error).message)
     throw error
   }
 }

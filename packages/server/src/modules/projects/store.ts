@@ -74,17 +74,17 @@ export function listProjects(db: Db, organizationId: string, query: ProjectsQuer
   const { limit = 100, cursor = null, q, onlyIds } = query
   if (!onlyIds && !q) return pageOfAll(db, { organizationId }, { limit, cursor })
   if (onlyIds?.size === 0) return { rows: [], nextCursor: null }
-  let found = presentIn(db, organizationId)
-  if (onlyIds) found = found.where('id', 'in', [...onlyIds])
-  if (q) found = found.where(({ or }) => or([contains('name', q), contains('slug', q)]))
-  return page(found, { limit, cursor, ...newestFirst })
+  let matching = presentProjects(db, organizationId)
+  if (onlyIds) matching = matching.where('id', 'in', [...onlyIds])
+  if (q) matching = matching.where(({ or }) => or([contains('name', q), contains('slug', q)]))
+  return page(matching, { limit, cursor, ...newestFirst })
 }
 
 const newestFirst = { by: ['createdAt', 'id'], direction: 'desc' } as const
-const presentIn = (db: Db, organizationId: string) =>
+const presentProjects = (db: Db, organizationId: string) =>
   db.selectFrom('projects').selectAll().where('organizationId', '=', organizationId).where('presence', 'in', present)
 const pageOfAll = preparedPage<{ organizationId: string }, 'projects', ProjectRow>(
-  (db, { organizationId }) => presentIn(db, organizationId),
+  (db, { organizationId }) => presentProjects(db, organizationId),
   newestFirst,
 )
 
@@ -220,23 +220,23 @@ export async function deleteVariables(db: Db, projectId: string, environment: st
 export function domainsOf(db: Db, projectIds: readonly string[]): Awaitable<Map<string, DomainRow[]>> {
   const [only] = projectIds
   if (only === undefined) return new Map()
-  if (projectIds.length === 1) return thenSync(domainsOfOne.all(db, { projectId: only }), byProject)
-  return inOrder(db).where('projectId', 'in', filledUp(projectIds)).execute().then(byProject)
+  if (projectIds.length === 1) return thenSync(projectDomains.all(db, { projectId: only }), byProject)
+  return orderedDomains(db).where('projectId', 'in', padToPowerOfTwo(projectIds)).execute().then(byProject)
 }
 
 const byProject = memoizeByRows((rows: readonly DomainRow[]) => Map.groupBy(rows, ({ projectId }) => projectId))
 
-const inOrder = (db: Db) => db.selectFrom('domains').selectAll().orderBy('projectId').orderBy('createdAt').orderBy('id')
-const domainsOfOne = preparedQuery<{ projectId: string }, DomainRow>((db, { projectId }) =>
-  inOrder(db).where('projectId', '=', projectId),
+const orderedDomains = (db: Db) => db.selectFrom('domains').selectAll().orderBy('projectId').orderBy('createdAt').orderBy('id')
+const projectDomains = preparedQuery<{ projectId: string }, DomainRow>((db, { projectId }) =>
+  orderedDomains(db).where('projectId', '=', projectId),
 )
 
 /**
  * Pads the list to a power of two by repeating the last id: statements are prepared by their text, and pages differ in length.
  */
-function filledUp(ids: readonly string[]): string[] {
+function padToPowerOfTwo(ids: readonly string[]): string[] {
   const length = 2 ** Math.ceil(Math.log2(ids.length))
-  return Array.from({ length }, (_, at) => ids[Math.min(at, ids.length - 1)] as string)
+  return Array.from({ length }, (_, index) => ids[Math.min(index, ids.length - 1)] as string)
 }
 
 export const findDomain = (db: Db, organizationId: string, hostname: string): Promise<DomainRow | undefined> =>
@@ -248,7 +248,7 @@ export const findDomain = (db: Db, organizationId: string, hostname: string): Pr
     .executeTakeFirst()
 
 /** Claims of present projects that are not being deleted. */
-const standingClaims = (db: Db) =>
+const activeClaims = (db: Db) =>
   db
     .selectFrom('domains')
     .selectAll('domains')
@@ -256,11 +256,11 @@ const standingClaims = (db: Db) =>
     .where('projects.deletingSince', 'is', null)
     .where('projects.presence', 'in', present)
 
-export const allClaims = (db: Db): Promise<DomainRow[]> => standingClaims(db).execute()
+export const allClaims = (db: Db): Promise<DomainRow[]> => activeClaims(db).execute()
 
 /** All claims of the given host names. */
 export const claimsOf = (db: Db, ...hostnames: string[]): Promise<DomainRow[]> =>
-  standingClaims(db).where('domains.hostname', 'in', hostnames).execute()
+  activeClaims(db).where('domains.hostname', 'in', hostnames).execute()
 
 export async function countDomains(db: Db, projectId: string): Promise<number> {
   const { count } = await db

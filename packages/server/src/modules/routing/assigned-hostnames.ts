@@ -1,7 +1,7 @@
 import { findCertificate } from '../../edge-proxy/protocol/find-certificate.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { AssignedHostnameRow } from '../../platform/db/tables/routing.ts'
-import { instanceHostname, isBelow } from '../projects/index.ts'
+import { instanceHostname, isWithinDomain } from '../projects/index.ts'
 import type { EdgeDeps } from './deps.ts'
 
 /** Host names that Berth assigns: everything below the base domain, and the dashboard's. They have no domain row. */
@@ -9,7 +9,7 @@ import type { EdgeDeps } from './deps.ts'
 type Deps = Pick<EdgeDeps, 'settings' | 'publicUrl' | 'dnsChallenge'>
 
 /** No authority issues certificates for `localhost` or a single label. */
-const isPublicName = (hostname: string) => hostname.includes('.') && !isBelow(hostname, 'localhost')
+const isPublicName = (hostname: string) => hostname.includes('.') && !isWithinDomain(hostname, 'localhost')
 
 /** The host name at which the edge serves the dashboard; null if the instance has none, or is reached over http. */
 export function dashboardHostname({ settings, publicUrl }: Pick<Deps, 'settings' | 'publicUrl'>): string | null {
@@ -26,7 +26,7 @@ export const wildcardHostname = ({ settings: { baseDomain, edgeTlsPort }, dnsCha
 /** Whether a certificate can be ordered for a served host name without a domain row. */
 export const isAssigned = (hostname: string, deps: Deps): boolean =>
   hostname === dashboardHostname(deps) ||
-  (isPublicName(hostname) && hostname !== deps.settings.baseDomain && isBelow(hostname, deps.settings.baseDomain))
+  (isPublicName(hostname) && hostname !== deps.settings.baseDomain && isWithinDomain(hostname, deps.settings.baseDomain))
 
 /** Names that are ordered at the start and not at their first use. */
 export const ownHostnames = (deps: Deps): string[] => {
@@ -38,7 +38,7 @@ export const ownHostnames = (deps: Deps): string[] => {
 
 /** Names whose rate limits at the authority are shared. */
 export const zoneOf = (hostname: string, { baseDomain }: { baseDomain: string }): string =>
-  isBelow(hostname.replace(/^\*\./, ''), baseDomain) ? baseDomain : hostname
+  isWithinDomain(hostname.replace(/^\*\./, ''), baseDomain) ? baseDomain : hostname
 
 export const findAssigned = (db: Db, hostname: string): Promise<AssignedHostnameRow | undefined> =>
   db.selectFrom('assignedHostnames').selectAll().where('hostname', '=', hostname).executeTakeFirst()

@@ -1,6 +1,6 @@
 import type { TlsState } from '@berth/contract'
 import type { Db } from '../../platform/db/schema.ts'
-import { explainTls, findAnyProject, servingAt, transitionTls } from '../projects/index.ts'
+import { explainTls, findAnyProject, findServingClaim, transitionTls } from '../projects/index.ts'
 import { findAssigned, ownHostnames, updateAssigned } from './assigned-hostnames.ts'
 import type { EdgeDeps } from './deps.ts'
 import type { EdgeState } from './sync.ts'
@@ -26,7 +26,7 @@ export async function findCertifiedName(
   deps: EdgeDeps,
   { hostnames }: Pick<EdgeState, 'hostnames'>,
 ): Promise<CertifiedName | undefined> {
-  const domain = await servingAt(db, hostname, deps.settings)
+  const domain = await findServingClaim(db, hostname, deps.settings)
   if (domain) {
     const { id, tls, reason } = domain
     return {

@@ -1,4 +1,4 @@
-import { judgeAll } from '../projects/index.ts'
+import { verifyAllDomains } from '../projects/index.ts'
 import { isDue } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 
@@ -17,7 +17,7 @@ export async function expiringCertificates(
   until: Date,
   { database, settings, ...deps }: Pick<EdgeDeps, 'database' | 'clock' | 'settings'>,
 ): Promise<ExpiringCertificate[]> {
-  const { serving } = await judgeAll(database.db, settings)
+  const { serving } = await verifyAllDomains(database.db, settings)
   const owners = new Map(serving.map((domain) => [domain.hostname, domain]))
   const certificates = await database.db
     .selectFrom('certificates')

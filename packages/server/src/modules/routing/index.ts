@@ -3,7 +3,14 @@ import type { EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
 import type { RequestRecord } from '../../edge-proxy/protocol/request-record.ts'
 import type { DomainRow } from '../../platform/db/tables/projects.ts'
 import { Every } from '../../platform/jobs/every.ts'
-import { addRuleHits, type EdgeRoutes, notTaken, type ProjectSignal, projectsTopic, type RouteStatus } from '../projects/index.ts'
+import {
+  addRuleHits,
+  type EdgeRoutes,
+  notSynced,
+  type ProjectSignal,
+  projectsTopic,
+  type RouteStatus,
+} from '../projects/index.ts'
 import { certifyJob } from './certificates.ts'
 import type { EdgeDeps } from './deps.ts'
 import { expiringCertificates } from './expiring.ts'
@@ -121,7 +128,7 @@ function statusIn(
   const unusable = tls === 'none' ? undefined : uncertified.get(hostname)
   if (unusable) return { tls: 'error', state: hostnames.has(hostname) ? 'synced' : 'pending', reason: unusable }
   if (hostnames.has(hostname)) return { tls, state: 'synced', ...(reason ? { reason } : {}) }
-  return domain && { tls, state: 'pending', reason: reason ?? notTaken.reason }
+  return domain && { tls, state: 'pending', reason: reason ?? notSynced.reason }
 }
 
 const withoutTls = { tls: 'none', reason: null } as const
@@ -135,7 +142,7 @@ function tlsIn(
   const isCovered = covered(hostname)
   const wrong = isCovered && servedWrong.get(isCovered === 'own' ? hostname : wildcardOf(hostname))
   if (wrong) return { tls: 'error', reason: wrong }
-  if (domain) return { tls: domain.tls, reason: domain.reason === notTaken.reason ? null : domain.reason }
+  if (domain) return { tls: domain.tls, reason: domain.reason === notSynced.reason ? null : domain.reason }
   const row = assigned.get(hostname)
   if (isCovered) return { tls: 'active', reason: row?.tls === 'active' ? row.reason : null }
   return row && row.tls !== 'active' ? { tls: row.tls, reason: row.reason } : withoutTls

@@ -2,7 +2,7 @@ import { findCertificate } from '../../edge-proxy/protocol/find-certificate.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
-import { claimedHostnames, judgeAll, transitionTls } from '../projects/index.ts'
+import { claimedHostnames, transitionTls, verifyAllDomains } from '../projects/index.ts'
 import { findAssigned, isAssigned, ownHostnames, requestAssigned, wildcardHostname } from './assigned-hostnames.ts'
 import { certifyKind, isDue, orderKeys, orderOwner } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
@@ -32,7 +32,7 @@ export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
           const known = certificates.get(hostname)
           return !known || isDue(known, now) || tls !== 'active'
         }
-        for (const { hostname, projectId, tls } of (await judgeAll(db, deps.settings)).serving)
+        for (const { hostname, projectId, tls } of (await verifyAllDomains(db, deps.settings)).serving)
           if (isWanting(hostname, tls)) await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
         await renewAssigned(bound, edge.state, isWanting, deps)
         await db
@@ -71,7 +71,7 @@ async function renewAssigned(
 /** Orders certificates for served domains that have none requested yet, or whose order was lost when a process died. */
 export async function requestNew({ database, settings }: EdgeDeps): Promise<void> {
   if (settings.edgeTlsPort === null) return
-  const { serving } = await judgeAll(database.db, settings)
+  const { serving } = await verifyAllDomains(database.db, settings)
   const wanting = serving.filter(({ tls }) => tls === 'none' || tls === 'pending')
   if (wanting.length === 0) return
   await database.transaction(async ({ db, enqueue }) => {
@@ -133,7 +133,7 @@ export async function replaceUnusable(unusable: ReadonlyMap<string, string>, dep
     const settled = new Set(old.map(({ hostname }) => hostname).filter((hostname) => unusable.has(hostname)))
     if (settled.size === 0) return
     // Domains in `error` are left to the next renewal run.
-    for (const { hostname, projectId, tls } of (await judgeAll(db, deps.settings)).serving)
+    for (const { hostname, projectId, tls } of (await verifyAllDomains(db, deps.settings)).serving)
       if (tls === 'active' && settled.has(hostname))
         await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
     for (const hostname of ownHostnames(deps).filter((name) => settled.has(name)))
@@ -151,7 +151,7 @@ export async function retry(projectId: string, { hostnames }: EdgeState, deps: E
       const { uniqueKey, groupKey } = orderKeys(hostname)
       return enqueue(certifyKind.of({ projectId }), { hostname }, { uniqueKey: `${uniqueKey}:again`, groupKey })
     }
-    const { serving } = await judgeAll(db, settings)
+    const { serving } = await verifyAllDomains(db, settings)
     for (const { id, hostname, tls } of serving.filter((domain) => domain.projectId === projectId)) {
       if (tls === 'error') await transitionTls(db, [id], 'pending')
       await enqueueAgain(hostname)

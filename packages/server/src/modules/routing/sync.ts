@@ -2,7 +2,7 @@ import { findCertificate } from '../../edge-proxy/protocol/find-certificate.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { AssignedHostnameRow } from '../../platform/db/tables/routing.ts'
 import { errorMessage } from '../../platform/error-message.ts'
-import { judgeAll, routedProjects } from '../projects/index.ts'
+import { routedProjects, verifyAllDomains } from '../projects/index.ts'
 import { dashboardHostname, isAssigned, wildcardHostname } from './assigned-hostnames.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import { edgeTable, type TableFacts } from './table.ts'
@@ -145,7 +145,7 @@ async function readFacts({ database, settings, served, ...deps }: EdgeDeps, cert
   const [{ projects, rules, pauses }, { live, instances }, { serving, waiting }] = await Promise.all([
     routedProjects(db),
     served(),
-    judgeAll(db, settings),
+    verifyAllDomains(db, settings),
   ])
   // An expired certificate must not cause a redirect to https.
   const rows = await db.selectFrom('certificates').selectAll().where('expiresAt', '>', nowOf(deps)).execute()

@@ -5,7 +5,7 @@ import { routeRuleJson } from '../../platform/db/json-columns/projects.ts'
 import type { InstanceRow, LiveEnvironmentRow, ServiceRoute } from '../../platform/db/tables/deployments.ts'
 import type { DomainRow, ProjectRow, RouteRuleRow } from '../../platform/db/tables/projects.ts'
 import type { AssignedHostnameRow } from '../../platform/db/tables/routing.ts'
-import { aliasHostname, environmentHostname, routesLeft, serviceHostname } from '../projects/index.ts'
+import { aliasHostname, enabledServiceRoutes, environmentHostname, serviceHostname } from '../projects/index.ts'
 
 /** The rows from which the routing table is computed. */
 export interface TableFacts {
@@ -142,7 +142,7 @@ function targetsOf(
 ): HostTarget[] {
   const exposed = exposedIn(live, instances)
   const target = targetOf(project, live, exposed, pause)
-  const services = routesLeft(routesOf(live), project).map(
+  const services = enabledServiceRoutes(routesOf(live), project).map(
     ({ label, service }): HostTarget => [
       serviceHostname(label, names[0] as string),
       targetOf(project, live, serviceIn(live, service, instances), pause),

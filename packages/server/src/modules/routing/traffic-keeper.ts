@@ -1,5 +1,5 @@
 import type { TrafficMinute } from '../../edge-proxy/protocol/traffic.ts'
-import { keepTraffic } from '../projects/index.ts'
+import { saveTraffic } from '../projects/index.ts'
 import type { EdgeDeps } from './deps.ts'
 
 /**
@@ -43,7 +43,7 @@ export class TrafficKeeper {
       const taken = this.#waiting
       this.#waiting = new Map()
       try {
-        await keepTraffic([...taken.values()], this.#deps.database)
+        await saveTraffic([...taken.values()], this.#deps.database)
       } catch (error) {
         this.#deps.log.warn({ err: error }, 'routing: traffic counters not saved yet, will retry')
         const newer = this.#waiting

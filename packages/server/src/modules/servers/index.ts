@@ -6,7 +6,7 @@ import { hasServer, type ServerSignal, serversTopic } from './servers.ts'
 import { findServer, findServerOf, listAllServers } from './store.ts'
 import { sshTargets } from './targets.ts'
 
-export { answerUnreachable as answerAway } from './check.ts'
+export { answerUnreachable } from './check.ts'
 export type { ServerPorts, ServersDeps } from './deps.ts'
 
 /**

@@ -2,7 +2,7 @@ import type { BackupPayload } from '@berth/contract'
 import { type ExecCommand, StartFailed } from '../../../drivers/runtime/runtime.ts'
 import type { ArtifactKind } from '../../../platform/db/tables/backups.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
-import { type DataUnit, hasDoneItsWork, type ProjectData } from '../../deployments/index.ts'
+import { type DataUnit, hasCompleted, type ProjectData } from '../../deployments/index.ts'
 import type { SavedUpload } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed } from '../failures.ts'
@@ -88,7 +88,7 @@ async function databasesIn(units: readonly DataUnit[], data: ProjectData, abort:
     if (!database || !unit.instance) continue
     const running: RunningUnit = { ...unit, instance: unit.instance, runtime: data.runtimeFor(unit.instance.serverId) }
     const seen = await running.runtime.inspect(running.instance.id)
-    if (seen && hasDoneItsWork(seen, unit)) continue
+    if (seen && hasCompleted(seen, unit)) continue
     const content = await dumpsOf(running, database, abort)
     if (content) found.push({ unit: running, content })
   }

@@ -2,7 +2,7 @@ import { terminalRun } from '@berth/contract'
 import { restoreJson } from '../../../platform/db/json-columns/backups.ts'
 import type { RestoreRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { type Job, job } from '../../../platform/jobs/declare.ts'
-import { endOperation, enterStopped, enterUndoing, lockProject, untilAlone } from '../../projects/index.ts'
+import { endOperation, enterStopped, enterUndoing, lockProject, waitUntilAlone } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { BackupFailed, errorText, failureOf, internalText } from '../failures.ts'
 import { mayBegin } from '../may-begin.ts'
@@ -161,7 +161,7 @@ async function stopOthers({ id, projectId }: RestoreRow, deps: BackupsDeps, abor
     if ((await findRestore(bound.db, id))?.status !== 'applying') throw new RestoreIsOver()
     await enterStopped(id, bound)
   })
-  await untilAlone(id, deps, abort)
+  await waitUntilAlone(id, deps, abort)
 }
 
 /** Restores a deleted project: settings, variables and upload. An existing project is left unchanged. */

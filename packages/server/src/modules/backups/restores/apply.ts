@@ -32,7 +32,7 @@ export const applyWithToken = (
     await refuseMoved(bound.db, projectId, deps)
     await refuseCopyOfDeleted(bound.db, restore)
     const requested = { projectId, environment: null, kind: 'restore', subjectId: id } as const
-    const { isHeld } = await beginOperation(requested, bound, deps)
+    const { isWaiting: isHeld } = await beginOperation(requested, bound, deps)
     const moved = await moveRestore(id, 'applying', bound, deps, { startedAt: nowOf(deps) })
     if (!moved) return fail('not_staged')
     if (!isHeld) await enqueueApply(moved, bound)

@@ -71,7 +71,7 @@ export async function queueRun(
   if (!run) return fail('work_in_progress', { message: 'A run of this policy is in progress. Wait until it ends.' })
   // The run before a deployment is part of the deployment's operation.
   const isHeld =
-    request.trigger !== 'pre_deploy' && (await beginOperation({ ...requested, subjectId: run.id }, bound, deps)).isHeld
+    request.trigger !== 'pre_deploy' && (await beginOperation({ ...requested, subjectId: run.id }, bound, deps)).isWaiting
   if (!isHeld) await enqueue(run, request, bound)
   bound.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
   return run

@@ -9,47 +9,47 @@ import { unpackSource } from '../../../drivers/tarball/unpack-source.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeployedSource, deployedSource } from '../plan/deployed.ts'
-import type { Deploying, DeployStep } from '../step.ts'
+import type { DeployStep, StepContext } from '../step.ts'
 import { updateDeployment } from '../store.ts'
 
-export const sourceFolder = ({ folder }: Pick<Deploying, 'folder'>) => join(folder, 'source')
+export const sourceFolder = ({ folder }: Pick<StepContext, 'folder'>) => join(folder, 'source')
 
-/** Puts the files of exactly that commit, folder or upload into the deployment's own folder. */
+/** Writes the files of the deployment's commit, local folder or upload into its working folder. */
 export const fetchSource: DeployStep = {
   name: 'fetch',
   deadlineMs: 15 * 60_000,
   isDone: ({ deployment }) => deployment.artifacts !== null,
   async run(deploying) {
-    const into = sourceFolder(deploying)
-    await rm(into, { recursive: true, force: true })
+    const targetFolder = sourceFolder(deploying)
+    await rm(targetFolder, { recursive: true, force: true })
     await mkdir(deploying.folder, { recursive: true })
     const source = deployedSource(deploying.deployment)
-    // It starts while the source is on its way.
+    // The reader process starts while the source is downloaded.
     if (source.kind !== 'image') folderReader.warm()
-    if (source.kind === 'git') return checkOut(source, into, deploying)
-    if (source.kind === 'local') return copyLocal(source.path, into, deploying)
-    if (source.kind === 'upload') return unpack(source.sessionId, into, deploying)
-    await mkdir(into)
+    if (source.kind === 'git') return checkOut(source, targetFolder, deploying)
+    if (source.kind === 'local') return copyLocal(source.path, targetFolder, deploying)
+    if (source.kind === 'upload') return unpack(source.sessionId, targetFolder, deploying)
+    await mkdir(targetFolder)
     return undefined
   },
 }
 
 async function checkOut(
   source: Extract<DeployedSource, { kind: 'git' }>,
-  into: string,
-  deploying: Deploying,
+  targetFolder: string,
+  deploying: StepContext,
 ): Promise<DeploymentRow> {
   const { deps, project, log, abort, deployment } = deploying
-  const wanted = { ...(source.branch ? { branch: source.branch } : {}), ...(source.commit ? { commit: source.commit } : {}) }
+  const revision = { ...(source.branch ? { branch: source.branch } : {}), ...(source.commit ? { commit: source.commit } : {}) }
   log.line(`Fetching ${source.url}${source.branch ? ` (${source.branch})` : ''}`)
   try {
     const request = (remote: GitRemote) =>
       deps.git
-        .checkout(remote, wanted, into, {
+        .checkout(remote, revision, targetFolder, {
           abort,
           onProgress: (line) => log.line(line),
           ...(source.ref ? { ref: source.ref } : {}),
-          // A fork may name any submodule: fetch it without our credential, which could open a private repository for its author.
+          // Submodules of a fork are fetched without a credential: the fork's author could name a private repository.
           ...(source.fromFork
             ? {}
             : { credentialFor: async (url) => (await deps.projects.remoteOf(project, url, abort)).credential }),
@@ -57,10 +57,10 @@ async function checkOut(
         .then((fetched) => ({ ...fetched, remote }))
     const { commit, warnings, remote } = await deps.projects.readRemote(project, request, { url: source.url, abort })
     for (const warning of warnings) log.line(warning)
-    const facts = { commitSha: commit, ...(await factsOf(commit, remote, source, deploying)) }
-    await updateDeployment(deps.database.db, deployment.id, facts)
+    const commitColumns = { commitSha: commit, ...(await readCommitDetails(commit, remote, source, deploying)) }
+    await updateDeployment(deps.database.db, deployment.id, commitColumns)
     log.line(`At commit ${commit}`)
-    return { ...deployment, ...facts }
+    return { ...deployment, ...commitColumns }
   } catch (error) {
     if (error instanceof GitError) throw new DeployFailed('source_failed', error.message)
     throw error
@@ -68,24 +68,24 @@ async function checkOut(
 }
 
 /** Commit message and author: from the git host's event if known, else from the repository. A failure is ignored. */
-async function factsOf(
+async function readCommitDetails(
   commit: string,
   remote: GitRemote,
   { branch }: { branch: string | null },
-  { deps, abort, deployment }: Deploying,
+  { deps, abort, deployment }: StepContext,
 ) {
   const { commitSha, commitMessage, commitAuthor } = deployment
   if (commitSha === commit && commitMessage !== null) return { commitMessage, commitAuthor }
   const recent = await deps.git.recentCommits(remote, branch ?? undefined, 20, { abort }).catch(() => [])
-  const about = recent.find(({ sha }) => sha === commit)
-  return { commitMessage: about?.message ?? null, commitAuthor: about?.author ?? null }
+  const details = recent.find(({ sha }) => sha === commit)
+  return { commitMessage: details?.message ?? null, commitAuthor: details?.author ?? null }
 }
 
 /** Copies a local folder, so that edits during the build have no effect. Read permission is checked again here. */
-async function copyLocal(path: string, into: string, { log, abort, deps }: Deploying): Promise<undefined> {
+async function copyLocal(path: string, targetFolder: string, { log, abort, deps }: StepContext): Promise<undefined> {
   log.line(`Copying ${path}`)
   const { projectRoots: roots, dataDir } = deps.settings
-  await copyFolder(path, into, { roots, dataDir }, abort).catch((error: unknown) => {
+  await copyFolder(path, targetFolder, { roots, dataDir }, abort).catch((error: unknown) => {
     if (error instanceof FolderMissing) throw new DeployFailed('source_failed', `The folder ${path} does not exist any more`)
     const isRefused = error instanceof FolderOutside || error instanceof NotAFolder
     throw isRefused ? new DeployFailed('source_failed', `${error.message} (BERTH_PROJECT_ROOTS)`) : error
@@ -93,9 +93,9 @@ async function copyLocal(path: string, into: string, { log, abort, deps }: Deplo
   return undefined
 }
 
-async function unpack(sessionId: string, into: string, { deps, log, abort }: Deploying): Promise<undefined> {
+async function unpack(sessionId: string, targetFolder: string, { deps, log, abort }: StepContext): Promise<undefined> {
   log.line('Unpacking the upload')
-  await unpackSource(deps.projects.uploadFile(sessionId), into, { abort }).catch((error: NodeJS.ErrnoException) => {
+  await unpackSource(deps.projects.uploadFile(sessionId), targetFolder, { abort }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw new DeployFailed('source_failed', 'The upload was deleted. Upload the folder again.')
     throw error
   })

@@ -11,10 +11,10 @@ import { envOf } from '../plan/snapshot.ts'
 import { build } from './build.ts'
 import { fetchSource } from './fetch-source.ts'
 
-interface Rebuilding {
+interface RebuildContext {
   deps: DeploymentsDeps
   abort: AbortSignal
-  /** Where a deployment that is under way writes; else its log is opened again. */
+  /** Log of a deployment in progress; without it, the deployment's log is opened again. */
   log?: DeploymentLog
 }
 
@@ -25,33 +25,33 @@ interface Rebuilding {
 export async function startOrRebuild<T>(
   deployment: DeploymentRow,
   start: (deployment: DeploymentRow) => Promise<T>,
-  parts: Rebuilding,
+  context: RebuildContext,
 ): Promise<T> {
   try {
     return await start(deployment)
   } catch (error) {
     if (!(error instanceof DeployFailed) || !(error.cause instanceof ArtifactMissing)) throw error
-    return await start(await rebuild(deployment, error.message, parts))
+    return await start(await rebuild(deployment, error.message, context))
   }
 }
 
 async function rebuild(
   deployment: DeploymentRow,
   reason: string,
-  { deps, abort, log: given }: Rebuilding,
+  { deps, abort, log: openLog }: RebuildContext,
 ): Promise<DeploymentRow> {
   const project = await findAnyProject(deps.database.db, deployment.projectId)
   if (!project) throw new DeployFailed('start_failed', reason)
   const folder = join(deps.workFolder, deployment.id)
-  const log = given ?? (await openDeploymentLog(deployment, deps))
+  const log = openLog ?? (await openDeploymentLog(deployment, deps))
   deps.log.warn({ deploymentId: deployment.id, reason }, 'deployments: artifact is gone, building it again')
   log.line(`${reason}: building it again from source`)
   const env = await envOf(deployment, deps)
-  const again = { ...deployment, source: JSON.stringify(exactSource(deployment)) }
-  const deploying = { deployment: again, project, folder, env, log, abort, deps, left: {} }
+  const pinned = { ...deployment, source: JSON.stringify(pinnedSource(deployment)) }
+  const deploying = { deployment: pinned, project, folder, env, log, abort, deps, shared: {} }
   try {
     await mkdir(folder, { recursive: true })
-    const fetched = (await fetchSource.run(deploying)) ?? again
+    const fetched = (await fetchSource.run(deploying)) ?? pinned
     const { artifacts, sizeBytes } = (await build.run({ ...deploying, deployment: fetched })) ?? fetched
     return { ...deployment, artifacts, sizeBytes }
   } catch (error) {
@@ -66,8 +66,8 @@ async function rebuild(
   }
 }
 
-/** The deployed commit, because the branch may have moved on. */
-function exactSource(deployment: DeploymentRow): DeployedSource {
+/** The source with the deployed commit: the branch may have newer commits. */
+function pinnedSource(deployment: DeploymentRow): DeployedSource {
   const source = deployedSource(deployment)
   const { commitSha } = deployment
   return source.kind === 'git' && commitSha !== null ? { ...source, commit: commitSha } : source

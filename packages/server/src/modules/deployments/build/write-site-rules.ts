@@ -6,16 +6,16 @@ import { type SiteRules, siteRulesBytes, siteRulesFile } from '../../../platform
 import { hasRules, joinRules } from '../../../source/site-rules/collect-rules.ts'
 import { headerLines, redirectLines } from '../../../source/site-rules/netlify-rules.ts'
 
-const fileBytes = 128 * 1024
+const maxFileBytes = 128 * 1024
 
 /**
  * Merges the redirects and headers of the source with those of the built site (`_redirects`, `_headers`) and writes them next to
  * the site for the edge. Returns warnings about unsupported rules.
  */
-export async function writeSiteRules({ reference }: Artifact, ofSource: SiteRules | undefined): Promise<string[]> {
-  const redirects = redirectLines(await readPlain(join(reference, '_redirects')))
-  const headers = headerLines(await readPlain(join(reference, '_headers')))
-  const rules = joinRules(ofSource, redirects.rules, headers.rules)
+export async function writeSiteRules({ reference }: Artifact, sourceRules: SiteRules | undefined): Promise<string[]> {
+  const redirects = redirectLines(await readRegularFile(join(reference, '_redirects')))
+  const headers = headerLines(await readRegularFile(join(reference, '_headers')))
+  const rules = joinRules(sourceRules, redirects.rules, headers.rules)
   const warnings = [...redirects.warnings, ...headers.warnings]
   if (!hasRules(rules)) return warnings
   const text = JSON.stringify(rules)
@@ -27,12 +27,12 @@ export async function writeSiteRules({ reference }: Artifact, ofSource: SiteRule
 }
 
 /** Reads at most `fileBytes` of a file that the build wrote. Symlinks and special files (pipes, devices) read as empty. */
-async function readPlain(path: string): Promise<string> {
+async function readRegularFile(path: string): Promise<string> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
   if (!handle) return ''
   try {
     if (!(await handle.stat()).isFile()) return ''
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(fileBytes), 0, fileBytes, 0)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxFileBytes), 0, maxFileBytes, 0)
     return buffer.toString('utf8', 0, bytesRead)
   } finally {
     await handle.close()

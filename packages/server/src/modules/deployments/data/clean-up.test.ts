@@ -1,7 +1,7 @@
 import type { DeploymentStatus } from '@berth/contract'
 import { describe, expect, test } from 'vitest'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
-import { isWanted, splitByWindow } from './clean-up.ts'
+import { isReferenced, splitByWindow } from './clean-up.ts'
 
 /** Newest first, as the store lists them. */
 const rows = (...statuses: DeploymentStatus[]) =>
@@ -44,24 +44,25 @@ describe('what was built and is named by no deployment that is kept', () => {
 
   test('is left alone while its deployment is under way, whatever the row says by now', () => {
     for (const status of ['queued', 'building', 'deploying'] as const) {
-      expect(isWanted(image, { id: 'dep_a', status, artifacts: null })).toBe(true)
-      expect(isWanted(other, { id: 'dep_a', status, artifacts })).toBe(true)
+      expect(isReferenced(image, { id: 'dep_a', status, artifacts: null })).toBe(true)
+      expect(isReferenced(other, { id: 'dep_a', status, artifacts })).toBe(true)
     }
   })
 
   test('goes with a deployment that failed, was cancelled or is unknown', () => {
-    for (const status of ['failed', 'cancelled'] as const) expect(isWanted(image, { id: 'dep_a', status, artifacts })).toBe(false)
-    expect(isWanted(image, undefined)).toBe(false)
+    for (const status of ['failed', 'cancelled'] as const)
+      expect(isReferenced(image, { id: 'dep_a', status, artifacts })).toBe(false)
+    expect(isReferenced(image, undefined)).toBe(false)
   })
 
   test('stays where its deployment went live meanwhile and speaks of it, and goes where another image took its place', () => {
     for (const status of ['live', 'superseded'] as const) {
-      expect(isWanted(image, { id: 'dep_a', status, artifacts })).toBe(true)
-      expect(isWanted(other, { id: 'dep_a', status, artifacts })).toBe(false)
+      expect(isReferenced(image, { id: 'dep_a', status, artifacts })).toBe(true)
+      expect(isReferenced(other, { id: 'dep_a', status, artifacts })).toBe(false)
     }
   })
 
   test('goes where its deployment is out of the window, which is why its row speaks of nothing', () => {
-    expect(isWanted(image, { id: 'dep_a', status: 'superseded', artifacts: null })).toBe(false)
+    expect(isReferenced(image, { id: 'dep_a', status: 'superseded', artifacts: null })).toBe(false)
   })
 })

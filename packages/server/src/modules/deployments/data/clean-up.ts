@@ -5,7 +5,7 @@ import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { allEnvironments, findAnyProject } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { artifactsOf } from '../plan/deployed.ts'
-import { isArtifactUsed, listLocations, listRestartable, listUnderWay, underWay, updateDeployment } from '../store.ts'
+import { inProgressStatuses, isArtifactUsed, listInProgress, listLocations, listRestartable, updateDeployment } from '../store.ts'
 import { releaseUploads } from './upload-release.ts'
 
 export const cleanUpKind = sharedKind<{ projectId: string }>('deployments.clean-up')
@@ -22,22 +22,22 @@ export async function cleanUpProject(projectId: string, deps: DeploymentsDeps, a
   const { db } = deps.database
   const project = await findAnyProject(db, projectId)
   if (!project) return
-  const kept = new Set<string>()
+  const keptReferences = new Set<string>()
   const removable: DeploymentRow[] = []
-  const inWindow: string[] = []
+  const keptDeploymentIds: string[] = []
   for (const { slug } of await allEnvironments(db, projectId)) {
     const rows = await listRestartable(db, projectId, slug)
     const { keep, remove } = splitByWindow(rows, project.rollbackWindow)
-    for (const row of keep) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
+    for (const row of keep) for (const { reference } of Object.values(artifactsOf(row))) keptReferences.add(reference)
     removable.push(...remove)
-    inWindow.push(...keep.map(({ id }) => id))
+    keptDeploymentIds.push(...keep.map(({ id }) => id))
   }
-  for (const row of await listUnderWay(db, projectId))
-    if (row.artifacts) for (const { reference } of Object.values(artifactsOf(row))) kept.add(reference)
-  await removeArtifacts(removable, kept, deps, abort)
-  await releaseUploads({ projectId }, inWindow, deps)
+  for (const row of await listInProgress(db, projectId))
+    if (row.artifacts) for (const { reference } of Object.values(artifactsOf(row))) keptReferences.add(reference)
+  await removeArtifacts(removable, keptReferences, deps, abort)
+  await releaseUploads({ projectId }, keptDeploymentIds, deps)
   for (const serverId of await listLocations(db, projectId))
-    await removeUnreferenced(projectId, kept, { database: deps.database, runtime: deps.runtimes.for(serverId) }, abort)
+    await removeUnreferenced(projectId, keptReferences, { database: deps.database, runtime: deps.runtimes.for(serverId) }, abort)
 }
 
 /**
@@ -53,14 +53,14 @@ export function splitByWindow(
 
 async function removeArtifacts(
   rows: readonly DeploymentRow[],
-  kept: ReadonlySet<string>,
+  keptReferences: ReadonlySet<string>,
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ) {
   for (const row of rows) {
     const runtime = deps.runtimes.for(row.serverId)
     for (const artifact of Object.values(artifactsOf(row)))
-      if (!kept.has(artifact.reference) && artifact.sizeBytes > 0 && !(await isSharedImage(artifact, [row.id], deps)))
+      if (!keptReferences.has(artifact.reference) && artifact.sizeBytes > 0 && !(await isSharedImage(artifact, [row.id], deps)))
         await runtime.removeArtifact(artifact, abort)
     await updateDeployment(deps.database.db, row.id, { artifacts: null })
   }
@@ -69,9 +69,9 @@ async function removeArtifacts(
 /** True while another deployment, of any project, uses this pulled image: all projects share one local copy of it. */
 export const isSharedImage = async (
   { reference }: Pick<Artifact, 'reference'>,
-  except: readonly string[],
+  exceptDeploymentIds: readonly string[],
   { database }: Pick<DeploymentsDeps, 'database'>,
-): Promise<boolean> => digestIn(reference) !== null && isArtifactUsed(database.db, reference, except)
+): Promise<boolean> => digestIn(reference) !== null && isArtifactUsed(database.db, reference, exceptDeploymentIds)
 
 /**
  * Removes artifacts that no deployment can start from. The owner is read again for each artifact, as its deployment may have
@@ -79,28 +79,28 @@ export const isSharedImage = async (
  */
 async function removeUnreferenced(
   projectId: string,
-  kept: ReadonlySet<string>,
+  keptReferences: ReadonlySet<string>,
   { database, runtime }: Pick<DeploymentsDeps, 'database'> & { runtime: Runtime },
   abort: AbortSignal,
 ) {
   for (const artifact of await runtime.listArtifacts()) {
-    if (artifact.projectId !== projectId || kept.has(artifact.reference)) continue
+    if (artifact.projectId !== projectId || keptReferences.has(artifact.reference)) continue
     const owner = await database.db
       .selectFrom('deployments')
       .select(['id', 'status', 'artifacts'])
       .where('id', '=', artifact.deploymentId)
       .executeTakeFirst()
-    if (!isWanted(artifact, owner)) await runtime.removeArtifact(artifact, abort)
+    if (!isReferenced(artifact, owner)) await runtime.removeArtifact(artifact, abort)
   }
 }
 
 /** A deployment in progress keeps every artifact labelled with its id; a finished one keeps the artifacts in its row. */
-export function isWanted(
+export function isReferenced(
   { reference }: Pick<Artifact, 'reference'>,
   owner: Pick<DeploymentRow, 'id' | 'status' | 'artifacts'> | undefined,
 ): boolean {
   if (!owner) return false
-  if (underWay.includes(owner.status)) return true
+  if (inProgressStatuses.includes(owner.status)) return true
   if (owner.artifacts === null || owner.status === 'failed' || owner.status === 'cancelled') return false
   return Object.values(artifactsOf(owner)).some((artifact) => artifact.reference === reference)
 }

@@ -8,7 +8,7 @@ import { findLive } from '../live-environments.ts'
 import { envOf, withSecrets } from '../plan/snapshot.ts'
 import { projectPower } from '../power/power.ts'
 import { healthOf, runningUnits, startUnits } from '../run/run-units.ts'
-import { adoptedBytes, findDeployment, findVolume, listInstances, listVolumes, volumeFor } from '../store.ts'
+import { adoptedVolume, findDeployment, findVolume, listInstances, listVolumes, volumeFor } from '../store.ts'
 import { deleteVolume } from './volumes.ts'
 
 const production = 'production'
@@ -47,18 +47,18 @@ export const projectData = (deps: DeploymentsDeps): ProjectData => ({
   volumes: (projectId) => listVolumes(deps.database.db, { projectId, environment: production }),
   async volume(projectId, name, serverId, restoredFrom) {
     const runtime = deps.runtimes.for(serverId)
-    const named = { projectId, environment: production, service: '', name }
-    const wanted = {
+    const key = { projectId, environment: production, service: '', name }
+    const newVolume = {
       id: newId('vol'),
-      ...named,
+      ...key,
       runtime: runtime.kind,
       serverId,
       adopted: null,
       restoredFrom: restoredFrom ?? null,
       createdAt: nowOf(deps),
     }
-    const volume = await volumeFor(deps.database.db, wanted)
-    await deps.runtimes.for(volume.serverId).createVolume({ id: volume.id, projectId, name, adopted: adoptedBytes(volume) })
+    const volume = await volumeFor(deps.database.db, newVolume)
+    await deps.runtimes.for(volume.serverId).createVolume({ id: volume.id, projectId, name, adopted: adoptedVolume(volume) })
     return volume
   },
   async deleteVolume(projectId, id) {
@@ -85,8 +85,8 @@ async function unitsOf(projectId: string, deps: DeploymentsDeps): Promise<DataUn
   return runningUnits(deployment).map((unit) => {
     const { service, image, environment, volumes } = withSecrets(unit, env)
     // An unchanged service keeps running under the deployment that started it.
-    const own = rows.filter((row) => row.service === service)
-    const row = own.find(({ deploymentId }) => deploymentId === deployment.id) ?? own[0]
+    const candidates = rows.filter((row) => row.service === service)
+    const row = candidates.find(({ deploymentId }) => deploymentId === deployment.id) ?? candidates[0]
     const instance = row ? { id: row.id, serverId: row.serverId } : null
     return { service, image, env: { ...environment, ...env }, volumes, restart: unit.restart || unit.staysUp === true, instance }
   })

@@ -11,13 +11,13 @@ import { cancelDeployment } from '../request/cancel.ts'
 import { enqueueDeployment } from '../request/request-deployment.ts'
 import { stopInstances } from '../run/run-units.ts'
 import {
-  adoptedBytes,
+  adoptedVolume,
   deleteVolumeRow,
   endDeploymentsOf,
   listArtifactOwners,
+  listInProgress,
   listInstances,
   listLocations,
-  listUnderWay,
   listVolumes,
 } from '../store.ts'
 import { isSharedImage } from './clean-up.ts'
@@ -33,14 +33,14 @@ interface DeploymentTarget {
 /** The deployments, artifacts and volumes of a project or environment, and how they are deleted with it. */
 export const deploymentsPart = (deps: DeploymentsDeps): ProjectPart => ({
   describe: 'deployments',
-  previewDeletion: ({ id }, options) => itemsAt({ projectId: id }, options, deps),
-  remove: ({ id }, options) => removeAt({ projectId: id }, options, deps),
-  resume: (projectId) => resumeWaiting(projectId, deps),
+  previewDeletion: ({ id }, options) => deletionItems({ projectId: id }, options, deps),
+  remove: ({ id }, options) => removeTarget({ projectId: id }, options, deps),
+  resume: (projectId) => resumeQueued(projectId, deps),
   ofEnvironment: {
-    previewDeletion: ({ id }, environment, options) => itemsAt({ projectId: id, environment }, options, deps),
+    previewDeletion: ({ id }, environment, options) => deletionItems({ projectId: id, environment }, options, deps),
     async remove({ id }, environment, options) {
       const target = { projectId: id, environment }
-      await removeAt(target, options, deps)
+      await removeTarget(target, options, deps)
       // The project keeps the history; none of these deployments can serve, be rolled back to, or hold a variable any more.
       await endDeploymentsOf(deps.database.db, target)
     },
@@ -48,13 +48,13 @@ export const deploymentsPart = (deps: DeploymentsDeps): ProjectPart => ({
 })
 
 /** Resumes deployments of pushes that arrived during a restore or a move; cancels them if the project has moved away. */
-async function resumeWaiting(projectId: string, deps: DeploymentsDeps): Promise<void> {
+async function resumeQueued(projectId: string, deps: DeploymentsDeps): Promise<void> {
   const project = await findAnyProject(deps.database.db, projectId)
   const isHere = project?.presence === 'here' || project?.presence === 'departing'
-  for (const deployment of await listUnderWay(deps.database.db, projectId)) {
+  for (const deployment of await listInProgress(deps.database.db, projectId)) {
     if ((await findBySubject(deps.database.db, deployment.id))?.phase !== 'waiting') continue
     if (!isHere) {
-      await cancelDeployment(deployment, deps, movedText).catch(() => undefined)
+      await cancelDeployment(deployment, deps, movedMessage).catch(() => undefined)
       continue
     }
     const { isRunning } = await deps.database.transaction((bound) => enqueueDeployment(deployment, project, bound, deps))
@@ -62,9 +62,9 @@ async function resumeWaiting(projectId: string, deps: DeploymentsDeps): Promise<
   }
 }
 
-const movedText = 'The project was transferred while this deployment was queued. Deploy it at the target.'
+const movedMessage = 'The project was transferred while this deployment was queued. Deploy it at the target.'
 
-async function itemsAt(
+async function deletionItems(
   target: DeploymentTarget,
   { deleteVolumes }: DeletionOptions,
   deps: DeploymentsDeps,
@@ -91,7 +91,7 @@ async function itemsAt(
       .for(volume.serverId)
       .volumeSizeBytes(volume.id)
       .catch(() => null),
-    ...fateOf(volume, deleteVolumes),
+    ...retentionOf(volume, deleteVolumes),
   }))
   return [...items, ...(await Promise.all(volumes))]
 }
@@ -105,33 +105,33 @@ async function recordedArtifacts({ projectId, environment }: DeploymentTarget, {
 }
 
 /** An adopted volume or folder existed on the server before the project and is always kept. */
-function fateOf(volume: VolumeRow, deleteVolumes: boolean): Pick<DeletionItem, 'kept' | 'reason'> {
-  const adopted = adoptedBytes(volume)
+function retentionOf(volume: VolumeRow, deleteVolumes: boolean): Pick<DeletionItem, 'kept' | 'reason'> {
+  const adopted = adoptedVolume(volume)
   if (adopted) {
     const name = 'volume' in adopted ? `The volume ${adopted.volume}` : 'The folder'
     return { kept: true, reason: `${name} existed on the server before the project and is kept` }
   }
-  return deleteVolumes ? { kept: false } : { kept: true, reason: keptByDefault }
+  return deleteVolumes ? { kept: false } : { kept: true, reason: keptReason }
 }
 
-const keptByDefault = 'volumes are kept unless deleteVolumes=true'
+const keptReason = 'volumes are kept unless deleteVolumes=true'
 
 /** A deletion cannot be cancelled; each runtime call has its own time limit. */
-const notGivenUp = new AbortController().signal
+const neverAborted = new AbortController().signal
 
-async function removeAt(target: DeploymentTarget, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<void> {
+async function removeTarget(target: DeploymentTarget, { deleteVolumes }: DeletionOptions, deps: DeploymentsDeps): Promise<void> {
   const { db } = deps.database
-  for (const row of await listUnderWay(db, target.projectId, target.environment))
+  for (const row of await listInProgress(db, target.projectId, target.environment))
     await cancelDeployment(row, deps).catch(() => undefined)
   await deleteLive(db, target)
   await deps.edge.sync()
   // The timeout covers all instances together.
   await stopInstances(await listInstances(db, target), deps, AbortSignal.timeout(60_000))
   await releaseUploads(target, [], deps)
-  for (const { runtime, artifact } of await artifactsAt(target, deps)) await runtime.removeArtifact(artifact, notGivenUp)
+  for (const { runtime, artifact } of await artifactsAt(target, deps)) await runtime.removeArtifact(artifact, neverAborted)
   if (target.environment === undefined)
     for (const serverId of await listLocations(db, target.projectId))
-      await deps.runtimes.for(serverId).removeBuilds(target.projectId, notGivenUp)
+      await deps.runtimes.for(serverId).removeBuilds(target.projectId, neverAborted)
   if (!deleteVolumes) return
   for (const volume of await listVolumes(db, target)) {
     await deps.runtimes.for(volume.serverId).removeVolume(volume.id)
@@ -140,32 +140,32 @@ async function removeAt(target: DeploymentTarget, { deleteVolumes }: DeletionOpt
 }
 
 /** Images pulled for an image project that no other project uses. */
-async function pulledBy(
+async function unsharedPulledImages(
   owners: Awaited<ReturnType<typeof listArtifactOwners>>,
   { database, runtimes }: Pick<DeploymentsDeps, 'database' | 'runtimes'>,
 ) {
-  const own = owners.map(({ id }) => id)
+  const ownerIds = owners.map(({ id }) => id)
   const pulled = new Map<string, { runtime: Runtime; artifact: Artifact }>()
   for (const owner of owners)
     for (const artifact of Object.values(storedArtifacts(owner) ?? {}))
       if (digestIn(artifact.reference) && artifact.sizeBytes > 0 && !pulled.has(artifact.reference))
-        if (!(await isSharedImage(artifact, own, { database })))
+        if (!(await isSharedImage(artifact, ownerIds, { database })))
           pulled.set(artifact.reference, { runtime: runtimes.for(owner.serverId), artifact })
   return [...pulled.values()]
 }
 
 /** Artifacts built for a project on any server; for an environment, only those that no other environment uses. */
 async function artifactsAt({ projectId, environment }: DeploymentTarget, { database, runtimes }: DeploymentsDeps) {
-  const paths = (await listLocations(database.db, projectId)).map(async (serverId) => {
+  const listings = (await listLocations(database.db, projectId)).map(async (serverId) => {
     const runtime = runtimes.for(serverId)
     const artifacts = await runtime.listArtifacts()
     return artifacts.flatMap((artifact) => (artifact.projectId === projectId ? [{ runtime, artifact }] : []))
   })
-  const found = (await Promise.all(paths)).flat()
+  const artifacts = (await Promise.all(listings)).flat()
   const owners = await listArtifactOwners(database.db, projectId)
-  if (environment === undefined) return [...found, ...(await pulledBy(owners, { database, runtimes }))]
+  if (environment === undefined) return [...artifacts, ...(await unsharedPulledImages(owners, { database, runtimes }))]
   const isHere = new Set(owners.filter((row) => row.environment === environment).map(({ id }) => id))
-  const elsewhere = owners.filter((row) => row.environment !== environment).map(({ artifacts }) => artifacts ?? '')
-  const isUsed = (reference: string) => elsewhere.some((text) => text.includes(JSON.stringify(reference)))
-  return found.filter(({ artifact }) => isHere.has(artifact.deploymentId) && !isUsed(artifact.reference))
+  const otherArtifacts = owners.filter((row) => row.environment !== environment).map(({ artifacts }) => artifacts ?? '')
+  const isUsed = (reference: string) => otherArtifacts.some((text) => text.includes(JSON.stringify(reference)))
+  return artifacts.filter(({ artifact }) => isHere.has(artifact.deploymentId) && !isUsed(artifact.reference))
 }

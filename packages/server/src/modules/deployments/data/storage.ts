@@ -10,24 +10,24 @@ const cleanUpMs = 10 * 60_000
 
 /** Disk usage of builds on this machine and every server. A server that does not answer is in the list with the reason. */
 export async function showStorage(deps: DeploymentsDeps): Promise<Storage> {
-  const paths = await listAllLocations(deps.database.db)
-  return { places: await Promise.all(paths.map((serverId) => showLocation(serverId, deps))) }
+  const serverIds = await listAllLocations(deps.database.db)
+  return { places: await Promise.all(serverIds.map((serverId) => showLocation(serverId, deps))) }
 }
 
 async function showLocation(serverId: string | null, deps: DeploymentsDeps): Promise<StoragePlace> {
   try {
     const { projects, ...use } = await deps.runtimes.for(serverId).storage(AbortSignal.timeout(measureMs))
-    const named = await Promise.all(
+    const namedProjects = await Promise.all(
       projects.map(async (project) => ({
         ...project,
         name: (await findAnyProject(deps.database.db, project.projectId))?.name ?? null,
       })),
     )
-    const size = (project: (typeof named)[number]) => project.artifactsBytes + project.cacheBytes
-    return { serverId, error: null, ...use, projects: named.sort((one, other) => size(other) - size(one)) }
+    const size = (project: (typeof namedProjects)[number]) => project.artifactsBytes + project.cacheBytes
+    return { serverId, error: null, ...use, projects: namedProjects.sort((one, other) => size(other) - size(one)) }
   } catch (error) {
-    const none = { artifactsBytes: 0, cacheBytes: 0, cacheMaxBytes: null, disk: null, projects: [] }
-    return { serverId, error: errorMessage(error), ...none }
+    const empty = { artifactsBytes: 0, cacheBytes: 0, cacheMaxBytes: null, disk: null, projects: [] }
+    return { serverId, error: errorMessage(error), ...empty }
   }
 }
 
@@ -43,9 +43,9 @@ export async function cleanUpStorage(deps: DeploymentsDeps): Promise<StorageClea
       else await runtime.removeBuilds(projectId, abort)
     await runtime.clearBuildCache(abort)
   }
-  const { places: paths } = await showStorage(deps)
-  return { freedBytes: Math.max(0, sum(before.places) - sum(paths)), places: paths }
+  const { places } = await showStorage(deps)
+  return { freedBytes: Math.max(0, usedBytes(before.places) - usedBytes(places)), places }
 }
 
-const sum = (paths: readonly StoragePlace[]) =>
-  paths.reduce((bytes, { artifactsBytes, cacheBytes }) => bytes + artifactsBytes + cacheBytes, 0)
+const usedBytes = (places: readonly StoragePlace[]) =>
+  places.reduce((bytes, { artifactsBytes, cacheBytes }) => bytes + artifactsBytes + cacheBytes, 0)

@@ -1,12 +1,12 @@
 import type { DeploymentsDeps } from '../deps.ts'
-import { forgetUploads } from '../store.ts'
+import { detachUploads } from '../store.ts'
 
-/** Deployments that are over, and not among `kept`, let go of their uploads. */
+/** Releases the uploads of ended deployments, except those in `keptIds`. */
 export const releaseUploads = (
   target: { projectId: string; environment?: string },
-  kept: readonly string[],
+  keptIds: readonly string[],
   deps: DeploymentsDeps,
 ): Promise<void> =>
   deps.database.transaction(async (bound) => {
-    for (const sessionId of await forgetUploads(bound.db, target, kept)) await deps.projects.releaseUpload(bound, sessionId)
+    for (const sessionId of await detachUploads(bound.db, target, keptIds)) await deps.projects.releaseUpload(bound, sessionId)
   })

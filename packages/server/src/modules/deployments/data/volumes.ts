@@ -42,10 +42,12 @@ async function mountPaths(
 ): Promise<ReadonlyMap<string, string>> {
   const live = await findLive(db, project.id, environment)
   const deployment = live?.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
-  const inServices = projectJson.services(project).flatMap((service) => service.volumes ?? [])
+  const serviceVolumes = projectJson.services(project).flatMap((service) => service.volumes ?? [])
   const settings = [
     ...projectJson.volumes(project),
-    ...inServices.flatMap(({ type, source, target }) => (type === 'volume' && source ? { name: source, mountPath: target } : [])),
+    ...serviceVolumes.flatMap(({ type, source, target }) =>
+      type === 'volume' && source ? { name: source, mountPath: target } : [],
+    ),
   ]
   const mounted = deployment?.plan ? planOf(deployment).units.flatMap((unit) => unit.volumes) : []
   return new Map([...settings, ...mounted].map(({ name, mountPath }) => [name, mountPath]))
@@ -56,21 +58,21 @@ interface RemovedVolume {
   serverId: string | null
 }
 
-/** Committed with the removal of the row: whatever happens to this process, the bytes go. */
-const removeBytes = sharedKind<RemovedVolume>('deployments.remove-volume')
-const bytesKey = (id: string) => `${removeBytes.kind}:${id}`
-const netAfterMs = 60_000
+/** Job that removes the data. It is enqueued in the transaction that deletes the row, so it also runs after a crash. */
+const removeDataKind = sharedKind<RemovedVolume>('deployments.remove-volume')
+const removeDataKey = (id: string) => `${removeDataKind.kind}:${id}`
+const fallbackAfterMs = 60_000
 
 export const removeVolumeJob = ({ runtimes }: DeploymentsDeps) =>
-  job<RemovedVolume, unknown>(removeBytes, {
+  job<RemovedVolume, unknown>(removeDataKind, {
     deadlineMs: 60 * 60_000,
     maxAttempts: 100,
     run: ({ id, serverId }) => runtimes.for(serverId).removeVolume(id),
   })
 
 /**
- * Deletes a volume with its data. Refused where the live deployment or the settings mount it, and while a deployment, backup, restore or
- * move is under way, which may use it. The row goes first: a deployment that is requested while the bytes are removed gets a new volume.
+ * Deletes a volume with its data. Refused while the live deployment or the settings mount it, and during a deployment, backup,
+ * restore or transfer. The row is deleted first: a deployment requested while the data is being removed gets a new volume.
  */
 export async function removeVolume({ id, projectId }: VolumeRow, deps: DeploymentsDeps): Promise<void> {
   const { serverId } = await deps.database.transaction(async (bound) => {
@@ -86,8 +88,8 @@ export async function removeVolume({ id, projectId }: VolumeRow, deps: Deploymen
         message: `The volume ${row.name} is mounted at ${mountPath}. Remove it from the project's settings and deploy, then delete it.`,
       })
     await deleteVolumeRow(bound.db, id)
-    const net = { uniqueKey: bytesKey(id), runAt: new Date(nowOf(deps) + netAfterMs) }
-    await bound.enqueue(removeBytes.of({ projectId }), { id, serverId: row.serverId }, net)
+    const fallback = { uniqueKey: removeDataKey(id), runAt: new Date(nowOf(deps) + fallbackAfterMs) }
+    await bound.enqueue(removeDataKind.of({ projectId }), { id, serverId: row.serverId }, fallback)
     return row
   })
   try {
@@ -95,10 +97,10 @@ export async function removeVolume({ id, projectId }: VolumeRow, deps: Deploymen
   } catch (error) {
     return deps.log.warn({ err: error, volumeId: id, serverId }, 'deployments: data of a deleted volume not removed, will retry')
   }
-  await deps.database.transaction((bound) => bound.cancelJob({ uniqueKey: bytesKey(id) }))
+  await deps.database.transaction((bound) => bound.cancelJob({ uniqueKey: removeDataKey(id) }))
 }
 
-/** The bytes first: a row that is left after a crash can be deleted again. */
+/** Removes the data before the row: after a crash the row still exists and can be deleted again. */
 export async function deleteVolume({ id, serverId }: VolumeRow, { runtimes, database }: DeploymentsDeps): Promise<void> {
   await runtimes.for(serverId).removeVolume(id)
   await deleteVolumeRow(database.db, id)

@@ -4,31 +4,31 @@
  */
 export class ExecInput implements AsyncIterable<Uint8Array> {
   readonly #source = Promise.withResolvers<AsyncIterable<Uint8Array>>()
-  readonly #taken = Promise.withResolvers<void>()
-  #isFed = false
+  readonly #consumed = Promise.withResolvers<void>()
+  #hasSource = false
 
-  get isFed(): boolean {
-    return this.#isFed
+  get hasSource(): boolean {
+    return this.#hasSource
   }
 
   /** Resolves when the program has read everything or has exited; rejects with the error of the source. */
   feed(source: AsyncIterable<Uint8Array>): Promise<void> {
-    this.#isFed = true
+    this.#hasSource = true
     this.#source.resolve(source)
-    return this.#taken.promise
+    return this.#consumed.promise
   }
 
   /** Called when the program has exited: resolves a pending `feed`. */
   end(): void {
-    this.#taken.resolve()
+    this.#consumed.resolve()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     try {
       yield* await this.#source.promise
-      this.#taken.resolve()
+      this.#consumed.resolve()
     } catch (error) {
-      this.#taken.reject(error)
+      this.#consumed.reject(error)
       throw error
     }
   }

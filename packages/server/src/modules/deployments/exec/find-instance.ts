@@ -26,23 +26,24 @@ export async function findInstance(
   const units = runningUnits(deployment)
   if (units.length === 0) return fail('conflict', { message: 'A static site has no container to run a command in' })
   const names = units.map((unit) => unit.service)
-  if (service !== undefined && !names.includes(service)) refuse('service', `does not exist; ${messageFor(names)}`)
+  if (service !== undefined && !names.includes(service)) refuse('service', `does not exist; ${serviceListText(names)}`)
   const unit = units.find((one) => (service === undefined ? one.exposed : one.service === service)) ?? units[0]!
   const running = await listInstances(db, { projectId, environment, state: 'running' })
-  const own = running.filter((row) => row.service === unit.service)
-  // A service that stayed as it was runs for the deployment that started it.
-  const row = own.find(({ deploymentId }) => deploymentId === deployment.id) ?? own[0]
-  if (!row || live.state !== 'live') return fail('conflict', { message: whyNot[live.state] ?? 'The project is not running' })
-  const started = row.deploymentId === deployment.id ? deployment : ((await findDeployment(db, row.deploymentId)) ?? deployment)
-  const env = await envOf(started, deps)
-  return { row, env: environmentOf(withSecrets(unit, env), planOf(started), env) }
+  const candidates = running.filter((row) => row.service === unit.service)
+  // An unchanged service keeps running under the deployment that started it.
+  const row = candidates.find(({ deploymentId }) => deploymentId === deployment.id) ?? candidates[0]
+  if (!row || live.state !== 'live')
+    return fail('conflict', { message: notRunningMessages[live.state] ?? 'The project is not running' })
+  const startedBy = row.deploymentId === deployment.id ? deployment : ((await findDeployment(db, row.deploymentId)) ?? deployment)
+  const env = await envOf(startedBy, deps)
+  return { row, env: environmentOf(withSecrets(unit, env), planOf(startedBy), env) }
 }
 
-/** The one program of a project that is no Compose file has no name. */
-const messageFor = (names: readonly string[]) =>
+/** The single service of a project without a Compose file has no name. */
+const serviceListText = (names: readonly string[]) =>
   names.some(Boolean) ? `the services are ${names.join(', ')}` : 'the project has a single service without a name'
 
-const whyNot: Record<string, string> = {
+const notRunningMessages: Record<string, string> = {
   sleeping: 'The project is asleep. Open its URL to wake it, then try again.',
   waking: 'The project is waking up. Try again in a moment.',
   stopped: 'The project is stopped. Enable it first.',

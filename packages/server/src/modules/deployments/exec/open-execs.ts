@@ -13,7 +13,7 @@ export interface OpenExec {
 }
 
 /** Share of the instance limit that one of several organisations may use. */
-const shareOfOrganization = 0.8
+const organizationShare = 0.8
 
 interface NewExec extends Pick<OpenExec, 'organizationId' | 'projectId' | 'userId'> {
   input: boolean
@@ -28,16 +28,16 @@ export class OpenExecs {
   /** Reserves a slot; the caller must release it with `close`. */
   open({ organizationId, projectId, userId, input, isShared }: NewExec): OpenExec {
     const all = [...this.#open.values()]
-    const ofProject = all.filter((one) => one.projectId === projectId).length
-    const ofOrganization = all.filter((one) => one.organizationId === organizationId).length
-    const share = limits.execsOfInstance * (isShared ? shareOfOrganization : 1)
-    if (ofProject >= limits.execsOfProject || ofOrganization >= share || all.length >= limits.execsOfInstance)
+    const projectCount = all.filter((exec) => exec.projectId === projectId).length
+    const organizationCount = all.filter((exec) => exec.organizationId === organizationId).length
+    const organizationLimit = limits.execsOfInstance * (isShared ? organizationShare : 1)
+    if (projectCount >= limits.execsOfProject || organizationCount >= organizationLimit || all.length >= limits.execsOfInstance)
       fail('rate_limited', {
-        message: `At most ${limits.execsOfProject} commands can run in a project at the same time (${share} per organisation, ${limits.execsOfInstance} on the instance). Stop one, or wait.`,
+        message: `At most ${limits.execsOfProject} commands can run in a project at the same time (${organizationLimit} per organisation, ${limits.execsOfInstance} on the instance). Stop one, or wait.`,
       })
-    const one = { id: newId('exe'), organizationId, projectId, userId, input: input ? new ExecInput() : null }
-    this.#open.set(one.id, one)
-    return one
+    const exec = { id: newId('exe'), organizationId, projectId, userId, input: input ? new ExecInput() : null }
+    this.#open.set(exec.id, exec)
+    return exec
   }
 
   close({ id, input }: OpenExec): void {
@@ -47,7 +47,7 @@ export class OpenExecs {
 
   /** Only the user who started the program may send it input. */
   find(id: string, { projectId, userId }: Pick<OpenExec, 'projectId' | 'userId'>): OpenExec | undefined {
-    const one = this.#open.get(id)
-    return one?.projectId === projectId && one.userId === userId ? one : undefined
+    const exec = this.#open.get(id)
+    return exec?.projectId === projectId && exec.userId === userId ? exec : undefined
   }
 }

@@ -9,51 +9,54 @@ import type { OpenExec } from './open-execs.ts'
 export type ExecStream = EventStream<EventsOf<typeof contract.deployments.exec>>
 
 /** Maximum output bytes per event: a slow reader is detected by its unread bytes. */
-const pieceBytes = 48 * 1024
+const maxChunkBytes = 48 * 1024
 
 /**
  * Runs the program and streams its output. It is stopped on client disconnect, time limit, output limit, or when its instance
  * stops.
  */
 export async function runExec(
-  one: OpenExec,
+  exec: OpenExec,
   { row, env }: DeploymentTarget,
   body: ExecBody,
   stream: ExecStream,
   deps: DeploymentsDeps,
 ) {
   const { environment, service, deploymentId } = row
-  await stream.send('started', { execId: one.id, environment, service, deploymentId })
-  const tooMuch = new AbortController()
-  const clock = AbortSignal.timeout(limits.execSeconds * 1000)
-  let written = 0
-  const hand = (name: 'stdout' | 'stderr') => async (chunk: Uint8Array) => {
-    written += chunk.length
-    if (written > limits.execOutputBytes) return tooMuch.abort()
-    for (let at = 0; at < chunk.length; at += pieceBytes)
-      await stream.send('output', { stream: name, data: Buffer.from(chunk.subarray(at, at + pieceBytes)).toString('base64') })
+  await stream.send('started', { execId: exec.id, environment, service, deploymentId })
+  const outputLimit = new AbortController()
+  const timeLimit = AbortSignal.timeout(limits.execSeconds * 1000)
+  let writtenBytes = 0
+  const sendOutput = (name: 'stdout' | 'stderr') => async (chunk: Uint8Array) => {
+    writtenBytes += chunk.length
+    if (writtenBytes > limits.execOutputBytes) return outputLimit.abort()
+    for (let offset = 0; offset < chunk.length; offset += maxChunkBytes)
+      await stream.send('output', {
+        stream: name,
+        data: Buffer.from(chunk.subarray(offset, offset + maxChunkBytes)).toString('base64'),
+      })
   }
   const command = {
     argv: body.argv,
     env: { ...env, ...body.env },
-    ...(one.input ? { stdin: one.input } : {}),
-    onStdout: hand('stdout'),
-    onStderr: hand('stderr'),
+    ...(exec.input ? { stdin: exec.input } : {}),
+    onStdout: sendOutput('stdout'),
+    onStderr: sendOutput('stderr'),
   }
-  const ended = await deps.runtimes
+  const exit = await deps.runtimes
     .for(row.serverId)
-    .exec(row.id, command, AbortSignal.any([stream.abort, clock, tooMuch.signal]))
+    .exec(row.id, command, AbortSignal.any([stream.abort, timeLimit, outputLimit.signal]))
     .then(
       ({ exitCode }): ExecExit => ({ exitCode, message: null }),
-      (error: unknown) => failed(error, { clock, tooMuch: tooMuch.signal }),
+      (error: unknown) => failureExit(error, { timeLimit, outputLimit: outputLimit.signal }),
     )
-  if (!stream.abort.aborted) await stream.send('exit', ended)
+  if (!stream.abort.aborted) await stream.send('exit', exit)
 }
 
-function failed(error: unknown, { clock, tooMuch }: { clock: AbortSignal; tooMuch: AbortSignal }): ExecExit {
-  if (clock.aborted)
+function failureExit(error: unknown, { timeLimit, outputLimit }: { timeLimit: AbortSignal; outputLimit: AbortSignal }): ExecExit {
+  if (timeLimit.aborted)
     return { exitCode: null, message: `The command was stopped: it exceeded the limit of ${limits.execSeconds / 60} minutes` }
-  if (tooMuch.aborted)
+  if (outputLimit.aborted)
     return { exitCode: null, message: `The command was stopped: it wrote more than ${limits.execOutputBytes / 1024 ** 3} GB` }
   if (error instanceof StartFailed) return { exitCode: null, message: 'The container stopped' }
   return { exitCode: null, message: `The command was stopped: ${errorMessage(error)}` }

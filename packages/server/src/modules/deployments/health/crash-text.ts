@@ -14,10 +14,10 @@ export function crashText(
 ): string {
   if (outOfMemory) return `${name} exceeded its memory limit before it was healthy`
   if (diskFull) return `${name} exceeded its disk limit before it was healthy`
-  const ended = `${name} exited with code ${exitCode ?? 'unknown'} before it was healthy`
-  if (exitCode === notFound) return `${ended}: ${missingText(missingProgramIn(lines) ?? firstWord(unit) ?? program ?? null)}`
-  if (exitCode === notExecutable) return `${ended}: ${deniedText(firstWord(unit) ?? program ?? null)}`
-  return lines.some((line) => line.trim() !== '') ? ended : `${ended} without output. ${silentAdvice(exitCode)}`
+  const exitText = `${name} exited with code ${exitCode ?? 'unknown'} before it was healthy`
+  if (exitCode === notFound) return `${exitText}: ${missingText(missingProgramIn(lines) ?? programName(unit) ?? program ?? null)}`
+  if (exitCode === notExecutable) return `${exitText}: ${deniedText(programName(unit) ?? program ?? null)}`
+  return lines.some((line) => line.trim() !== '') ? exitText : `${exitText} without output. ${silentAdvice(exitCode)}`
 }
 
 const missingText = (program: string | null) =>
@@ -32,9 +32,9 @@ const silentAdvice = (exitCode: number | null) =>
     : 'Run its start command manually to see the error, or let it log its errors'
 
 /** The program that is started; for a `sh -c` command, the first word of the shell line. */
-function firstWord({ entrypoint, command, build }: Pick<Unit, 'command' | 'entrypoint' | 'build'>): string | null {
-  const words = [...(entrypoint ?? []), ...(command ?? [])]
-  const [program, flag, line] = words
+function programName({ entrypoint, command, build }: Pick<Unit, 'command' | 'entrypoint' | 'build'>): string | null {
+  const argv = [...(entrypoint ?? []), ...(command ?? [])]
+  const [program, flag, line] = argv
   const isShell = program !== undefined && /(^|\/)(ba|da|a)?sh$/.test(program) && flag === '-c'
   return (isShell ? line?.trim().split(/\s+/)[0] : program) ?? build?.startCommand?.trim().split(/\s+/)[0] ?? null
 }

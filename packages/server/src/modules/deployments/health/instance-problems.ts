@@ -1,7 +1,7 @@
 import { endText } from '../../../drivers/runtime/instance-end.ts'
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
 import type { Unit } from '../plan/deployed.ts'
-import { hasDoneItsWork } from './health.ts'
+import { hasCompleted } from './health.ts'
 
 export interface Problem {
   reason: string
@@ -22,21 +22,21 @@ export function problemIn(
 ): Problem | null {
   if (!instance) return { reason: 'the container was removed', isGone: true }
   if (instance.networkLost) return { reason: 'its Docker network was removed', isGone: true }
-  if (hasDoneItsWork(instance, unit)) return null
+  if (hasCompleted(instance, unit)) return null
   const { state, exitCode, outOfMemory, restarts, health, lastEnd } = instance
-  const ended = lastEnd ? endText(lastEnd) : null
+  const endMessage = lastEnd ? endText(lastEnd) : null
   if (state === 'exited' && instance.diskFull) return { reason: diskMessage(diskMb), isDiskFull: true }
   if (state === 'exited' && unit.restart)
-    return { reason: ended ?? `the process exited (code ${exitCode ?? 'unknown'})`, isGone: true }
+    return { reason: endMessage ?? `the process exited (code ${exitCode ?? 'unknown'})`, isGone: true }
   if (state === 'exited')
-    return { reason: `${ended ?? `ended (exit code ${exitCode ?? 'unknown'})`}. ${notRestarted(unit)}`, isGone: false }
+    return { reason: `${endMessage ?? `ended (exit code ${exitCode ?? 'unknown'})`}. ${notRestartedAdvice(unit)}`, isGone: false }
   if (state !== 'restarting' && restarts <= (restartsBefore ?? restarts))
     return health?.status === 'unhealthy' ? { reason: healthText(health) } : null
-  const why = outOfMemory ? 'out of memory, ' : exitCode === null ? '' : `exit code ${exitCode}, `
-  return { reason: `the process keeps crashing (${why}${restarts} restarts)` }
+  const cause = outOfMemory ? 'out of memory, ' : exitCode === null ? '' : `exit code ${exitCode}, `
+  return { reason: `the process keeps crashing (${cause}${restarts} restarts)` }
 }
 
-const notRestarted = ({ onFailure, staysUp }: Pick<Unit, 'onFailure' | 'staysUp'>) =>
+const notRestartedAdvice = ({ onFailure, staysUp }: Pick<Unit, 'onFailure' | 'staysUp'>) =>
   onFailure
     ? 'The limit of its restart policy is reached. Fix the cause, then redeploy.'
     : staysUp

@@ -5,13 +5,13 @@ import { liveEnvironmentJson } from '../../../platform/db/json-columns/deploymen
 import type { LiveEnvironmentRow, ServiceState } from '../../../platform/db/tables/deployments.ts'
 import type { Unit } from '../plan/deployed.ts'
 import { policyOf } from '../plan/restart-policy.ts'
-import { hasDoneItsWork } from './health.ts'
+import { hasCompleted } from './health.ts'
 
 /** Service states of an environment, as stored in `liveEnvironments.services`. */
 
 const windowMs = 10 * 60_000
-/** So many exits within the window make the project unhealthy. */
-const endsOfALoop = 3
+/** Number of exits within the window that makes the project unhealthy. */
+const crashLoopExits = 3
 
 export const statesOf = (live: Pick<LiveEnvironmentRow, 'services'>): ServiceState[] => liveEnvironmentJson.services(live) ?? []
 
@@ -25,15 +25,15 @@ export const newState = (unit: Unit): ServiceState => ({
   counted: null,
 })
 
-export const recentEnds = ({ ends }: Pick<ServiceState, 'ends'>, now: number): number[] =>
+export const recentExits = ({ ends }: Pick<ServiceState, 'ends'>, now: number): number[] =>
   ends.filter((at) => now - at < windowMs)
 
-export const isLooping = (state: ServiceState, now: number): boolean => recentEnds(state, now).length >= endsOfALoop
+export const isLooping = (state: ServiceState, now: number): boolean => recentExits(state, now).length >= crashLoopExits
 
 /** The status of an instance according to the runtime, without probing it. */
 export function statusIn(instance: Instance | undefined, unit: Unit): ServiceState['status'] {
   if (!instance) return 'starting'
-  if (hasDoneItsWork(instance, unit)) return 'completed'
+  if (hasCompleted(instance, unit)) return 'completed'
   return instance.state === 'running' && instance.health?.status === 'unhealthy' ? 'unhealthy' : instance.state
 }
 
@@ -41,15 +41,15 @@ export function statusIn(instance: Instance | undefined, unit: Unit): ServiceSta
 export const withStatus = (state: ServiceState, status: ServiceState['status'], now: number): ServiceState => ({
   ...state,
   status: status === 'running' && isLooping(state, now) ? 'restarting' : status,
-  ends: recentEnds(state, now),
+  ends: recentExits(state, now),
 })
 
 /** Whether this exit is already recorded. A record without an exit code is completed when the code becomes known. */
-export const isNoted = ({ lastExit }: ServiceState, { at, exitCode }: InstanceEnd): boolean =>
+export const isRecorded = ({ lastExit }: ServiceState, { at, exitCode }: InstanceEnd): boolean =>
   lastExit !== null && (at < lastExit.at || (at === lastExit.at && (lastExit.code !== null || exitCode === null)))
 
 /** The state after an exit, and the number of new exits: the runtime may have restarted it several times since the last one. */
-export function afterEnd(before: ServiceState, instance: Instance, now: number): { state: ServiceState; count: number } {
+export function stateAfterExit(before: ServiceState, instance: Instance, now: number): { state: ServiceState; count: number } {
   const end = instance.lastEnd as InstanceEnd
   const lastExit = { code: end.exitCode, reason: end.reason, at: end.at }
   if (before.lastExit?.at === end.at) return { state: { ...before, lastExit }, count: 0 }
@@ -57,56 +57,56 @@ export function afterEnd(before: ServiceState, instance: Instance, now: number):
   const counted = { instanceId, restarts }
   if (before.policy !== 'always' && instance.state === 'exited' && end.exitCode === 0)
     return { state: { ...before, status: 'completed', lastExit, counted }, count: 0 }
-  const known = before.counted?.instanceId === instanceId ? before.counted.restarts : 0
-  const isOver = instance.state === 'exited'
-  const restarted = Math.max(restarts - known, isOver ? 0 : 1)
-  const count = isOver ? restarted + 1 : restarted
+  const countedRestarts = before.counted?.instanceId === instanceId ? before.counted.restarts : 0
+  const hasExited = instance.state === 'exited'
+  const restarted = Math.max(restarts - countedRestarts, hasExited ? 0 : 1)
+  const count = hasExited ? restarted + 1 : restarted
   const at = Math.min(now, Date.parse(end.at))
-  const ends = [...recentEnds(before, now), ...Array.from({ length: Math.min(count, endsOfALoop) }, () => at)]
+  const ends = [...recentExits(before, now), ...Array.from({ length: Math.min(count, crashLoopExits) }, () => at)]
   const state: ServiceState = {
     ...before,
     restarts: before.restarts + restarted,
     lastExit,
     counted,
-    ends: ends.filter((time) => now - time < windowMs).slice(-endsOfALoop),
+    ends: ends.filter((time) => now - time < windowMs).slice(-crashLoopExits),
   }
-  return { state: { ...state, status: isOver ? 'exited' : 'restarting' }, count }
+  return { state: { ...state, status: hasExited ? 'exited' : 'restarting' }, count }
 }
 
-const times = (count: number) => (count === 1 ? '1 time' : `${count} times`)
+const timesText = (count: number) => (count === 1 ? '1 time' : `${count} times`)
 
 /** The last exit of a service, and whether it was restarted. */
 export function exitText({ name, status, restarts, lastExit, policy }: ServiceState): string | null {
   if (!lastExit) return null
-  const ended = `${name || 'The app'} ${endText({ exitCode: lastExit.code, reason: lastExit.reason })}`
-  if (status === 'completed') return ended
-  if (status !== 'exited') return `${ended}, restarted (${times(restarts)})`
-  if (policy === 'on-failure' && restarts > 0) return `${ended}, not restarted any more (${times(restarts)})`
-  return policy === 'no' ? `${ended}, not restarted: it has no restart policy` : `${ended}, not restarted`
+  const exitMessage = `${name || 'The app'} ${endText({ exitCode: lastExit.code, reason: lastExit.reason })}`
+  if (status === 'completed') return exitMessage
+  if (status !== 'exited') return `${exitMessage}, restarted (${timesText(restarts)})`
+  if (policy === 'on-failure' && restarts > 0) return `${exitMessage}, not restarted any more (${timesText(restarts)})`
+  return policy === 'no' ? `${exitMessage}, not restarted: it has no restart policy` : `${exitMessage}, not restarted`
 }
 
 /** The reason of an alarm. */
-export const loopText = (state: ServiceState): string =>
-  `${exitText(state)}. It ended ${endsOfALoop} times or more within 10 minutes.${adviceFor(state)}`
+export const crashLoopText = (state: ServiceState): string =>
+  `${exitText(state)}. It ended ${crashLoopExits} times or more within 10 minutes.${adviceFor(state)}`
 
 const adviceFor = ({ lastExit }: ServiceState) =>
   lastExit?.reason === 'out_of_memory' ? ' Raise its memory limit, or reduce its memory use.' : ''
 
 /** Summary of failing services for the project's record, used when there is no more specific reason. */
-export function reasonIn(states: readonly ServiceState[]): string | null {
+export function failingServicesText(states: readonly ServiceState[]): string | null {
   const texts = states.flatMap((state) => {
-    const isReported = state.status === 'exited' || state.status === 'restarting' || state.ends.length > 0
-    return isReported && state.status !== 'completed' ? (exitText(state) ?? []) : []
+    const isFailing = state.status === 'exited' || state.status === 'restarting' || state.ends.length > 0
+    return isFailing && state.status !== 'completed' ? (exitText(state) ?? []) : []
   })
   return texts.length > 0 ? texts.join('; ') : null
 }
 
-const whileNotLive = { sleeping: 'sleeping', stopped: 'stopped', waking: 'starting' } as const
+const statusWhileNotLive = { sleeping: 'sleeping', stopped: 'stopped', waking: 'starting' } as const
 
 export const showStates = (states: readonly ServiceState[], state: LiveEnvironmentRow['state']): ServiceStatus[] =>
   states.map(({ name, status, restarts, lastExit }) => ({
     name,
-    status: state === 'live' || status === 'completed' ? status : whileNotLive[state],
+    status: state === 'live' || status === 'completed' ? status : statusWhileNotLive[state],
     restarts,
     lastExit,
   }))

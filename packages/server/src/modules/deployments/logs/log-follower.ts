@@ -7,9 +7,9 @@ import { findInstance, listInstances, updateInstance } from '../store.ts'
 /** Poll interval for new instances; the start of an instance ends the wait early. */
 const pollIntervalMs = 5_000
 /** Interval at which the read position is saved. */
-const noteMs = 1_000
+const savePositionMs = 1_000
 /** First delay before the ended output of an instance is read again. It doubles each time; an event of the instance resets it. */
-const againMs = 1_000
+const firstRetryMs = 1_000
 const maxRetryMs = 5 * 60_000
 
 /** Copies the output of instances to the log store, which outlives them. Each instance is followed once, from its last position. */
@@ -42,7 +42,7 @@ export class LogFollower {
       if (instanceId !== undefined) this.#quiet.delete(instanceId)
       this.#changes.abort()
     }
-    const endings = [
+    const unsubscribers = [
       this.#deps.database.signals.subscribe<{ started: string }>(instancesTopic, (event) =>
         wake('started' in event ? event.started : undefined),
       ),
@@ -55,7 +55,7 @@ export class LogFollower {
       )
       await pause(pollIntervalMs, undefined, { signal: AbortSignal.any([signal, this.#changes.signal]) }).catch(() => undefined)
     }
-    for (const end of endings) end()
+    for (const unsubscribe of unsubscribers) unsubscribe()
   }
 
   async #check(): Promise<void> {
@@ -69,7 +69,7 @@ export class LogFollower {
   }
 
   #follow(row: InstanceRow): void {
-    const run = this.#copy(row)
+    const copying = this.#copy(row)
       .catch((error: unknown) => {
         if (!this.#stop.signal.aborted)
           this.#deps.log.warn({ err: error, instanceId: row.id }, 'deployments: log collection of an instance failed')
@@ -78,28 +78,28 @@ export class LogFollower {
       })
       .finally(() => {
         this.#following.delete(row.id)
-        const pauseMs = Math.min(maxRetryMs, (this.#quiet.get(row.id)?.pauseMs ?? againMs / 2) * 2)
+        const pauseMs = Math.min(maxRetryMs, (this.#quiet.get(row.id)?.pauseMs ?? firstRetryMs / 2) * 2)
         this.#quiet.set(row.id, { pauseMs, until: performance.now() + pauseMs })
       })
-    this.#following.set(row.id, run)
+    this.#following.set(row.id, copying)
   }
 
   async #copy(row: InstanceRow): Promise<void> {
     const { runtimes, logStore, scrubbers, database } = this.#deps
     const scrubber = await scrubbers.of(row.projectId)
-    const from = (await findInstance(database.db, row.id))?.logPosition ?? null
-    let position = from
-    let noted = from
-    let noting: NodeJS.Timeout | undefined
-    const note = async () => {
-      clearTimeout(noting)
-      noting = undefined
-      if (position === noted) return
-      noted = position
+    const startPosition = (await findInstance(database.db, row.id))?.logPosition ?? null
+    let position = startPosition
+    let savedPosition = startPosition
+    let saveTimer: NodeJS.Timeout | undefined
+    const savePosition = async () => {
+      clearTimeout(saveTimer)
+      saveTimer = undefined
+      if (position === savedPosition) return
+      savedPosition = position
       await updateInstance(database.db, row.id, { logPosition: position })
     }
     try {
-      for await (const line of runtimes.for(row.serverId).logs(row.id, from, this.#stop.signal)) {
+      for await (const line of runtimes.for(row.serverId).logs(row.id, startPosition, this.#stop.signal)) {
         const { time, stream } = line
         const message = scrubber.scrub(line.message)
         await logStore.append(row.projectId, 'runtime', [
@@ -107,10 +107,10 @@ export class LogFollower {
         ])
         position = line.position
         this.#quiet.delete(row.id)
-        noting ??= setTimeout(() => void note().catch(() => undefined), noteMs)
+        saveTimer ??= setTimeout(() => void savePosition().catch(() => undefined), savePositionMs)
       }
     } finally {
-      await note()
+      await savePosition()
     }
   }
 }

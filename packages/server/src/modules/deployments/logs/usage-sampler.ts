@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { InstanceUsage } from '../../../drivers/runtime/runtime.ts'
-import { keepUsage, type UsageMinute } from '../../projects/index.ts'
+import { saveUsage, type UsageMinute } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 
 const minuteMs = 60_000
@@ -8,10 +8,10 @@ const minuteMs = 60_000
  * Age limit for counting all CPU time since the start in the first sample; for an older instance the first sample only sets the
  * baseline.
  */
-const youngMs = 2 * minuteMs
+const maxBaselineAgeMs = 2 * minuteMs
 /** Remote servers are sampled on every fourth round: each container is read over the network. */
-const checksPerPauseRemote = 4
-const forgetMs = 10 * minuteMs
+const roundsPerRemoteSample = 4
+const sampleKeptMs = 10 * minuteMs
 
 /** Samples the resource usage of all instances and stores sums per environment and minute. */
 export class UsageSampler {
@@ -33,20 +33,21 @@ export class UsageSampler {
     const minutes = new Map<string, UsageMinute>()
     for (const [key, running] of Map.groupBy(usage, ({ owner }) => `${owner.projectId}/${owner.environment}`)) {
       const { projectId, environment } = running[0]!.owner
-      const known = this.#minutes.get(key)
-      const sum = known?.at === at ? known : { counter: this.#counter, projectId, environment, at, ...nothing }
-      minutes.set(key, added(sum, running, this.#spent(running, now)))
+      const currentMinute = this.#minutes.get(key)
+      const minute =
+        currentMinute?.at === at ? currentMinute : { counter: this.#counter, projectId, environment, at, ...zeroUsage }
+      minutes.set(key, addUsage(minute, running, this.#spent(running, now)))
     }
     this.#minutes = minutes
     for (const { instanceId, cpuSeconds } of usage) this.#before.set(instanceId, { cpuSeconds, at: now })
-    for (const [instanceId, before] of this.#before) if (now - before.at > forgetMs) this.#before.delete(instanceId)
-    await keepUsage([...minutes.values()], this.#deps.database)
+    for (const [instanceId, before] of this.#before) if (now - before.at > sampleKeptMs) this.#before.delete(instanceId)
+    await saveUsage([...minutes.values()], this.#deps.database)
   }
 
   /** Usage of all instances; remote servers are included only on their round. */
   async #usage(abort: AbortSignal): Promise<InstanceUsage[]> {
-    const isTurnOfAll = this.#checks++ % checksPerPauseRemote === 0
-    const locations = (await this.#deps.runtimes.all()).filter(({ serverId }) => serverId === null || isTurnOfAll)
+    const includesRemote = this.#checks++ % roundsPerRemoteSample === 0
+    const locations = (await this.#deps.runtimes.all()).filter(({ serverId }) => serverId === null || includesRemote)
     const checks = locations.map(({ serverId, runtime }) =>
       runtime.usage(abort).catch((error: unknown) => {
         abort.throwIfAborted()
@@ -63,7 +64,7 @@ export class UsageSampler {
     for (const { instanceId, cpuSeconds, startedAt } of running) {
       const age = now - Date.parse(startedAt ?? '')
       const before =
-        this.#before.get(instanceId) ?? (age <= youngMs ? { cpuSeconds: 0, at: now - Math.max(age, 1000) } : undefined)
+        this.#before.get(instanceId) ?? (age <= maxBaselineAgeMs ? { cpuSeconds: 0, at: now - Math.max(age, 1000) } : undefined)
       if (!before) continue
       // A lower value means that the instance was restarted.
       const spent = cpuSeconds >= before.cpuSeconds ? cpuSeconds - before.cpuSeconds : cpuSeconds
@@ -74,14 +75,18 @@ export class UsageSampler {
   }
 }
 
-const nothing = { cpuMs: 0, observedMs: 0, memoryKb: 0 }
+const zeroUsage = { cpuMs: 0, observedMs: 0, memoryKb: 0 }
 
-function added(sum: UsageMinute, running: readonly InstanceUsage[], spent: { cpuMs: number; observedMs: number }): UsageMinute {
+function addUsage(
+  minute: UsageMinute,
+  running: readonly InstanceUsage[],
+  spent: { cpuMs: number; observedMs: number },
+): UsageMinute {
   const memoryBytes = running.reduce((total, one) => total + one.memoryBytes, 0)
   return {
-    ...sum,
-    cpuMs: sum.cpuMs + Math.round(spent.cpuMs),
-    observedMs: sum.observedMs + Math.round(spent.observedMs),
-    memoryKb: Math.max(sum.memoryKb, Math.round(memoryBytes / 1024)),
+    ...minute,
+    cpuMs: minute.cpuMs + Math.round(spent.cpuMs),
+    observedMs: minute.observedMs + Math.round(spent.observedMs),
+    memoryKb: Math.max(minute.memoryKb, Math.round(memoryBytes / 1024)),
   }
 }

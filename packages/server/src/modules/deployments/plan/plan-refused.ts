@@ -3,14 +3,14 @@ export class PlanRefused extends Error {
   override readonly name = 'PlanRefused'
 }
 
-export const nothingStartsIt = 'No start command was found. Set one (startCommand), or add one to the project.'
+export const noStartCommand = 'No start command was found. Set one (startCommand), or add one to the project.'
 
-const withoutContainers =
+const needsDockerText =
   'needs Docker, but this instance runs projects as plain processes. Install Docker on this machine and restart Berth, or move the project to a server with Docker (serverId)'
 
 /** Messages for projects that need containers on an instance without Docker. */
 export const needsDocker = {
-  dockerfile: `Its Dockerfile ${withoutContainers}. With a start command (startCommand) it runs without its Dockerfile`,
-  image: `A project from an image ${withoutContainers}`,
-  services: `A project with several services ${withoutContainers}`,
+  dockerfile: `Its Dockerfile ${needsDockerText}. With a start command (startCommand) it runs without its Dockerfile`,
+  image: `A project from an image ${needsDockerText}`,
+  services: `A project with several services ${needsDockerText}`,
 }

@@ -8,7 +8,7 @@ import type { Detection } from '../../../source/detection/index.ts'
 import { exposedService } from '../../../source/exposed-service.ts'
 import type { DeployedConfig, DeployPlan, ProjectFiles, Unit } from './deployed.ts'
 import { healthProgramOf } from './health-program.ts'
-import { needsDocker, nothingStartsIt, PlanRefused } from './plan-refused.ts'
+import { needsDocker, noStartCommand, PlanRefused } from './plan-refused.ts'
 import { restartOf } from './restart-policy.ts'
 import { routeLabels } from './service-routes.ts'
 import { withVariables } from './service-variables.ts'
@@ -40,7 +40,7 @@ export function configOf(project: ProjectRow): DeployedConfig {
   }
 }
 
-/** The plan of a deployment. Detection fills in what the settings leave open. */
+/** The plan of a deployment. Detected values are used for settings that are not set. */
 export function planDeployment(
   config: DeployedConfig,
   detected: Detection | null,
@@ -62,7 +62,7 @@ export function planDeployment(
   if (detected.mismatch && !config.startCommand && config.dockerfilePath === null) throw new PlanRefused(detected.mismatch)
   const build = buildPlan(config, detected, type)
   if (type !== 'static' && build.kind === 'stack' && !build.startCommand)
-    throw new PlanRefused(detected.leftOut ? needsDocker.dockerfile : nothingStartsIt)
+    throw new PlanRefused(detected.leftOut ? needsDocker.dockerfile : noStartCommand)
   return {
     type,
     ...(type === 'static' && detected.siteRules ? { siteRules: detected.siteRules } : {}),
@@ -138,8 +138,8 @@ function buildPlan(config: DeployedConfig, detected: Detection, type: DeployPlan
  * then.
  */
 function portOf({ port, portChosen, dockerfilePath }: DeployedConfig, detected: Detection): number {
-  const isOther = dockerfilePath !== null && detected.framework !== 'dockerfile'
-  return portChosen === false && !isOther ? (detected.port ?? port) : port
+  const isUnreadDockerfile = dockerfilePath !== null && detected.framework !== 'dockerfile'
+  return portChosen === false && !isUnreadDockerfile ? (detected.port ?? port) : port
 }
 
 const servicesOf = (config: DeployedConfig, detected: Detection | null): Service[] =>
@@ -148,8 +148,8 @@ const servicesOf = (config: DeployedConfig, detected: Detection | null): Service
 const ownResourcesOf = (services: readonly Service[]): NonNullable<DeployPlan['ownResources']> =>
   Object.fromEntries(
     services.flatMap(({ name, cpuCores, memoryMb }) => {
-      const own = { ...(cpuCores ? { cpuCores } : {}), ...(memoryMb ? { memoryMb } : {}) }
-      return Object.keys(own).length > 0 ? [[name, own]] : []
+      const resources = { ...(cpuCores ? { cpuCores } : {}), ...(memoryMb ? { memoryMb } : {}) }
+      return Object.keys(resources).length > 0 ? [[name, resources]] : []
     }),
   )
 
@@ -160,11 +160,11 @@ export const withResources = (
   { production }: DeployedConfig['resources'],
 ): DeployPlan => ({
   ...plan,
-  units: plan.units.map((unit) => ({ ...unit, allotment: { ...production, ...ownAmounts(unit, plan, before) } })),
+  units: plan.units.map((unit) => ({ ...unit, allotment: { ...production, ...serviceResources(unit, plan, before) } })),
 })
 
-/** Resources that the services set themselves. In a plan from before they were recorded: those that differ from the project's. */
-function ownAmounts(
+/** Resources that the service sets itself. Older plans do not record them: there, every value that differs from the project's. */
+function serviceResources(
   { service, allotment: resources }: Unit,
   { type, ownResources }: DeployPlan,
   { production }: DeployedConfig['resources'],
@@ -187,9 +187,9 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
   const labels = routeLabels(services, exposed, config.serviceRoutes ?? {})
   const units = services.map((service) => {
     const route = labels.get(service.name)
-    const fromFile = services === detected?.services ? detected : undefined
-    const variables = fromFile?.serviceVariables?.[service.name]
-    const inlineFiles = fromFile?.serviceFiles?.[service.name]
+    const detectedPlan = services === detected?.services ? detected : undefined
+    const variables = detectedPlan?.serviceVariables?.[service.name]
+    const inlineFiles = detectedPlan?.serviceFiles?.[service.name]
     return {
       ...serviceUnit(service, service === exposed, config),
       ...(route ? { route } : {}),
@@ -208,9 +208,9 @@ function refuseTooMany(services: readonly Service[]): void {
     ['networks', networks.size, limits.networksMaximum],
     ['containers', services.reduce((sum, { replicas }) => sum + (replicas || 1), 0), limits.instancesMaximum],
   ] as const
-  for (const [what, count, most] of counts)
-    if (count > most)
-      throw new PlanRefused(`The project has ${count} ${what}, but the maximum is ${most}. Split it into several projects.`)
+  for (const [noun, count, maximum] of counts)
+    if (count > maximum)
+      throw new PlanRefused(`The project has ${count} ${noun}, but the maximum is ${maximum}. Split it into several projects.`)
 }
 
 function serviceUnit(service: Service, exposed: boolean, config: DeployedConfig): Unit {
@@ -273,16 +273,16 @@ export const plainDockerfile: BuildPlan = { ...emptyPlan, kind: 'dockerfile' }
 export function inStartOrder(units: readonly Unit[]): Unit[] {
   const byName = new Map(units.map((unit) => [unit.service, unit]))
   const ordered = new Set<Unit>()
-  const target = (unit: Unit, path: readonly string[]) => {
+  const visit = (unit: Unit, path: readonly string[]) => {
     if (ordered.has(unit)) return
     if (path.includes(unit.service))
       throw new PlanRefused(`Services depend on each other in a circle: ${[...path, unit.service].join(' → ')}`)
     for (const name of unit.dependsOn) {
-      const needed = byName.get(name)
-      if (needed) target(needed, [...path, unit.service])
+      const dependency = byName.get(name)
+      if (dependency) visit(dependency, [...path, unit.service])
     }
     ordered.add(unit)
   }
-  for (const unit of units) target(unit, [])
+  for (const unit of units) visit(unit, [])
   return [...ordered]
 }

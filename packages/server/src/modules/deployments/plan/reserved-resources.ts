@@ -6,15 +6,15 @@ import { planOf } from './deployed.ts'
 /** CPU and memory reserved by deployments that serve or are in progress. */
 export const reservedReader: ReservedReader = {
   async planned(db, organizationId) {
-    const rows = await ofOrganization(db, organizationId)
+    const rows = await deploymentsOf(db, organizationId)
       .select(['id', 'projectId', 'environment', 'plan'])
       .where('status', 'in', ['building', 'deploying', 'live'])
       .where('plan', 'is not', null)
       .execute()
-    return rows.map((row) => ({ projectId: row.projectId, environment: row.environment, ...claimOf(row) }))
+    return rows.map((row) => ({ projectId: row.projectId, environment: row.environment, ...reservedBy(row) }))
   },
   async building(db, organizationId) {
-    const { count } = await ofOrganization(db, organizationId)
+    const { count } = await deploymentsOf(db, organizationId)
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .where('status', 'in', ['building', 'deploying'])
       .executeTakeFirstOrThrow()
@@ -22,10 +22,10 @@ export const reservedReader: ReservedReader = {
   },
 }
 
-const ofOrganization = (db: Db, organizationId: string) =>
+const deploymentsOf = (db: Db, organizationId: string) =>
   db.selectFrom('deployments').where('projectId', 'in', projectsOf(db, organizationId))
 
-function claimOf(deployment: Pick<DeploymentRow, 'id' | 'plan'>): { cpuCores: number; memoryMb: number } {
+function reservedBy(deployment: Pick<DeploymentRow, 'id' | 'plan'>): { cpuCores: number; memoryMb: number } {
   const { type, units } = planOf(deployment)
   const running = type === 'static' ? [] : units
   return {

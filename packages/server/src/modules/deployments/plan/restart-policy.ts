@@ -4,7 +4,7 @@ import type { RestartPolicy } from '../../../drivers/runtime/restart-policy.ts'
 export interface Restarts {
   /** Restarted on every exit. */
   restart: boolean
-  /** Restarted after a failure, at most so often; null: without limit. */
+  /** Restarted after a failure, at most `maxRetries` times; null: without limit. */
   onFailure?: { maxRetries: number | null }
   /**
    * Not declared as a one-shot task: it counts as started once it stays up, and is started with its environment even if it exited

@@ -2,21 +2,21 @@ import type { Service, ServiceRoutes } from '@berth/contract'
 import type { ServiceRoute } from '../../../platform/db/tables/deployments.ts'
 
 /** The fields of a unit that determine its host names. */
-interface Reached {
+interface RoutedUnit {
   service: string
   exposed: boolean
   route?: string
   port: number | null
 }
 
-const labelLength = 63
+const maxLabelLength = 63
 
 /** Host name label of a service: lower case, other characters replaced by hyphens; '' where no character is left. */
 export const hostLabel = (service: string): string =>
   service
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, labelLength)
+    .slice(0, maxLabelLength)
     .replace(/^-+|-+$/g, '')
 
 /**
@@ -29,22 +29,22 @@ export function routeLabels(
   chosen: ServiceRoutes,
 ): ReadonlyMap<string, string> {
   const labels = new Map<string, string>()
-  const taken = new Set<string>()
+  const usedLabels = new Set<string>()
   for (const service of services) {
-    const isWanted = Object.hasOwn(chosen, service.name) ? chosen[service.name] : (service.route ?? service.exposed)
+    const isRouted = Object.hasOwn(chosen, service.name) ? chosen[service.name] : (service.route ?? service.exposed)
     const label = hostLabel(service.name)
-    if (service === exposed || !isWanted || !service.ports?.length || label === '' || taken.has(label)) continue
-    taken.add(label)
+    if (service === exposed || !isRouted || !service.ports?.length || label === '' || usedLabels.has(label)) continue
+    usedLabels.add(label)
     labels.set(service.name, label)
   }
   return labels
 }
 
 /** Warns about configured service routes that cannot be served. */
-export function routeWarnings(chosen: ServiceRoutes, units: readonly Reached[]): string[] {
-  return Object.entries(chosen).flatMap(([name, isWanted]) => {
+export function routeWarnings(chosen: ServiceRoutes, units: readonly RoutedUnit[]): string[] {
+  return Object.entries(chosen).flatMap(([name, isRouted]) => {
     const unit = units.find(({ service }) => service === name)
-    if (!isWanted || unit?.exposed || unit?.route) return []
+    if (!isRouted || unit?.exposed || unit?.route) return []
     if (!unit) return [`serviceRoutes: service ${name} does not exist`]
     return [
       unit.port === null
@@ -58,7 +58,7 @@ export function routeWarnings(chosen: ServiceRoutes, units: readonly Reached[]):
  * The service routes to store for a live environment; null for none. A label that is also the slug of an environment is left to
  * that environment.
  */
-export function servedRoutes(units: readonly Reached[], environments: readonly string[]): ServiceRoute[] | null {
+export function routesToStore(units: readonly RoutedUnit[], environments: readonly string[]): ServiceRoute[] | null {
   const routes = units.flatMap(({ service, route }) =>
     route && !environments.includes(route) ? [{ service, label: route }] : [],
   )

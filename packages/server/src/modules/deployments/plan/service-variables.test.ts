@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables are Compose's
 import { expect, test } from 'vitest'
+import { placeholder } from './placeholder.ts'
 import { withVariables } from './service-variables.ts'
 import { environmentOf } from './unit-environment.ts'
-import { mark } from './variable-mark.ts'
 
 test('a service that names a variable as ${NAME} gets it, and what is named so reaches no other service', () => {
   const { services, ownVariables } = withVariables(
@@ -14,8 +14,8 @@ test('a service that names a variable as ${NAME} gets it, and what is named so r
     ['DB_PASSWORD', 'WEB_PASSWORD', 'SHARED'],
   )
   expect(services.map(({ environment }) => environment)).toEqual([
-    { PASSWORD: mark('DB_PASSWORD'), MODE: 'fast' },
-    { PASSWORD: mark('WEB_PASSWORD'), TEXT: 'costs ${DB_PASSWORD}', NONE: '${UNKNOWN}' },
+    { PASSWORD: placeholder('DB_PASSWORD'), MODE: 'fast' },
+    { PASSWORD: placeholder('WEB_PASSWORD'), TEXT: 'costs ${DB_PASSWORD}', NONE: '${UNKNOWN}' },
     undefined,
   ])
   expect(ownVariables).toEqual(['DB_PASSWORD', 'WEB_PASSWORD'])

@@ -1,5 +1,5 @@
 import type { Service } from '@berth/contract'
-import { mark } from './variable-mark.ts'
+import { placeholder } from './placeholder.ts'
 
 const reference = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/
 
@@ -12,19 +12,23 @@ export function withVariables(
   services: readonly Service[],
   variables: readonly string[],
 ): { services: Service[]; ownVariables: string[] } {
-  const known = new Set(variables)
-  const named = new Set<string>()
-  const filled = (value: string): string => {
+  const projectVariables = new Set(variables)
+  const referenced = new Set<string>()
+  const withPlaceholder = (value: string): string => {
     const name = reference.exec(value)?.[1]
-    if (name === undefined || !known.has(name)) return value
-    named.add(name)
-    return mark(name)
+    if (name === undefined || !projectVariables.has(name)) return value
+    referenced.add(name)
+    return placeholder(name)
   }
-  const marked = services.map((service) => ({
+  const resolved = services.map((service) => ({
     ...service,
     ...(service.environment
-      ? { environment: Object.fromEntries(Object.entries(service.environment).map(([key, value]) => [key, filled(value)])) }
+      ? {
+          environment: Object.fromEntries(
+            Object.entries(service.environment).map(([key, value]) => [key, withPlaceholder(value)]),
+          ),
+        }
       : {}),
   }))
-  return { services: marked, ownVariables: [...named].sort() }
+  return { services: resolved, ownVariables: [...referenced].sort() }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { readCompose, toProjectServices } from '../../../source/compose/index.ts'
 import type { DeployedConfig } from './deployed.ts'
 import { planDeployment } from './plan.ts'
-import { withMarks, withSecrets } from './snapshot.ts'
+import { withPlaceholders, withSecrets } from './snapshot.ts'
 
 const env = { PASSWORD: 'hidden $1 "canary"', NAME: 'shop', EMPTY: '' }
 
@@ -18,7 +18,7 @@ services:
       LEVEL: "\${EMPTY:-info}"
     healthcheck: { test: [CMD, ping, "\${PASSWORD}"] }
 `
-  const file = readCompose(text, { folder: '/project', env: withMarks(env, ['PASSWORD', 'EMPTY']) })
+  const file = readCompose(text, { folder: '/project', env: withPlaceholders(env, ['PASSWORD', 'EMPTY']) })
   expect(file).toMatchObject({ refused: [], missing: [] })
   const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 1000 }
   const config = {

@@ -6,22 +6,22 @@ import type { DeploymentsDeps } from '../deps.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
 import { updateDeployment } from '../store.ts'
 import { deployedSource, type Unit } from './deployed.ts'
-import { mark, marks } from './variable-mark.ts'
+import { placeholder, placeholders } from './placeholder.ts'
 
 /** A deployment's copy of its project's source and variables, so that a rollback runs with the values of its time. */
 
 /** The variables of a deployment: read once, stored sealed, and used again by each restart and rollback. */
 export const envOf = async (deployment: DeploymentRow, deps: DeploymentsDeps): Promise<Record<string, string>> =>
-  (await takeEnv(deployment, deps)).env
+  (await loadEnv(deployment, deps)).env
 
-/** The same, with the row, which stores them from the first call on. */
-export async function takeEnv(
+/** Reads the variables on the first call, stores them in the row, and returns both. */
+export async function loadEnv(
   deployment: DeploymentRow,
   deps: DeploymentsDeps,
 ): Promise<{ deployment: DeploymentRow; env: Record<string, string> }> {
-  const target = sealedFor.deploymentEnv(deployment.id)
+  const sealContext = sealedFor.deploymentEnv(deployment.id)
   if (deployment.env) {
-    const values = deploymentJson.env(deps.secretBox.open(deployment.env, target).reveal(), deployment.id)
+    const values = deploymentJson.env(deps.secretBox.open(deployment.env, sealContext).reveal(), deployment.id)
     deps.scrubber.register(...(await secretKeysOf(deployment, deps)).map((key) => values[key]))
     return { deployment, env: values }
   }
@@ -31,7 +31,7 @@ export async function takeEnv(
   const options = { fromFork: source.kind === 'git' && source.fromFork === true }
   const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment, options)
   const stored = {
-    env: deps.secretBox.seal(JSON.stringify(values), target),
+    env: deps.secretBox.seal(JSON.stringify(values), sealContext),
     envSecretKeys: JSON.stringify(secretKeys),
     envVersion: deployment.environment === 'production' ? envVersion : null,
   }
@@ -44,29 +44,33 @@ export async function takeEnv(
 /**
  * Replaces secret values with placeholders: a plan is stored unsealed. `withSecrets` inserts the values when the plan is executed.
  */
-export const withMarks = (values: Readonly<Record<string, string>>, secretKeys: readonly string[]): Record<string, string> =>
+export const withPlaceholders = (
+  values: Readonly<Record<string, string>>,
+  secretKeys: readonly string[],
+): Record<string, string> =>
   Object.fromEntries(
     // Compose files often treat an empty value as unset, and it reveals nothing.
-    Object.entries(values).map(([key, value]) => [key, value !== '' && secretKeys.includes(key) ? mark(key) : value]),
+    Object.entries(values).map(([key, value]) => [key, value !== '' && secretKeys.includes(key) ? placeholder(key) : value]),
   )
 
-const filled = (text: string, env: Readonly<Record<string, string>>) => text.replace(marks, (_, name: string) => env[name] ?? '')
+const fillPlaceholders = (text: string, env: Readonly<Record<string, string>>) =>
+  text.replace(placeholders, (_, name: string) => env[name] ?? '')
 
 /** Replaces the placeholders in a unit with their values. */
 export function withSecrets(unit: Unit, env: Readonly<Record<string, string>>): Unit {
-  const words = (list: string[] | null) => list?.map((word) => filled(word, env)) ?? null
-  const pairs = (record: Record<string, string>) =>
-    Object.fromEntries(Object.entries(record).map(([key, value]) => [key, filled(value, env)]))
+  const fillList = (list: string[] | null) => list?.map((word) => fillPlaceholders(word, env)) ?? null
+  const fillRecord = (record: Record<string, string>) =>
+    Object.fromEntries(Object.entries(record).map(([key, value]) => [key, fillPlaceholders(value, env)]))
   return {
     ...unit,
-    image: unit.image === null ? null : filled(unit.image, env),
-    command: words(unit.command),
-    entrypoint: words(unit.entrypoint),
-    environment: pairs(unit.environment),
-    build: unit.build && { ...unit.build, buildArguments: pairs(unit.build.buildArguments) },
+    image: unit.image === null ? null : fillPlaceholders(unit.image, env),
+    command: fillList(unit.command),
+    entrypoint: fillList(unit.entrypoint),
+    environment: fillRecord(unit.environment),
+    build: unit.build && { ...unit.build, buildArguments: fillRecord(unit.build.buildArguments) },
     ...(unit.inlineFiles
-      ? { inlineFiles: unit.inlineFiles.map((file) => ({ ...file, content: filled(file.content, env) })) }
+      ? { inlineFiles: unit.inlineFiles.map((file) => ({ ...file, content: fillPlaceholders(file.content, env) })) }
       : {}),
-    ...(unit.healthProgram ? { healthProgram: { ...unit.healthProgram, argv: words(unit.healthProgram.argv) ?? [] } } : {}),
+    ...(unit.healthProgram ? { healthProgram: { ...unit.healthProgram, argv: fillList(unit.healthProgram.argv) ?? [] } } : {}),
   }
 }

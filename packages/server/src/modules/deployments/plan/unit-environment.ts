@@ -6,6 +6,8 @@ export function environmentOf(
   { ownVariables = [] }: Pick<DeployPlan, 'ownVariables'>,
   env: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const given = Object.entries(env).filter(([key]) => !ownVariables.includes(key) && (variables?.includes(key) ?? true))
-  return { ...environment, ...Object.fromEntries(given) }
+  const projectVariables = Object.entries(env).filter(
+    ([key]) => !ownVariables.includes(key) && (variables?.includes(key) ?? true),
+  )
+  return { ...environment, ...Object.fromEntries(projectVariables) }
 }

@@ -1,24 +1,24 @@
 import type { DeploymentRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
 import { sharedKind } from '../../../platform/jobs/declare.ts'
-import { findAnyProject, holdOperation, type ProjectPower } from '../../projects/index.ts'
+import { findAnyProject, type ProjectPower, runLeasedOperation } from '../../projects/index.ts'
 import { startOrRebuild } from '../build/rebuild.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { waitUntilHealthy } from '../health/health.ts'
 import { findLive, listLive, transitionLive } from '../live-environments.ts'
 import { replicasOf, type Unit } from '../plan/deployed.ts'
-import { sideBySide } from '../plan/side-by-side.ts'
+import { runConcurrently } from '../plan/run-concurrently.ts'
 import { envOf, withSecrets } from '../plan/snapshot.ts'
 import { cancelDeployment } from '../request/cancel.ts'
 import { healthOf, runningUnits, startUnits, stopInstances } from '../run/run-units.ts'
-import { findDeployment, listInstances, listUnderWay } from '../store.ts'
+import { findDeployment, listInProgress, listInstances } from '../store.ts'
 
 type LiveState = LiveEnvironmentRow['state']
 
 /** Time limit for all instances of a project together; each runtime call has its own. */
-const stopAllMs = 60_000
-const startAllMs = 10 * 60_000
-const bringBackMs = 5 * 60_000
-const checkMs = 15_000
+const stopTimeoutMs = 60_000
+const startTimeoutMs = 10 * 60_000
+const restoreTimeoutMs = 5 * 60_000
+const checkTimeoutMs = 15_000
 
 /** Implements the power operations of the projects module (`projects/lifecycle/power.ts`): disable, enable, wake. */
 export const projectPower = (deps: DeploymentsDeps): ProjectPower => ({
@@ -37,7 +37,7 @@ async function takeOffline(projectId: string, cancelWith: string | undefined, de
   const { db } = deps.database
   await requireReachable(await listInstances(db, { projectId }), deps)
   if (cancelWith !== undefined)
-    for (const deployment of await listUnderWay(db, projectId))
+    for (const deployment of await listInProgress(db, projectId))
       await cancelDeployment(deployment, deps, cancelWith).catch(() => undefined)
   for (const live of await listLive(db, [projectId]))
     await transitionLive(db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
@@ -45,23 +45,23 @@ async function takeOffline(projectId: string, cancelWith: string | undefined, de
   await deps.edge
     .sync()
     .catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'deployments: edge still routes to a stopped project'))
-  await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(stopAllMs))
+  await stopInstances(await listInstances(db, { projectId }), deps, AbortSignal.timeout(stopTimeoutMs))
 }
 
 /** Rejects at once when an engine is unreachable, without waiting for the stop or start timeout. */
-async function requireReachable(paths: readonly { serverId: string | null }[], deps: DeploymentsDeps): Promise<void> {
-  const serverIds = [...new Set(paths.map(({ serverId }) => serverId))]
-  await Promise.all(serverIds.map((serverId) => deps.runtimes.for(serverId).check(AbortSignal.timeout(checkMs))))
+async function requireReachable(targets: readonly { serverId: string | null }[], deps: DeploymentsDeps): Promise<void> {
+  const serverIds = [...new Set(targets.map(({ serverId }) => serverId))]
+  await Promise.all(serverIds.map((serverId) => deps.runtimes.for(serverId).check(AbortSignal.timeout(checkTimeoutMs))))
 }
 
 /** Starts the last live deployments and routes to them. */
 async function bringOnline(projectId: string, deps: DeploymentsDeps): Promise<void> {
   for (const live of await listLive(deps.database.db, [projectId]))
-    if (live.state !== 'sleeping') await startAgain(live, ['stopped', 'waking', 'live'], deps, AbortSignal.timeout(startAllMs))
+    if (live.state !== 'sleeping') await startLive(live, ['stopped', 'waking', 'live'], deps, AbortSignal.timeout(startTimeoutMs))
   await deps.edge.sync()
 }
 
-export const lockOf = ({ projectId, environment }: Pick<LiveEnvironmentRow, 'projectId' | 'environment'>) =>
+export const environmentLock = ({ projectId, environment }: Pick<LiveEnvironmentRow, 'projectId' | 'environment'>) =>
   `${projectId}:${environment}`
 
 /**
@@ -69,37 +69,40 @@ export const lockOf = ({ projectId, environment }: Pick<LiveEnvironmentRow, 'pro
  * requests are routed to it. Does nothing unless the environment is in one of the states `from`: it may have been switched,
  * disabled or started meanwhile.
  */
-export const startAgain = (
+export const startLive = (
   live: LiveEnvironmentRow,
   from: readonly LiveState[],
   deps: DeploymentsDeps,
   abort: AbortSignal,
-): Promise<void> => deps.locks.run(lockOf(live), () => startLocked(live, from, deps, abort), abort)
+): Promise<void> => deps.locks.run(environmentLock(live), () => startLocked(live, from, deps, abort), abort)
 
 /** Calls `startAgain`, unless a restore or a move has stopped the project. */
-export const startByItself = (
+export const startAutomatically = (
   kind: 'recover' | 'wake',
   live: LiveEnvironmentRow,
   from: readonly LiveState[],
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ): Promise<boolean> =>
-  holdOperation({ projectId: live.projectId, environment: live.environment, kind }, deps, () =>
-    startAgain(live, from, deps, abort),
+  runLeasedOperation({ projectId: live.projectId, environment: live.environment, kind }, deps, () =>
+    startLive(live, from, deps, abort),
   )
 
 /** Restarts a service of the live deployment that was stopped for a new version which then failed. */
-export async function restoreTakenOver({ id, projectId, environment }: DeploymentRow, deps: DeploymentsDeps): Promise<void> {
+export async function restoreReplacedInstances(
+  { id, projectId, environment }: DeploymentRow,
+  deps: DeploymentsDeps,
+): Promise<void> {
   const { db } = deps.database
   const live = await findLive(db, projectId, environment)
   if ((live?.state !== 'live' && live?.state !== 'waking') || !live.deploymentId || live.deploymentId === id) return
   const deployment = await findDeployment(db, live.deploymentId)
   if (!deployment?.artifacts) return
   const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
-  const isWhole = runningUnits(deployment).every(
+  const areAllRunning = runningUnits(deployment).every(
     (unit) => rows.filter((row) => row.service === unit.service).length >= replicasOf(unit),
   )
-  if (!isWhole) await startByItself('recover', live, ['live', 'waking'], deps, AbortSignal.timeout(bringBackMs))
+  if (!areAllRunning) await startAutomatically('recover', live, ['live', 'waking'], deps, AbortSignal.timeout(restoreTimeoutMs))
 }
 
 async function startLocked(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {
@@ -109,7 +112,7 @@ async function startLocked(live: LiveEnvironmentRow, from: readonly LiveState[],
   if (!current?.deploymentId || !from.includes(current.state) || !project?.enabled || project.deletingSince !== null) return
   if (project.presence !== 'here' && project.presence !== 'landing') return
   const deployment = await findDeployment(db, current.deploymentId)
-  if (deployment?.artifacts) await runAndCheck(deployment, deps, abort)
+  if (deployment?.artifacts) await startUntilHealthy(deployment, deps, abort)
   const now = nowOf(deps)
   const { deploymentId } = current
   const changes = { health: 'healthy', healthReason: null, lastRequestAt: now, changedAt: now } as const
@@ -117,23 +120,23 @@ async function startLocked(live: LiveEnvironmentRow, from: readonly LiveState[],
   else await stopInstances(await listInstances(db, { deploymentId }), deps, abort)
 }
 
-async function runAndCheck(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+async function startUntilHealthy(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   await requireReachable([deployment], deps)
   const env = await envOf(deployment, deps)
   const report = (message: string) => deps.log.debug({ deploymentId: deployment.id }, message)
   const start = (row: DeploymentRow) => startUnits({ deployment: row, env, deps, abort, report })
   const rows = await startOrRebuild(deployment, start, { deps, abort })
   const units = runningUnits(deployment)
-  const isServed = units.some(({ exposed }) => exposed)
-  await sideBySide(units, abort, async (unit, signal) => {
+  const hasExposedUnit = units.some(({ exposed }) => exposed)
+  await runConcurrently(units, abort, async (unit, signal) => {
     const row = rows.find(({ service }) => service === unit.service)
     if (!row) return
     const healthy = waitUntilHealthy(row, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort: signal })
     // A failed internal service does not take the exposed one offline: its own status shows the failure.
-    await (isServed && !unit.exposed ? healthy.catch((error: unknown) => leave(unit, error)) : healthy)
+    await (hasExposedUnit && !unit.exposed ? healthy.catch((error: unknown) => logFailure(unit, error)) : healthy)
   })
 
-  function leave({ service }: Unit, error: unknown): void {
+  function logFailure({ service }: Unit, error: unknown): void {
     abort.throwIfAborted()
     deps.log.warn(
       { err: error, deploymentId: deployment.id, service },

@@ -2,12 +2,12 @@ import type { LiveEnvironmentRow } from '../../../platform/db/tables/deployments
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { job } from '../../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
-import { findAnyProject, holdOperation } from '../../projects/index.ts'
+import { findAnyProject, runLeasedOperation } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { listLive, transitionLive } from '../live-environments.ts'
 import { stopInstances } from '../run/run-units.ts'
 import { listInstances } from '../store.ts'
-import { lockOf, startByItself, wakeKind } from './power.ts'
+import { environmentLock, startAutomatically, wakeKind } from './power.ts'
 
 /** Puts idle environments to sleep, if their project allows it. */
 export async function putIdleToSleep(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
@@ -15,9 +15,9 @@ export async function putIdleToSleep(deps: DeploymentsDeps, abort: AbortSignal):
   const live = (await listLive(deps.database.db)).filter(({ state }) => state === 'live')
   if (live.length === 0) return
   const activity = await deps.edge.activity()
-  for (const one of live) {
+  for (const environment of live) {
     abort.throwIfAborted()
-    if (await isIdle(one, activity, deps)) await putToSleep(one, deps, abort)
+    if (await isIdle(environment, activity, deps)) await putToSleep(environment, deps, abort)
   }
 }
 
@@ -31,10 +31,10 @@ async function isIdle(live: LiveEnvironmentRow, activity: Record<string, number>
 const maySleep = ({ sleepMode, type }: ProjectRow): boolean =>
   sleepMode === 'auto_sleep' && type !== 'worker' && type !== 'static'
 
-/** Routed to the waiting room first, then stopped: a request that comes in between is held, and wakes it again. */
+/** Changes the route first, then stops the instances: the edge holds a request that arrives in between, and wakes the project. */
 const putToSleep = (live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<boolean> =>
-  holdOperation({ projectId: live.projectId, environment: live.environment, kind: 'sleep' }, deps, () =>
-    deps.locks.run(lockOf(live), () => sleepLocked(live, deps, abort), abort),
+  runLeasedOperation({ projectId: live.projectId, environment: live.environment, kind: 'sleep' }, deps, () =>
+    deps.locks.run(environmentLock(live), () => sleepLocked(live, deps, abort), abort),
   )
 
 async function sleepLocked(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
@@ -65,11 +65,11 @@ export const wakeJob = (deps: DeploymentsDeps) =>
       if (!project?.enabled || project.deletingSince !== null) return
       for (const live of await listLive(deps.database.db, [projectId]))
         if (live.state === 'sleeping' || live.state === 'waking')
-          await startByItself('wake', live, ['sleeping', 'waking'], deps, abort)
+          await startAutomatically('wake', live, ['sleeping', 'waking'], deps, abort)
     },
   })
 
-const happenings = {
+const healthEventTexts = {
   'project.slept': 'went to sleep',
   'project.unhealthy': 'is unhealthy',
   'project.recovered': 'is healthy again',
@@ -78,12 +78,12 @@ const happenings = {
 /** Announces a health change within the transaction that records it. */
 export async function announceHealth(
   { db, announce }: TransactionContext,
-  category: keyof typeof happenings,
+  category: keyof typeof healthEventTexts,
   projectId: string,
   text: string,
 ): Promise<void> {
   const project = await findAnyProject(db, projectId)
   if (!project) return
   const { organizationId, name } = project
-  await announce(category, { organizationId, projectId, subject: `${name} ${happenings[category]}`, text })
+  await announce(category, { organizationId, projectId, subject: `${name} ${healthEventTexts[category]}`, text })
 }

@@ -30,7 +30,7 @@ export async function cancelDeployment(
       { uniqueKey: `${jobKey(row.id)}:discard`, groupKey: groupOf(row) },
     )
     bound.signal(deploymentTopic(row.id), { changed: true })
-    await deps.follow?.(bound, row)
+    await deps.onStatusChange?.(bound, row)
     const project = await findAnyProject(bound.db, row.projectId)
     if (project)
       await bound.announce('deploy.cancelled', {

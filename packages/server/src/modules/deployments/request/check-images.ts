@@ -10,14 +10,14 @@ import { roundRobin } from '../../../platform/round-robin.ts'
 import { type ImageProject, imageProjects } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { storedArtifacts } from '../plan/deployed.ts'
-import { listNow } from '../store.ts'
+import { listCurrentProduction } from '../store.ts'
 import { requestDeployment } from './request-deployment.ts'
 
 const kind = 'deployments.check-images'
 
 export const checkImagesSchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, recurrence: { everySeconds: 60 } }
 
-const atOnce = 4
+const maxConcurrent = 4
 const maxProjects = 500
 
 /** Deploys image projects whose tag points to another digest than the live one. */
@@ -29,44 +29,44 @@ export const checkImagesJob = (deps: DeploymentsDeps) =>
 
 export async function checkImages(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
-  const due = await takeDue(await imageProjects(db), deps)
+  const due = await claimDueChecks(await imageProjects(db), deps)
   if (due.length === 0) return
   const deployments = await liveDigests(db, due)
-  const requested = due.filter(({ project }) => deployments.get(project.id))
-  const logins = await deps.registries.loginsOfEach([...new Set(requested.map(({ project }) => project.organizationId))])
-  const digests = await queryRegistries(requested, logins, deps, abort)
-  const found = requested.flatMap(({ project, check }) => {
-    const digest = digests.get(keyOf(project))
+  const deployed = due.filter(({ project }) => deployments.get(project.id))
+  const logins = await deps.registries.loginsOfEach([...new Set(deployed.map(({ project }) => project.organizationId))])
+  const digests = await queryRegistries(deployed, logins, deps, abort)
+  const outdated = deployed.flatMap(({ project, check }) => {
+    const digest = digests.get(imageKey(project))
     const isNew = digest !== undefined && digest !== deployments.get(project.id) && digest !== check.digest
     return isNew ? [{ project, check: { ...check, digest } }] : []
   })
-  for (const { project, check } of found) await deployDigest(project, check.digest, deps)
-  if (found.length > 0)
+  for (const { project, check } of outdated) await deployDigest(project, check.digest, deps)
+  if (outdated.length > 0)
     await saveChecks(
       db,
-      found.map(({ check }) => check),
+      outdated.map(({ check }) => check),
     )
 }
 
-interface Due {
+interface DueCheck {
   project: ImageProject
   check: ImageCheckRow
 }
 
 /** Projects whose check is due, each with its next time set. A new project is checked within one interval. */
-async function takeDue(projects: readonly ImageProject[], deps: DeploymentsDeps): Promise<Due[]> {
+async function claimDueChecks(projects: readonly ImageProject[], deps: DeploymentsDeps): Promise<DueCheck[]> {
   if (projects.length === 0) return []
   const { db } = deps.database
   const intervalMs = deps.settings.imageCheckSeconds * 1000
   const now = nowOf(deps)
-  const known = new Map((await listChecks(db, projects)).map((check) => [check.projectId, check]))
+  const checks = new Map((await listChecks(db, projects)).map((check) => [check.projectId, check]))
   const changed: ImageCheckRow[] = []
-  const due: Due[] = []
+  const due: DueCheck[] = []
   for (const project of projects) {
-    const check = known.get(project.id)
+    const check = checks.get(project.id)
     // Spread over time, so that many projects do not query a registry at once.
     if (!check) changed.push({ projectId: project.id, nextAt: now + Math.round(Math.random() * intervalMs), digest: null })
-    // A time beyond the longest interval was set while the clock was ahead.
+    // A time beyond the longest interval was set while the system clock was wrong.
     else if ((check.nextAt <= now || check.nextAt > now + 2 * intervalMs) && due.length < maxProjects) {
       const next = { ...check, nextAt: now + Math.round(intervalMs * (0.9 + Math.random() * 0.2)) }
       changed.push(next)
@@ -78,57 +78,57 @@ async function takeDue(projects: readonly ImageProject[], deps: DeploymentsDeps)
 }
 
 /** The digest that production runs. Projects that were never deployed, or are being deployed, have none. */
-async function liveDigests(db: Db, due: readonly Due[]): Promise<ReadonlyMap<string, string>> {
+async function liveDigests(db: Db, due: readonly DueCheck[]): Promise<ReadonlyMap<string, string>> {
   const digests = new Map<string, string>()
-  const busy = new Set<string>()
-  for (const row of await listNow(
+  const deploying = new Set<string>()
+  for (const row of await listCurrentProduction(
     db,
     due.map(({ project }) => project.id),
   )) {
     const artifacts = storedArtifacts(row) ?? {}
     const digest = digestIn(artifacts['']?.reference ?? '')
-    if (row.status !== 'live') busy.add(row.projectId)
+    if (row.status !== 'live') deploying.add(row.projectId)
     else if (digest) digests.set(row.projectId, digest)
   }
-  for (const projectId of busy) digests.delete(projectId)
+  for (const projectId of deploying) digests.delete(projectId)
   return digests
 }
 
-/** Projects of one organisation with the same image are one question. */
-const keyOf = ({ organizationId, image }: ImageProject) => `${organizationId} ${image}`
+/** Projects of one organisation with the same image share one registry query. */
+const imageKey = ({ organizationId, image }: ImageProject) => `${organizationId} ${image}`
 
 /** Queries the registries; one that does not answer is skipped for the rest of the round. */
 async function queryRegistries(
-  due: readonly Due[],
+  due: readonly DueCheck[],
   logins: ReadonlyMap<string, readonly RegistryLogin[]>,
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
-  const requested = new Map(due.map(({ project }) => [keyOf(project), project]))
-  const questions = roundRobin(requested.values(), ({ organizationId }) => organizationId)
+  const deployed = new Map(due.map(({ project }) => [imageKey(project), project]))
+  const queue = roundRobin(deployed.values(), ({ organizationId }) => organizationId)
   const digests = new Map<string, string>()
-  const away = new Set<string>()
-  const request = async () => {
-    for (let project = questions.shift(); project; project = questions.shift()) {
+  const unreachable = new Set<string>()
+  const worker = async () => {
+    for (let project = queue.shift(); project; project = queue.shift()) {
       abort.throwIfAborted()
       const host = registryOf(project.image)
-      if (away.has(host)) continue
+      if (unreachable.has(host)) continue
       try {
-        const own = logins.get(project.organizationId) ?? []
-        digests.set(keyOf(project), await deps.imageRegistry.digestOf(project.image, own, abort))
+        const registryLogins = logins.get(project.organizationId) ?? []
+        digests.set(imageKey(project), await deps.imageRegistry.digestOf(project.image, registryLogins, abort))
       } catch (error) {
         if (!(error instanceof RegistryFailure)) throw error
-        if (error.reason === 'unreachable') away.add(host)
+        if (error.reason === 'unreachable') unreachable.add(host)
         const { id: projectId, image } = project
         deps.log.warn({ projectId, image, reason: error.message }, 'deployments: image was not compared with its registry')
       }
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, request))
+  await Promise.all(Array.from({ length: maxConcurrent }, worker))
   return digests
 }
 
-/** A digest is deployed once: where its deployment fails, the next one is waited for. */
+/** Deploys a digest once: if the deployment fails, only a newer digest is deployed. */
 async function deployDigest({ id }: ImageProject, digest: string | null, deps: DeploymentsDeps): Promise<void> {
   try {
     await requestDeployment(id, { trigger: 'push', createdBy: null, requestKey: `image:${digest}` }, deps)
@@ -150,10 +150,10 @@ const listChecks = (db: Db, projects: readonly ImageProject[]): Promise<ImageChe
     .execute()
 
 async function saveChecks(db: Db, rows: readonly ImageCheckRow[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += maxProjects)
+  for (let offset = 0; offset < rows.length; offset += maxProjects)
     await db
       .insertInto('imageChecks')
-      .values(rows.slice(at, at + maxProjects))
+      .values(rows.slice(offset, offset + maxProjects))
       .onConflict((conflict) =>
         conflict.column('projectId').doUpdateSet((eb) => ({
           nextAt: eb.ref('excluded.nextAt'),

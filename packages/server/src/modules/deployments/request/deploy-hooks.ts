@@ -8,13 +8,13 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
 import { randomCode } from '../../access/index.ts'
-import { namedEnvironment, sourceKind } from '../../projects/index.ts'
+import { requireEnvironment, sourceKind } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { requestDeployment } from './request-deployment.ts'
 
 const maxHooks = 50
 
-/** Makes a secret address that deploys the project. Only the hash of its token is kept. */
+/** Creates a secret URL that deploys the project. Only the hash of its token is stored. */
 export async function createHook(
   project: ProjectRow,
   { name, branch = null, environment }: DeployHookBody,
@@ -22,7 +22,7 @@ export async function createHook(
 ): Promise<DeployHook & { url: string }> {
   const { db } = deps.database
   if (branch && sourceKind(project) !== 'git') refuse('branch', 'has no effect: the project has no repository')
-  const { slug } = await namedEnvironment(db, project.id, environment ?? 'production')
+  const { slug } = await requireEnvironment(db, project.id, environment ?? 'production')
   const { count } = await db
     .selectFrom('deployHooks')
     .select((eb) => eb.fn.countAll<number>().as('count'))

@@ -67,7 +67,7 @@ export interface DeploymentOptions extends Omit<BuildBody, 'projectId'> {
 }
 
 /** The queued deployment, or the existing one with the same request key. */
-export interface Requested {
+export interface RequestedDeployment {
   deployment: DeploymentRow
   isNew: boolean
 }
@@ -84,7 +84,7 @@ export async function requestDeployment(
 }
 
 /** Writes the first line of the deployment's log, so that a user sees at once that it is queued behind other builds. */
-export function reportQueued(requested: readonly Requested[], { logStore, log }: DeploymentsDeps): void {
+export function reportQueued(requested: readonly RequestedDeployment[], { logStore, log }: DeploymentsDeps): void {
   for (const { deployment, isNew } of requested) {
     if (!isNew) continue
     const line = { deploymentId: deployment.id, step: null, stream: 'system' as const, message: queuedMessage(deployment) }
@@ -96,8 +96,8 @@ export function reportQueued(requested: readonly Requested[], { logStore, log }:
 
 function queuedMessage({ number, trigger, commitSha, branch, artifacts }: DeploymentRow): string {
   const kind = trigger === 'redeploy' && artifacts !== null ? 'restart' : trigger.replace('_', ' ')
-  const what = commitSha ? ` of ${commitSha.slice(0, 12)}${branch ? ` on ${branch}` : ''}` : ''
-  return `Queued as deployment ${number}: ${kind}${what}`
+  const commitText = commitSha ? ` of ${commitSha.slice(0, 12)}${branch ? ` on ${branch}` : ''}` : ''
+  return `Queued as deployment ${number}: ${kind}${commitText}`
 }
 
 /** Queues a deployment within a transaction. It rejects before it writes anything, so the caller may continue the transaction. */
@@ -106,30 +106,30 @@ export async function requestWithin(
   projectId: string,
   options: DeploymentOptions,
   deps: DeploymentsDeps,
-): Promise<Requested> {
+): Promise<RequestedDeployment> {
   await lockProject(bound, projectId)
   const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
   const requested = operationOf(project, options)
-  // A deployment made by a move is part of that operation.
-  const isOwn = options.trigger !== 'transfer'
-  if (isOwn) await refuseOperation(requested, bound, deps)
+  // A deployment requested by a transfer is part of the transfer's operation.
+  const isOwnOperation = options.trigger !== 'transfer'
+  if (isOwnOperation) await refuseOperation(requested, bound, deps)
   refuseAbsent(project, options)
   if (!project.enabled) fail('project_disabled')
   const environment = await environmentOf(bound, project, options.environment)
-  if (options.restart) options = { ...options, basedOn: await restartable(bound, project.id, environment.slug) }
-  const known = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
-  if (known) return { deployment: known, isNew: false }
+  if (options.restart) options = { ...options, basedOn: await findRestartable(bound, project.id, environment.slug) }
+  const existing = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
+  if (existing) return { deployment: existing, isNew: false }
   // A rollback is allowed even if the organisation is over its quota by now.
   if (options.trigger !== 'rollback') await deps.projects.quotas.refuseOver(bound, project.organizationId)
-  const source = await takeSource(bound, { project, environment }, options, deps)
+  const source = await claimSource(bound, { project, environment }, options, deps)
   const row = newRow({ project, environment, source, number: await nextNumber(bound.db, projectId) }, options, deps)
-  for (const older of await listQueued(bound.db, projectId, environment.slug)) await replace(older, row, bound, deps)
+  for (const older of await listQueued(bound.db, projectId, environment.slug)) await cancelReplaced(older, row, bound, deps)
   await insertDeployment(bound.db, row)
-  const begin = { ...requested, environment: environment.slug, subjectId: row.id }
-  const isHeld = isOwn && (await beginOperation(begin, bound, deps)).isHeld
-  if (!isHeld) await enqueueDeployment(row, project, bound, deps)
+  const operation = { ...requested, environment: environment.slug, subjectId: row.id }
+  const isWaiting = isOwnOperation && (await beginOperation(operation, bound, deps)).isWaiting
+  if (!isWaiting) await enqueueDeployment(row, project, bound, deps)
   const deployment = (await findDeployment(bound.db, row.id)) as DeploymentRow
-  await deps.follow?.(bound, deployment)
+  await deps.onStatusChange?.(bound, deployment)
   return { deployment, isNew: true }
 }
 
@@ -167,13 +167,13 @@ function refuseAbsent({ presence }: ProjectRow, { trigger }: DeploymentOptions):
 }
 
 /** Continues a deployment that was built and then held; does nothing when its job is already queued or running. */
-export const resume = (deploymentId: string, { database }: DeploymentsDeps): Promise<unknown> =>
+export const resumeDeployment = (deploymentId: string, { database }: DeploymentsDeps): Promise<unknown> =>
   database.transaction(async ({ db, enqueue }) => {
     const deployment = await findDeployment(db, deploymentId)
     if (deployment) await enqueue(deployKind.of(deployment), { deploymentId }, { uniqueKey: jobKey(deploymentId) })
   })
 
-async function replace(
+async function cancelReplaced(
   older: DeploymentRow,
   newer: { id: string; number: number },
   bound: TransactionContext,
@@ -183,20 +183,20 @@ async function replace(
   const changes = { ...error, finishedAt: nowOf(deps), uploadSessionId: null }
   const replaced = await transitionDeployment(bound.db, older.id, 'cancelled', changes)
   if (replaced && older.uploadSessionId) await deps.projects.releaseUpload(bound, older.uploadSessionId)
-  if (replaced) await deps.follow?.(bound, replaced)
+  if (replaced) await deps.onStatusChange?.(bound, replaced)
   await endOperation(older.id, bound)
   await bound.cancelJob({ uniqueKey: jobKey(older.id) })
   bound.signal(deploymentTopic(older.id), { changed: true })
 }
 
 async function environmentOf({ db }: TransactionContext, project: ProjectRow, slug = 'production') {
-  const found = await findEnvironment(db, project.id, slug)
-  if (found?.deletingSince != null) fail('conflict', { message: `The environment ${slug} is being deleted` })
-  return found ?? refuse('environment', `environment ${slug} does not exist`)
+  const row = await findEnvironment(db, project.id, slug)
+  if (row?.deletingSince != null) fail('conflict', { message: `The environment ${slug} is being deleted` })
+  return row ?? refuse('environment', `environment ${slug} does not exist`)
 }
 
 /** The live deployment, to be restarted from its artifacts. */
-async function restartable({ db }: TransactionContext, projectId: string, environment: string) {
+async function findRestartable({ db }: TransactionContext, projectId: string, environment: string) {
   const [deployment] = await listLiveDeployments(db, projectId, environment)
   if (!deployment?.artifacts || !deployment.plan)
     fail('nothing_to_restart', { message: `No deployment of ${environment} is live. Deploy the project first.` })
@@ -206,16 +206,16 @@ async function restartable({ db }: TransactionContext, projectId: string, enviro
 }
 
 /** The settings of the new deployment: those of the kept one; a restart uses the current variables and resources. */
-function settingsFor(project: ProjectRow, kept: DeploymentRow | null, isRestart: boolean) {
+function settingsFor(project: ProjectRow, base: DeploymentRow | null, isRestart: boolean) {
   const now = settingsOf(project)
-  if (!kept) return { config: JSON.stringify(configOf(project)), plan: null, ...now, envVersion: null }
-  const { config, plan, configHash, resourcesHash, envVersion } = kept
+  if (!base) return { config: JSON.stringify(configOf(project)), plan: null, ...now, envVersion: null }
+  const { config, plan, configHash, resourcesHash, envVersion } = base
   if (!isRestart) return { config, plan, configHash, resourcesHash, envVersion }
   const { resources } = configOf(project)
-  const before = deployedConfig(kept)
+  const before = deployedConfig(base)
   return {
     config: JSON.stringify({ ...before, resources }),
-    plan: JSON.stringify(withResources(planOf(kept), before.resources, resources)),
+    plan: JSON.stringify(withResources(planOf(base), before.resources, resources)),
     configHash,
     resourcesHash: now.resourcesHash,
     envVersion: null,
@@ -223,23 +223,23 @@ function settingsFor(project: ProjectRow, kept: DeploymentRow | null, isRestart:
 }
 
 /** The source hash: that of the repeated deployment; for an upload, computed from its session. */
-const madeOf = (project: ProjectRow, source: DeployedSource, { basedOn }: DeploymentOptions): string | null =>
+const sourceHashFor = (project: ProjectRow, source: DeployedSource, { basedOn }: DeploymentOptions): string | null =>
   basedOn && source.kind !== 'upload' ? basedOn.deployment.sourceHash : sourceHash(project, source)
 
-interface At {
+interface DeploymentTarget {
   project: ProjectRow
   environment: EnvironmentRow
 }
 
 function newRow(
-  { project, environment, source, number }: At & { source: DeployedSource; number: number },
+  { project, environment, source, number }: DeploymentTarget & { source: DeployedSource; number: number },
   options: DeploymentOptions,
   deps: DeploymentsDeps,
 ) {
-  const kept = options.basedOn?.keepArtifacts ? options.basedOn.deployment : null
+  const base = options.basedOn?.keepArtifacts ? options.basedOn.deployment : null
   const id = newId('dep')
   const isRestart = options.restart === true
-  const env = kept?.env && !isRestart ? resealed(kept, id, deps) : null
+  const env = base?.env && !isRestart ? resealEnv(base, id, deps) : null
   return {
     id,
     projectId: project.id,
@@ -249,17 +249,17 @@ function newRow(
     status: 'queued' as const,
     source: JSON.stringify(source),
     uploadSessionId: source.kind === 'upload' ? source.sessionId : null,
-    ...settingsFor(project, kept, isRestart),
-    sourceHash: madeOf(project, source, options),
+    ...settingsFor(project, base, isRestart),
+    sourceHash: sourceHashFor(project, source, options),
     env,
-    envSecretKeys: isRestart ? null : (kept?.envSecretKeys ?? null),
-    artifacts: kept?.artifacts ?? null,
+    envSecretKeys: isRestart ? null : (base?.envSecretKeys ?? null),
+    artifacts: base?.artifacts ?? null,
     // The artifacts are only on the server that built them.
-    serverId: kept ? kept.serverId : project.serverId,
-    sizeBytes: kept?.sizeBytes ?? null,
-    commitSha: kept?.commitSha ?? (options.commitFacts ? (options.commit ?? null) : null),
-    commitMessage: kept?.commitMessage ?? options.commitFacts?.message ?? null,
-    commitAuthor: kept?.commitAuthor ?? options.commitFacts?.author ?? null,
+    serverId: base ? base.serverId : project.serverId,
+    sizeBytes: base?.sizeBytes ?? null,
+    commitSha: base?.commitSha ?? (options.commitFacts ? (options.commit ?? null) : null),
+    commitMessage: base?.commitMessage ?? options.commitFacts?.message ?? null,
+    commitAuthor: base?.commitAuthor ?? options.commitFacts?.author ?? null,
     branch: source.kind === 'git' ? source.branch : null,
     steps: '[]',
     url: null,
@@ -279,46 +279,48 @@ function newRow(
   }
 }
 
-function resealed(deployment: DeploymentRow, newOwner: string, { secretBox }: DeploymentsDeps): string {
+function resealEnv(deployment: DeploymentRow, newDeploymentId: string, { secretBox }: DeploymentsDeps): string {
   const opened = secretBox.open(deployment.env as string, sealedFor.deploymentEnv(deployment.id))
-  return secretBox.seal(opened, sealedFor.deploymentEnv(newOwner))
+  return secretBox.seal(opened, sealedFor.deploymentEnv(newDeploymentId))
 }
 
 /** The requested source, which becomes the environment's; without one, the environment's current source. */
-async function takeSource(
+async function claimSource(
   bound: TransactionContext,
-  at: At,
+  target: DeploymentTarget,
   options: DeploymentOptions,
   deps: DeploymentsDeps,
 ): Promise<DeployedSource> {
-  const { project, environment } = at
-  if (options.basedOn) return takeAgain(bound, project, options.basedOn, deps)
+  const { project, environment } = target
+  if (options.basedOn) return reuseSource(bound, project, options.basedOn, deps)
   const { uploadSessionId, branch, commit, ref, fromFork } = options
   if (uploadSessionId) {
     if (project.image) refuse('uploadSessionId', `has no effect: the project is the image ${project.image}`)
-    await deps.projects.takeUpload(bound, uploadSessionId, at)
+    await deps.projects.setUploadSource(bound, uploadSessionId, target)
     return { kind: 'upload', sessionId: uploadSessionId }
   }
   const { hostUrls } = deps.settings
-  const isOfGit = sourceKind(project) === 'git' && (branch !== undefined || commit !== undefined || ref !== undefined)
+  const isGitRevision = sourceKind(project) === 'git' && (branch !== undefined || commit !== undefined || ref !== undefined)
   const production = await findEnvironment(bound.db, project.id, 'production')
-  const source = isOfGit ? projectSource(project, environment, hostUrls) : nextSource(project, environment, production, hostUrls)
+  const source = isGitRevision
+    ? projectSource(project, environment, hostUrls)
+    : nextSource(project, environment, production, hostUrls)
   if (!source)
     fail('nothing_to_deploy', { message: 'The project has no source yet. Link a repository, upload a folder, or set an image.' })
-  if (isOfGit) await deps.projects.leaveUpload(bound, environment)
+  if (isGitRevision) await deps.projects.clearUploadSource(bound, environment)
   if (source.kind !== 'git') return source
   return {
     ...source,
     branch: branch ?? source.branch,
     commit: commit?.toLowerCase() ?? null,
     ...(ref ? { ref } : {}),
-    // Also where a member deploys a commit of the fork by hand.
+    // This also applies when a member deploys a commit of the fork manually.
     ...(fromFork || environment.fromFork === 1 ? { fromFork: true as const } : {}),
   }
 }
 
 /** The source of an earlier deployment. Its upload is required if it is built again. */
-async function takeAgain(
+async function reuseSource(
   bound: TransactionContext,
   project: ProjectRow,
   { deployment, keepArtifacts }: NonNullable<DeploymentOptions['basedOn']>,

@@ -1,6 +1,12 @@
 import { Failure } from '../../../platform/failure.ts'
 import type { DeploymentsDeps } from '../deps.ts'
-import { type DeploymentOptions, type Requested, reportQueued, requestDeployment, requestWithin } from './request-deployment.ts'
+import {
+  type DeploymentOptions,
+  type RequestedDeployment,
+  reportQueued,
+  requestDeployment,
+  requestWithin,
+} from './request-deployment.ts'
 
 export interface DeploymentRequest {
   projectId: string
@@ -8,28 +14,28 @@ export interface DeploymentRequest {
 }
 
 /** A request that was not queued; `error` is a `Failure` when it was rejected. */
-export type Unqueued = DeploymentRequest & { error: unknown }
+export type FailedRequest = DeploymentRequest & { error: unknown }
 
 /** Batch size: each commit waits for the disk, and a transaction blocks all other SQLite writes. */
-const atOnce = 10
+const batchSize = 10
 
 /**
  * Queues many deployments in batches, each in one transaction. A request that fails does not affect the others. Returns the failed
  * ones.
  */
-export async function requestMany(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<Unqueued[]> {
-  const unqueued: Unqueued[] = []
-  for (let at = 0; at < requests.length; at += atOnce) {
-    const some = requests.slice(at, at + atOnce)
-    unqueued.push(...(await requestTogether(some, deps).catch(() => requestEach(some, deps))))
+export async function requestMany(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<FailedRequest[]> {
+  const failed: FailedRequest[] = []
+  for (let offset = 0; offset < requests.length; offset += batchSize) {
+    const batch = requests.slice(offset, offset + batchSize)
+    failed.push(...(await requestTogether(batch, deps).catch(() => requestEach(batch, deps))))
   }
-  return unqueued
+  return failed
 }
 
-async function requestTogether(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<Unqueued[]> {
+async function requestTogether(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<FailedRequest[]> {
   const { refused, queued } = await deps.database.transaction(async (bound) => {
-    const refused: Unqueued[] = []
-    const queued: Requested[] = []
+    const refused: FailedRequest[] = []
+    const queued: RequestedDeployment[] = []
     for (const request of requests) {
       try {
         queued.push(await requestWithin(bound, request.projectId, request.options, deps))
@@ -45,11 +51,11 @@ async function requestTogether(requests: readonly DeploymentRequest[], deps: Dep
 }
 
 /** Queues each request in its own transaction, after one of them made the batch fail. */
-async function requestEach(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<Unqueued[]> {
-  const unqueued: Unqueued[] = []
+async function requestEach(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<FailedRequest[]> {
+  const failed: FailedRequest[] = []
   for (const request of requests)
     await requestDeployment(request.projectId, request.options, deps).catch((error: unknown) =>
-      unqueued.push({ ...request, error }),
+      failed.push({ ...request, error }),
     )
-  return unqueued
+  return failed
 }

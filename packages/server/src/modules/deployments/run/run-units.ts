@@ -12,14 +12,14 @@ import { findAnyProject } from '../../projects/index.ts'
 import { addressOf } from '../addresses.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
-import { hasDoneItsWork, waitUntilHealthy } from '../health/health.ts'
+import { hasCompleted, waitUntilHealthy } from '../health/health.ts'
 import { artifactsOf, type DeployPlan, deployedConfig, planOf, replicasOf, type Unit } from '../plan/deployed.ts'
-import { inDependencyOrder } from '../plan/side-by-side.ts'
+import { inDependencyOrder } from '../plan/run-concurrently.ts'
 import { withSecrets } from '../plan/snapshot.ts'
 import { environmentOf } from '../plan/unit-environment.ts'
-import { deleteInstance, insertInstance, listInstances, noteStarted, updateInstance } from '../store.ts'
-import type { RunParts, StartingParts } from './run-parts.ts'
-import { makeWay } from './takeover.ts'
+import { deleteInstance, insertInstance, listInstances, markStarted, updateInstance } from '../store.ts'
+import type { StartContext, UnitStartContext } from './run-parts.ts'
+import { stopForTakeover } from './takeover.ts'
 import { volumesFor } from './unit-volumes.ts'
 import { handOverVolumes } from './volume-handover.ts'
 
@@ -33,7 +33,7 @@ export const runningUnits = (deployment: DeploymentRow): Unit[] => {
 }
 
 /** Each required instance, with its row if it exists. */
-export const wantedRows = (
+export const requiredInstances = (
   units: readonly Unit[],
   rows: readonly InstanceRow[],
 ): { unit: Unit; row: InstanceRow | undefined }[] =>
@@ -48,18 +48,18 @@ export const wantedRows = (
  * Starts the units of a deployment beside other running instances, each once its dependencies are healthy. A row is written before
  * the runtime is called, and an existing row is reused: after a crash no unknown instance runs, and none runs twice.
  */
-export async function startUnits(parts: RunParts, only?: ReadonlySet<string>): Promise<InstanceRow[]> {
-  const { deployment, deps } = parts
-  const units = runningUnits(deployment).filter(({ service }) => only?.has(service) ?? true)
+export async function startUnits(context: StartContext, onlyServices?: ReadonlySet<string>): Promise<InstanceRow[]> {
+  const { deployment, deps } = context
+  const units = runningUnits(deployment).filter(({ service }) => onlyServices?.has(service) ?? true)
   const artifacts = deployment.artifacts === null ? {} : artifactsOf(deployment)
-  const rows = await inDependencyOrder(units, parts.abort, async (unit, abort) => {
+  const rows = await inDependencyOrder(units, context.abort, async (unit, abort) => {
     const started: InstanceRow[] = []
     for (let replica = 1; replica <= replicasOf(unit); replica++)
-      started.push(await startUnit(withSecrets(unit, parts.env), replica, { ...parts, artifacts, abort }))
-    const isNeeded = units.some(({ dependsOn }) => dependsOn.includes(unit.service))
-    if (isNeeded && !unit.exposed)
+      started.push(await startUnit(withSecrets(unit, context.env), replica, { ...context, artifacts, abort }))
+    const isDependency = units.some(({ dependsOn }) => dependsOn.includes(unit.service))
+    if (isDependency && !unit.exposed)
       for (const row of started)
-        await waitUntilHealthy(row, withSecrets(unit, parts.env), healthOf(deployment, unit), { deps, abort })
+        await waitUntilHealthy(row, withSecrets(unit, context.env), healthOf(deployment, unit), { deps, abort })
     return started
   })
   return rows.flat()
@@ -72,31 +72,31 @@ export function healthOf(deployment: DeploymentRow, unit: Unit) {
   return unit.exposed ? healthCheck : { timeoutSeconds: healthCheck?.timeoutSeconds }
 }
 
-async function startUnit(unit: Unit, replica: number, parts: StartingParts): Promise<InstanceRow> {
-  const { deployment, deps, report: say, abort } = parts
+async function startUnit(unit: Unit, replica: number, context: UnitStartContext): Promise<InstanceRow> {
+  const { deployment, deps, report, abort } = context
   const { db } = deps.database
-  const volumes = await volumesFor(unit, parts)
-  await makeWay(unit, parts)
-  const room = await handOverVolumes(unit, replica, parts, (rows) => stopInstances(rows, deps, abort))
-  if (room.shared) {
-    const runtime = deps.runtimes.for(room.shared.serverId)
-    await runtime.start(await withLogins(requestFor(room.shared, unit, volumes, parts), unit, deps), abort)
-    return room.shared
+  const volumes = await volumesFor(unit, context)
+  await stopForTakeover(unit, context)
+  const handover = await handOverVolumes(unit, replica, context, (rows) => stopInstances(rows, deps, abort))
+  if (handover.shared) {
+    const runtime = deps.runtimes.for(handover.shared.serverId)
+    await runtime.start(await withLogins(requestFor(handover.shared, unit, volumes, context), unit, deps), abort)
+    return handover.shared
   }
   const row = await instanceFor(deployment, unit, replica, deps)
   const runtime = deps.runtimes.for(row.serverId)
-  const known = await runtime.inspect(row.id)
-  if (known && isSettled(known, unit, row)) return row
-  say(`Starting ${unit.service}${replicasOf(unit) > 1 ? ` (${replica} of ${replicasOf(unit)})` : ''}`.trim())
+  const existing = await runtime.inspect(row.id)
+  if (existing && hasFinished(existing, unit, row)) return row
+  report(`Starting ${unit.service}${replicasOf(unit) > 1 ? ` (${replica} of ${replicasOf(unit)})` : ''}`.trim())
   try {
     // An instance that the runtime does not know has no output yet.
-    if (row.logPosition !== null && !known) await updateInstance(db, row.id, { logPosition: null })
-    const request = await withLogins(requestFor(row, unit, volumes, parts, room.usedBy), unit, deps)
+    if (row.logPosition !== null && !existing) await updateInstance(db, row.id, { logPosition: null })
+    const request = await withLogins(requestFor(row, unit, volumes, context, handover.usedBy), unit, deps)
     const instance = await runtime.start(request, abort)
     const found = { state: 'running' as const, ...addressOf(instance) }
-    if (!(await noteStarted(db, row.id, found))) {
+    if (!(await markStarted(db, row.id, found))) {
       // The instance was stopped, or its project deleted, while it was starting.
-      await runtime.stop(row.id, { graceSeconds: stopGraceSeconds }, AbortSignal.timeout(stopMs))
+      await runtime.stop(row.id, { graceSeconds: stopGraceSeconds }, AbortSignal.timeout(stopTimeoutMs))
       throw new DeployFailed('stopped', 'The instance was stopped while it was starting')
     }
     deps.database.signals.publish(instancesTopic, { started: row.id })
@@ -108,9 +108,9 @@ async function startUnit(unit: Unit, replica: number, parts: StartingParts): Pro
 }
 
 async function instanceFor(deployment: DeploymentRow, unit: Unit, replica: number, deps: DeploymentsDeps): Promise<InstanceRow> {
-  const known = await listInstances(deps.database.db, { deploymentId: deployment.id })
-  const mine = known.find((row) => row.service === unit.service && row.replica === replica && row.state !== 'retired')
-  if (mine) return mine
+  const instances = await listInstances(deps.database.db, { deploymentId: deployment.id })
+  const started = instances.find((row) => row.service === unit.service && row.replica === replica && row.state !== 'retired')
+  if (started) return started
   const row: InstanceRow = {
     id: newId('ins'),
     deploymentId: deployment.id,
@@ -142,25 +142,25 @@ function networksFor(unit: Unit, { units }: DeployPlan): Pick<NetworkRequest, 'a
   const aliases = [unit.service, ...(unit.container?.aliases ?? [])]
   const services = units.reduce((sum, one) => sum + replicasOf(one), 0)
   if (units.every(({ container }) => !container?.networks)) return { aliases, services }
-  const all = units.flatMap((one) => networksNamed(one).map((network) => ({ ...network, containers: replicasOf(one) })))
-  const parts = networksNamed(unit).map(({ name, aliases: own = [] }) => {
-    const same = all.filter((network) => network.name === name)
-    const internal = same.some((network) => network.internal === true)
-    const containers = same.reduce((sum, one) => sum + one.containers, 0)
-    return { name, internal, aliases: [...new Set([...aliases, ...own])], services: containers }
+  const all = units.flatMap((one) => networksOf(one).map((network) => ({ ...network, containers: replicasOf(one) })))
+  const context = networksOf(unit).map(({ name, aliases: ownAliases = [] }) => {
+    const sameNetwork = all.filter((network) => network.name === name)
+    const internal = sameNetwork.some((network) => network.internal === true)
+    const containers = sameNetwork.reduce((sum, one) => sum + one.containers, 0)
+    return { name, internal, aliases: [...new Set([...aliases, ...ownAliases])], services: containers }
   })
-  return { aliases, services, parts }
+  return { aliases, services, parts: context }
 }
 
 /** A service without networks joins the default one, as in Compose. */
-const networksNamed = ({ container }: Unit): NonNullable<ContainerSettings['networks']> =>
+const networksOf = ({ container }: Unit): NonNullable<ContainerSettings['networks']> =>
   container?.networks ?? [{ name: 'default' }]
 
 function requestFor(
   row: InstanceRow,
   unit: Unit,
   volumes: StartRequest['volumes'],
-  { deployment, env, artifacts }: StartingParts,
+  { deployment, env, artifacts }: UnitStartContext,
   usedBy: DeploymentRow[] = [],
 ): StartRequest {
   const { projectId, environment } = deployment
@@ -193,7 +193,7 @@ async function withLogins(request: StartRequest, { image }: Unit, deps: Deployme
 }
 
 const stopGraceSeconds = 10
-const stopMs = 30_000
+const stopTimeoutMs = 30_000
 
 /** Stops instances and deletes their rows. They are marked `retired` first, so that an interrupted stop is resumed later. */
 export async function stopInstances(rows: readonly InstanceRow[], deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
@@ -211,11 +211,11 @@ export async function stopInstances(rows: readonly InstanceRow[], deps: Deployme
  * Whether the instance has finished its work. A service not declared as a task has not: a database also exits with 0 when its
  * machine shuts down.
  */
-const isSettled = (instance: Instance, unit: Unit, { completed }: InstanceRow): boolean =>
-  hasDoneItsWork(instance, unit) && (!unit.staysUp || completed === 1)
+const hasFinished = (instance: Instance, unit: Unit, { completed }: InstanceRow): boolean =>
+  hasCompleted(instance, unit) && (!unit.staysUp || completed === 1)
 
 /** Whether the instance runs or has finished its work. */
 export const isUp = (instance: Instance | undefined, unit: Unit, row: InstanceRow | undefined): boolean =>
   instance !== undefined &&
   row !== undefined &&
-  (instance.state === 'running' || instance.state === 'starting' || isSettled(instance, unit, row))
+  (instance.state === 'running' || instance.state === 'starting' || hasFinished(instance, unit, row))

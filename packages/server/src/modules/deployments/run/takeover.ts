@@ -1,29 +1,29 @@
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import type { Unit } from '../plan/deployed.ts'
-import { listLiveDeployments, listUnderWay } from '../store.ts'
-import type { RunParts } from './run-parts.ts'
+import { listInProgress, listLiveDeployments } from '../store.ts'
+import type { StartContext } from './run-parts.ts'
 
 type DeploymentTarget = Pick<DeploymentRow, 'projectId' | 'environment'>
 
 /** Serializes stops and starts of old containers: one must not run beside its replacement on the same data. */
-const inTurn = <T>(
+const withLock = <T>(
   { projectId }: Pick<DeploymentTarget, 'projectId'>,
-  { locks: turns }: DeploymentsDeps,
+  { locks }: DeploymentsDeps,
   work: () => Promise<T>,
   abort: AbortSignal,
-) => turns.run(`predecessors ${projectId}`, work, abort)
+) => locks.run(`predecessors ${projectId}`, work, abort)
 
-export const makeWay = async ({ service }: Unit, { deployment, deps, report, abort }: RunParts): Promise<void> => {
-  const { containers } = deps.predecessors
-  if (containers) await inTurn(deployment, deps, () => containers.makeWay(deployment, service, report, abort), abort)
+export const stopForTakeover = async ({ service }: Unit, { deployment, deps, report, abort }: StartContext): Promise<void> => {
+  const { containers } = deps.oldContainers
+  if (containers) await withLock(deployment, deps, () => containers.stopForTakeover(deployment, service, report, abort), abort)
 }
 
 /** Starts the old containers again, unless a deployment of the project is live: both must not run on the same data. */
 export async function rollbackTakeover(target: DeploymentTarget, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
-  const { containers } = deps.predecessors
+  const { containers } = deps.oldContainers
   if (!containers) return
-  await inTurn(
+  await withLock(
     target,
     deps,
     async () => {
@@ -38,19 +38,19 @@ export async function rollbackTakeover(target: DeploymentTarget, deps: Deploymen
  * Settles adopted containers after a crash or a lost server. Stops them where a deployment is live, else starts them again. A
  * deployment in progress handles its own.
  */
-export async function settlePredecessors(serverId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
-  const { containers } = deps.predecessors
-  const here = ((await containers?.unsettled()) ?? []).filter((one) => one.serverId === serverId)
+export async function settleOldContainers(serverId: string, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
+  const { containers } = deps.oldContainers
+  const onServer = ((await containers?.listUnsettled()) ?? []).filter((one) => one.serverId === serverId)
   const { db } = deps.database
-  for (const { projectId } of here) {
+  for (const { projectId } of onServer) {
     const target = { projectId, environment: 'production' }
-    await inTurn(
+    await withLock(
       target,
       deps,
       async () => {
-        if ((await listUnderWay(db, projectId, target.environment)).length > 0) return
+        if ((await listInProgress(db, projectId, target.environment)).length > 0) return
         const [live] = await listLiveDeployments(db, projectId, target.environment)
-        if (live) await containers?.retire(live, () => undefined, abort)
+        if (live) await containers?.stopOldContainers(live, () => undefined, abort)
         else await containers?.rollbackTakeover(target, abort)
       },
       abort,

@@ -3,32 +3,32 @@ import { newId } from '../../../platform/db/ids.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { nowOf } from '../deps.ts'
 import type { Unit } from '../plan/deployed.ts'
-import { adoptedBytes, volumeFor } from '../store.ts'
-import type { RunParts } from './run-parts.ts'
+import { adoptedVolume, volumeFor } from '../store.ts'
+import type { StartContext } from './run-parts.ts'
 
-/** The stored volumes of a unit, made where they are not there yet. Bytes do not follow a project to another server. */
-export async function volumesFor(unit: Unit, { deployment, deps }: RunParts): Promise<StartRequest['volumes']> {
+/** The volumes of a unit; missing ones are created. The data of a volume is not copied when the project changes its server. */
+export async function volumesFor(unit: Unit, { deployment, deps }: StartContext): Promise<StartRequest['volumes']> {
   const { projectId, environment, serverId } = deployment
   const runtime = deps.runtimes.for(serverId)
   const volumes = []
   for (const { name, mountPath, readOnly } of unit.volumes) {
-    const named = { projectId, environment, service: '', name }
-    const wanted = {
+    const key = { projectId, environment, service: '', name }
+    const newVolume = {
       id: newId('vol'),
-      ...named,
+      ...key,
       runtime: runtime.kind,
       serverId,
       adopted: null,
       restoredFrom: null,
       createdAt: nowOf(deps),
     }
-    const volume = await volumeFor(deps.database.db, wanted)
+    const volume = await volumeFor(deps.database.db, newVolume)
     if (volume.serverId !== serverId)
       throw new DeployFailed(
         'volume_elsewhere',
         `The data of volume ${name} is on ${locationName(volume.serverId)}, but the deployment would run on ${locationName(serverId)}. Set the server back, or back up the volume and delete it first.`,
       )
-    await runtime.createVolume({ id: volume.id, projectId, name, adopted: adoptedBytes(volume) })
+    await runtime.createVolume({ id: volume.id, projectId, name, adopted: adoptedVolume(volume) })
     volumes.push({ id: volume.id, name, mountPath, readOnly })
   }
   return volumes

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import type { DeployPlan, Unit } from '../plan/deployed.ts'
-import { holdersOf, isHolder, rowsThatStay, runsTheSame } from './volume-holders.ts'
+import { conflictingWriters, isExclusiveWriter, isSameService, sharedInstances } from './volume-holders.ts'
 
 const unit = (service: string, changes: Partial<Unit> = {}): Unit => ({
   service,
@@ -26,29 +26,31 @@ const services = (rows: readonly InstanceRow[]) => rows.map(({ service }) => ser
 
 describe('a volume has one writer', () => {
   test('a service that writes one is a holder; one that reads it, has none, or is exposed, is not', () => {
-    expect(isHolder(unit('db', data()))).toBe(true)
-    expect(isHolder(unit('report', data(true)))).toBe(false)
-    expect(isHolder(unit('api'))).toBe(false)
-    expect(isHolder(unit('web', { ...data(), exposed: true }))).toBe(false)
+    expect(isExclusiveWriter(unit('db', data()))).toBe(true)
+    expect(isExclusiveWriter(unit('report', data(true)))).toBe(false)
+    expect(isExclusiveWriter(unit('api'))).toBe(false)
+    expect(isExclusiveWriter(unit('web', { ...data(), exposed: true }))).toBe(false)
   })
 
   test('only its older instance is stopped for it', () => {
     const all = plan(unit('web', { exposed: true }), unit('api'), unit('db', data()))
     const rows = ['web', 'api', 'db'].map((service) => row(service))
-    expect(services(holdersOf(unit('db', data()), all, { plan: all, rows }))).toEqual(['db'])
-    expect(holdersOf(unit('api'), all, { plan: all, rows })).toEqual([])
+    expect(services(conflictingWriters(unit('db', data()), all, { plan: all, rows }))).toEqual(['db'])
+    expect(conflictingWriters(unit('api'), all, { plan: all, rows })).toEqual([])
   })
 
   test('a service that wrote the volume under another name is stopped as well', () => {
     const old = plan(unit('db', data()), unit('queue', { volumes: [{ name: 'jobs', mountPath: '/jobs', readOnly: false }] }))
     const rows = [row('db'), row('queue')]
     const renamed = plan(unit('database', data()))
-    expect(services(holdersOf(unit('database', data()), renamed, { plan: old, rows }))).toEqual(['db'])
+    expect(services(conflictingWriters(unit('database', data()), renamed, { plan: old, rows }))).toEqual(['db'])
   })
 
   test('two services of one version that share a volume do not push each other out', () => {
     const both = plan(unit('db', data()), unit('backup', data()))
-    expect(services(holdersOf(unit('db', data()), both, { plan: both, rows: [row('db'), row('backup')] }))).toEqual(['db'])
+    expect(services(conflictingWriters(unit('db', data()), both, { plan: both, rows: [row('db'), row('backup')] }))).toEqual([
+      'db',
+    ])
   })
 })
 
@@ -60,7 +62,7 @@ describe('what stays as it is', () => {
     }) as DeploymentRow
   const before = { deployment: deployment(), env: { KEY: 'a' } }
   const same = (changes: Partial<Unit> = {}, artifact: object = {}, env: Record<string, string> = { KEY: 'a' }) =>
-    runsTheSame('db', before, { deployment: deployment(changes, artifact), env })
+    isSameService('db', before, { deployment: deployment(changes, artifact), env })
 
   test('nothing that it runs with has changed', () => {
     expect(same()).toBe(true)
@@ -79,20 +81,20 @@ describe('what stays as it is', () => {
 
   test('of two builds it is what they hold that counts, not what they are called', () => {
     const built = (reference: string, content: string) => ({ deployment: deployment({}, { reference, content }), env: {} })
-    expect(runsTheSame('db', built('one', 'abc'), built('two', 'abc'))).toBe(true)
-    expect(runsTheSame('db', built('one', 'abc'), built('one', 'abd'))).toBe(false)
+    expect(isSameService('db', built('one', 'abc'), built('two', 'abc'))).toBe(true)
+    expect(isSameService('db', built('one', 'abc'), built('one', 'abd'))).toBe(false)
   })
 
   test('a service that only one of them has is no twin', () => {
     const none = { deployment: { ...deployment(), plan: JSON.stringify(plan(unit('web'))) } as DeploymentRow, env: {} }
-    expect(runsTheSame('db', before, none)).toBe(false)
-    expect(runsTheSame('db', none, none)).toBe(false)
+    expect(isSameService('db', before, none)).toBe(false)
+    expect(isSameService('db', none, none)).toBe(false)
   })
 })
 
 test('at the switch only what the new version uses and did not start goes over to it', () => {
   const now = plan(unit('web', { exposed: true }), unit('db', data()), unit('queue', data()), unit('api'))
   const old = ['web', 'db', 'queue', 'api', 'gone'].map((service) => row(service))
-  expect(services(rowsThatStay(now, old, [row('web'), row('queue')]))).toEqual(['db'])
-  expect(rowsThatStay(now, [row('db', { state: 'retired' })], [])).toEqual([])
+  expect(services(sharedInstances(now, old, [row('web'), row('queue')]))).toEqual(['db'])
+  expect(sharedInstances(now, [row('db', { state: 'retired' })], [])).toEqual([])
 })

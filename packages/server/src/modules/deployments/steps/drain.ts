@@ -3,17 +3,19 @@ import type { DeployStep } from '../step.ts'
 import { listInstances, updateDeployment } from '../store.ts'
 import { countersOf } from './switch-route.ts'
 
-const drainMs = 30_000
+const drainTimeoutMs = 30_000
 
-/** Requests that began on the old version end there. */
+/** Waits until the requests in flight to the old version have ended. */
 export const drain: DeployStep = {
   name: 'drain',
-  deadlineMs: drainMs + 15_000,
-  async run({ deployment, deps, abort, log, left: { countersBefore } }) {
-    const old = await retired(deployment, deps)
-    const counts = await Promise.all(old.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => ({ inFlight: 0 }))))
+  deadlineMs: drainTimeoutMs + 15_000,
+  async run({ deployment, deps, abort, log, shared: { countersBefore } }) {
+    const old = await listRetired(deployment, deps)
+    const counts = await Promise.all(
+      old.map(({ id }) => deps.edge.drain(id, drainTimeoutMs, abort).catch(() => ({ inFlight: 0 }))),
+    )
     const inFlight = counts.reduce((sum, one) => sum + one.inFlight, 0)
-    if (inFlight > 0) log.line(`${inFlight} requests to the old version were still running after ${drainMs / 1000} s`)
+    if (inFlight > 0) log.line(`${inFlight} requests to the old version were still running after ${drainTimeoutMs / 1000} s`)
     if (!countersBefore) return
     const after = await countersOf({ deployment, deps })
     if (!after) return
@@ -24,17 +26,17 @@ export const drain: DeployStep = {
   },
 }
 
-/** Stops the old version. Its artifact stays as long as the rollback window wants it. */
+/** Stops the old version. Its artifact is kept while the deployment is in the rollback window. */
 export const retire: DeployStep = {
   name: 'retire',
   onServer: true,
   deadlineMs: 2 * 60_000,
   async run({ deployment, deps, abort }) {
-    await stopInstances(await retired(deployment, deps), deps, abort)
+    await stopInstances(await listRetired(deployment, deps), deps, abort)
   },
 }
 
-async function retired(
+async function listRetired(
   { projectId, environment, id }: Parameters<DeployStep['run']>[0]['deployment'],
   { database }: Parameters<DeployStep['run']>[0]['deps'],
 ) {

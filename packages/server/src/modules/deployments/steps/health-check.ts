@@ -1,7 +1,7 @@
 import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import { PortTaken } from '../deploy-failed.ts'
 import { waitUntilHealthy } from '../health/health.ts'
-import { sideBySide } from '../plan/side-by-side.ts'
+import { runConcurrently } from '../plan/run-concurrently.ts'
 import { withSecrets } from '../plan/snapshot.ts'
 import { healthOf, runningUnits } from '../run/run-units.ts'
 import type { DeployStep } from '../step.ts'
@@ -16,13 +16,13 @@ export const healthCheck: DeployStep = {
   async run(deploying) {
     const { deployment, env, deps, log, abort } = deploying
     const rows = await listInstances(deps.database.db, { deploymentId: deployment.id, state: 'running' })
-    await sideBySide(runningUnits(deployment), abort, async (unit, signal) => {
+    await runConcurrently(runningUnits(deployment), abort, async (unit, signal) => {
       const row = rows.find(({ service }) => service === unit.service)
       if (!row) return
-      const healthy = (one: InstanceRow) =>
-        waitUntilHealthy(one, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort: signal })
-      await healthy(row).catch((error: unknown) => {
-        if (error instanceof PortTaken) return takeOverPort(error, row, deploying, healthy)
+      const waitHealthy = (instance: InstanceRow) =>
+        waitUntilHealthy(instance, withSecrets(unit, env), healthOf(deployment, unit), { deps, abort: signal })
+      await waitHealthy(row).catch((error: unknown) => {
+        if (error instanceof PortTaken) return takeOverPort(error, row, deploying, waitHealthy)
         throw error
       })
       log.line(unit.service ? `${unit.service} is healthy` : 'Healthy')

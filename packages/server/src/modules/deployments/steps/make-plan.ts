@@ -9,9 +9,9 @@ import { type DeployedConfig, type DeployPlan, deployedConfig, deployedSource } 
 import { planDeployment } from '../plan/plan.ts'
 import { needsDocker, PlanRefused } from '../plan/plan-refused.ts'
 import { routeWarnings } from '../plan/service-routes.ts'
-import { withMarks } from '../plan/snapshot.ts'
+import { withPlaceholders } from '../plan/snapshot.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
-import type { Deploying, DeployStep } from '../step.ts'
+import type { DeployStep, StepContext } from '../step.ts'
 import { updateDeployment } from '../store.ts'
 
 /** Detects how the source is built and run. The plan is stored, so that a rollback runs the same way. */
@@ -31,7 +31,7 @@ export const makePlan: DeployStep = {
           : await folderReader.detect(sourceFolder(deploying), {
               abort,
               organizationId: project.organizationId,
-              variables: await variablesFor(deploying),
+              variables: await variablesForDetection(deploying),
               // Without containers, a project that can also run without its Dockerfile does so.
               without: kind === 'process' ? ['dockerfile'] : [],
               ...(config.rootDirectory ? { rootDirectory: config.rootDirectory } : {}),
@@ -47,11 +47,11 @@ export const makePlan: DeployStep = {
       if (kind === 'process') refuseWithoutDocker(plan)
       for (const line of resourceLines(plan, config)) log.line(line)
       for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)
-      const made = { plan: JSON.stringify(plan) }
-      await updateDeployment(deps.database.db, deployment.id, made)
+      const changes = { plan: JSON.stringify(plan) }
+      await updateDeployment(deps.database.db, deployment.id, changes)
       // A Compose file may request more resources than the settings.
       await deps.database.transaction((bound) => deps.projects.quotas.refuseOver(bound, project.organizationId))
-      return { ...deployment, ...made }
+      return { ...deployment, ...changes }
     } catch (error) {
       if (
         error instanceof PlanRefused ||
@@ -72,8 +72,8 @@ function resourceLines({ type, units, ownResources = {} }: DeployPlan, { resourc
   if (type !== 'services') return []
   const { cpuCores, memoryMb } = resources.production
   const lines = [['cpuCores', `${cpuCores} CPU`] as const, ['memoryMb', `${memoryMb} MB of memory`] as const]
-  return lines.flatMap(([amount, text]) => {
-    const names = units.filter(({ service }) => ownResources[service]?.[amount] === undefined).map(({ service }) => service)
+  return lines.flatMap(([resource, text]) => {
+    const names = units.filter(({ service }) => ownResources[service]?.[resource] === undefined).map(({ service }) => service)
     return names.length > 0 ? [`${names.join(', ')}: ${text} each, from the resources of the project`] : []
   })
 }
@@ -85,6 +85,6 @@ function refuseWithoutDocker({ type, units }: DeployPlan): void {
   if (units.some(({ build }) => build?.kind === 'dockerfile')) throw new PlanRefused(needsDocker.dockerfile)
 }
 
-async function variablesFor({ deployment, env, deps }: Deploying): Promise<Record<string, string>> {
-  return withMarks(env, await secretKeysOf(deployment, deps))
+async function variablesForDetection({ deployment, env, deps }: StepContext): Promise<Record<string, string>> {
+  return withPlaceholders(env, await secretKeysOf(deployment, deps))
 }

@@ -4,55 +4,60 @@ import { ServerUnreachable } from '../../../drivers/shell/ssh/server-unreachable
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { DeployFailed } from '../deploy-failed.ts'
-import type { Deploying, DeployStep } from '../step.ts'
+import type { DeployStep, StepContext } from '../step.ts'
 
 const pollIntervalMs = 1_000
-/** An engine that answers between its failures is not waited for without end. */
-const maxCutsLength = 5
+/** Limits the repetitions for an engine that keeps losing its connection. */
+const maxDisconnects = 5
 
 /**
  * Runs a step of a deployment. A step that uses a server, or this machine's Docker engine, waits while it is unreachable, and is
  * repeated if the connection was lost meanwhile, because its own error is then incomplete. If it stays unreachable for the whole
  * waiting time, the deployment fails with a message.
  */
-export async function runStep(step: DeployStep, deploying: Deploying): Promise<DeploymentRow | undefined> {
+export async function runStep(step: DeployStep, deploying: StepContext): Promise<DeploymentRow | undefined> {
   const { deployment, deps, abort, log } = deploying
   const { serverId } = deployment
   const hasEngine = serverId !== null || deps.runtimes.for(null).kind === 'docker'
   if (!hasEngine || !step.onServer) return step.run(deploying)
-  for (let cuts = 1; ; cuts++) {
-    await untilReached(serverId, deploying)
-    const before = deps.runtimes.disconnects(serverId)
+  for (let disconnects = 1; ; disconnects++) {
+    await waitUntilReachable(serverId, deploying)
+    const disconnectsBefore = deps.runtimes.disconnects(serverId)
     try {
       return await step.run(deploying)
     } catch (error) {
       abort.throwIfAborted()
-      if (!(await wasCutShort(error, before, deploying))) throw error
-      if (cuts >= maxCutsLength) throw new DeployFailed(unreachableCode(serverId), errorMessage(error), [], { cause: error })
-      const what = serverId === null ? 'Docker engine' : 'server'
-      log.line(`The connection to the ${what} was lost. This step is repeated when the connection is back.`)
+      if (!(await wasInterrupted(error, disconnectsBefore, deploying))) throw error
+      if (disconnects >= maxDisconnects)
+        throw new DeployFailed(unreachableCode(serverId), errorMessage(error), [], { cause: error })
+      const location = serverId === null ? 'Docker engine' : 'server'
+      log.line(`The connection to the ${location} was lost. This step is repeated when the connection is back.`)
     }
   }
 }
 
-async function wasCutShort(error: unknown, lossesBefore: number, { deployment, deps, abort }: Deploying): Promise<boolean> {
+async function wasInterrupted(
+  error: unknown,
+  disconnectsBefore: number,
+  { deployment, deps, abort }: StepContext,
+): Promise<boolean> {
   const { serverId } = deployment
   if (error instanceof ServerUnreachable || error instanceof EngineUnreachable) return true
-  return deps.runtimes.disconnects(serverId) !== lossesBefore || (await unreachableReason(serverId, deps, abort)) !== null
+  return deps.runtimes.disconnects(serverId) !== disconnectsBefore || (await unreachableReason(serverId, deps, abort)) !== null
 }
 
 const unreachableCode = (serverId: string | null) => (serverId === null ? 'engine_unreachable' : 'server_unreachable')
 
-async function untilReached(serverId: string | null, { deps, abort, log }: Deploying): Promise<void> {
-  const until = performance.now() + deps.settings.serverWaitSeconds * 1000
-  let reported = ''
+async function waitUntilReachable(serverId: string | null, { deps, abort, log }: StepContext): Promise<void> {
+  const deadline = performance.now() + deps.settings.serverWaitSeconds * 1000
+  let lastReported = ''
   for (;;) {
-    const away = await unreachableReason(serverId, deps, abort)
-    if (away === null) return
+    const reason = await unreachableReason(serverId, deps, abort)
+    if (reason === null) return
     abort.throwIfAborted()
-    if (performance.now() >= until) throw new DeployFailed(unreachableCode(serverId), away)
-    if (away !== reported) log.line(`Waiting for the ${serverId === null ? 'Docker engine' : 'server'}: ${away}`)
-    reported = away
+    if (performance.now() >= deadline) throw new DeployFailed(unreachableCode(serverId), reason)
+    if (reason !== lastReported) log.line(`Waiting for the ${serverId === null ? 'Docker engine' : 'server'}: ${reason}`)
+    lastReported = reason
     await pause(pollIntervalMs, undefined, { signal: abort })
   }
 }
@@ -60,7 +65,7 @@ async function untilReached(serverId: string | null, { deps, abort, log }: Deplo
 /** Null when the engine, of a server or of this machine, answers. */
 export async function unreachableReason(
   serverId: string | null,
-  { runtimes }: Deploying['deps'],
+  { runtimes }: StepContext['deps'],
   abort: AbortSignal,
 ): Promise<string | null> {
   try {

@@ -1,15 +1,15 @@
 import { errorMessage } from '../../../platform/error-message.ts'
 import { DeployFailed } from '../deploy-failed.ts'
-import type { Deploying } from '../step.ts'
+import type { StepContext } from '../step.ts'
 import { listLiveDeployments } from '../store.ts'
 
-export const saveDeadlineMs = 60 * 60_000
+export const backupDeadlineMs = 60 * 60_000
 
 /** Backs up the project's data before this deployment, if a backup policy requires it. The first deployment has no data yet. */
-export async function saveData({ deployment, deps, log, abort }: Deploying): Promise<void> {
+export async function backUpBeforeStart({ deployment, deps, log, abort }: StepContext): Promise<void> {
   const { projectId, environment, startedAt } = deployment
-  const before = await listLiveDeployments(deps.database.db, projectId, environment)
-  if (before.length === 0) return
+  const liveDeployments = await listLiveDeployments(deps.database.db, projectId, environment)
+  if (liveDeployments.length === 0) return
   try {
     await deps.guards.beforeStart?.({ projectId, environment, startedAt: startedAt ?? 0 }, (line) => log.line(line), abort)
   } catch (error) {

@@ -6,12 +6,12 @@ import { DeployFailed } from '../deploy-failed.ts'
 import { deploymentTopic } from '../deployment-log.ts'
 import { nowOf } from '../deps.ts'
 import { newState, statesOf, statusIn } from '../health/service-states.ts'
-import { deleteLive, findLive, pointLive, transitionLive } from '../live-environments.ts'
+import { deleteLive, findLive, setLiveDeployment, transitionLive } from '../live-environments.ts'
 import { artifactsOf, planOf } from '../plan/deployed.ts'
-import { servedRoutes } from '../plan/service-routes.ts'
-import { runningUnits, wantedRows } from '../run/run-units.ts'
-import { rowsThatStay } from '../run/volume-holders.ts'
-import type { Deploying, DeployStep } from '../step.ts'
+import { routesToStore } from '../plan/service-routes.ts'
+import { requiredInstances, runningUnits } from '../run/run-units.ts'
+import { sharedInstances } from '../run/volume-holders.ts'
+import type { DeployStep, StepContext } from '../step.ts'
 import { listInstances, listLiveDeployments, transitionDeployment, updateInstance } from '../store.ts'
 
 /**
@@ -25,25 +25,27 @@ export const switchRoute: DeployStep = {
   isDone: ({ deployment }) => deployment.status === 'live',
   async run(deploying) {
     const { deployment, log } = deploying
-    deploying.left.countersBefore = await countersOf(deploying)
-    await point(deployment, deploying)
-    await takenByEdge(deploying)
-    const live = await becomeLive(deploying)
+    deploying.shared.countersBefore = await countersOf(deploying)
+    await routeTo(deployment, deploying)
+    await requireEdgeRoute(deploying)
+    const live = await markLive(deploying)
     log.line('Live')
     return live
   },
 }
 
-const countersMs = 5_000
+const countersTimeoutMs = 5_000
 
 /** Request counts for the switch record; not worth waiting for an edge that does not respond. */
-export const countersOf = ({ deployment, deps }: Pick<Deploying, 'deployment' | 'deps'>) =>
-  Promise.race([deps.edge.counters(deployment.projectId), pause(countersMs, undefined, { ref: false })]).catch(() => undefined)
+export const countersOf = ({ deployment, deps }: Pick<StepContext, 'deployment' | 'deps'>) =>
+  Promise.race([deps.edge.counters(deployment.projectId), pause(countersTimeoutMs, undefined, { ref: false })]).catch(
+    () => undefined,
+  )
 
 /**
  * Fails unless the edge serves the project's own host name. A custom domain that it cannot serve is only a warning on the project.
  */
-async function takenByEdge({ deployment, project, deps }: Deploying): Promise<void> {
+async function requireEdgeRoute({ deployment, project, deps }: StepContext): Promise<void> {
   const hostname = environmentHostname(project, deployment.environment, deps.settings.baseDomain)
   const why = await deps.edge.sync().then(
     ({ refused }) => refused.get(hostname),
@@ -55,20 +57,20 @@ async function takenByEdge({ deployment, project, deps }: Deploying): Promise<vo
 }
 
 /** Routes the environment to this deployment; takes effect with the next edge sync. */
-export async function point(
+export async function routeTo(
   deployment: DeploymentRow,
-  { deps }: Pick<Deploying, 'deps'>,
+  { deps }: Pick<StepContext, 'deps'>,
   state: 'live' | 'sleeping' = 'live',
 ): Promise<void> {
   const { projectId, environment } = deployment
-  await pointLive(deps.database.db, {
+  await setLiveDeployment(deps.database.db, {
     projectId,
     environment,
     deploymentId: deployment.id,
     state,
     staticFolder: staticFolderOf(deployment),
-    serviceRoutes: await routesText(deployment, deps),
-    services: await servicesText(deployment, deps),
+    serviceRoutes: await serviceRoutesJson(deployment, deps),
+    services: await initialServicesJson(deployment, deps),
     health: 'healthy',
     healthReason: null,
     lastRequestAt: nowOf(deps),
@@ -77,7 +79,7 @@ export async function point(
 }
 
 /** Service states of a new deployment: empty, except for services taken over from the previous one. */
-async function servicesText(deployment: DeploymentRow, deps: Deploying['deps']): Promise<string> {
+async function initialServicesJson(deployment: DeploymentRow, deps: StepContext['deps']): Promise<string> {
   const { id: deploymentId, projectId, environment } = deployment
   const { db } = deps.database
   const live = await findLive(db, projectId, environment)
@@ -85,21 +87,21 @@ async function servicesText(deployment: DeploymentRow, deps: Deploying['deps']):
   const rows = await listInstances(db, { deploymentId })
   const states = runningUnits(deployment).map(async (unit) => {
     const row = rows.find(({ service }) => service === unit.service)
-    const kept = row ? undefined : before.find(({ name }) => name === unit.service)
+    const previous = row ? undefined : before.find(({ name }) => name === unit.service)
     const instance =
       row &&
       (await deps.runtimes
         .for(row.serverId)
         .inspectCached(row.id)
         .catch(() => undefined))
-    return kept ?? { ...newState(unit), status: statusIn(instance, unit) }
+    return previous ?? { ...newState(unit), status: statusIn(instance, unit) }
   })
   return JSON.stringify(await Promise.all(states))
 }
 
-async function routesText(deployment: DeploymentRow, { projects }: Deploying['deps']): Promise<string | null> {
+async function serviceRoutesJson(deployment: DeploymentRow, { projects }: StepContext['deps']): Promise<string | null> {
   const environments = deployment.environment === 'production' ? await projects.environmentsOf(deployment.projectId) : []
-  const routes = servedRoutes(
+  const routes = routesToStore(
     planOf(deployment).units,
     environments.map(({ slug }) => slug),
   )
@@ -113,12 +115,12 @@ const staticFolderOf = (deployment: DeploymentRow) =>
  * Sets the status to `live` and completes the step in one transaction, so a reader never sees a live deployment with a running
  * switch.
  */
-async function becomeLive({ deployment, project, deps, log }: Deploying): Promise<DeploymentRow> {
+async function markLive({ deployment, project, deps, log }: StepContext): Promise<DeploymentRow> {
   const { projectId, environment, id } = deployment
   const hostname = environmentHostname(project, environment, deps.settings.baseDomain)
   const url = deps.projects.environmentUrl(project, environment) ?? urlFor(hostname, deps.edge.ports())
   const address = (environment === 'production' && (await deps.projects.addressOf(project))) || url
-  const moved = await deps.database.transaction(async (bound) => {
+  const live = await deps.database.transaction(async (bound) => {
     const { db, signal, announce } = bound
     await lockProject(bound, projectId)
     const before = await listLiveDeployments(db, projectId, environment)
@@ -128,9 +130,9 @@ async function becomeLive({ deployment, project, deps, log }: Deploying): Promis
     for (const old of before) {
       await transitionDeployment(db, old.id, 'superseded')
       signal(deploymentTopic(old.id), { changed: true })
-      await passOn(deployment, old, db)
+      await handOverInstances(deployment, old, db)
     }
-    await deps.follow?.(bound, row)
+    await deps.onStatusChange?.(bound, row)
     await announce('deploy.succeeded', {
       organizationId: project.organizationId,
       projectId,
@@ -140,19 +142,19 @@ async function becomeLive({ deployment, project, deps, log }: Deploying): Promis
     })
     return row
   })
-  if (!moved) throw new DeployFailed('cancelled', 'The deployment was cancelled')
-  return moved
+  if (!live) throw new DeployFailed('cancelled', 'The deployment was cancelled')
+  return live
 }
 
 /** Moves shared instances to the new deployment and retires the rest of the old one. */
-async function passOn(deployment: DeploymentRow, old: DeploymentRow, db: Db): Promise<void> {
-  const [theirs, own] = [
+async function handOverInstances(deployment: DeploymentRow, old: DeploymentRow, db: Db): Promise<void> {
+  const [oldRows, newRows] = [
     await listInstances(db, { deploymentId: old.id }),
     await listInstances(db, { deploymentId: deployment.id }),
   ]
-  const staying = new Set(rowsThatStay(planOf(deployment), theirs, own))
-  for (const row of theirs)
-    await updateInstance(db, row.id, staying.has(row) ? { deploymentId: deployment.id } : { state: 'retired' })
+  const shared = new Set(sharedInstances(planOf(deployment), oldRows, newRows))
+  for (const row of oldRows)
+    await updateInstance(db, row.id, shared.has(row) ? { deploymentId: deployment.id } : { state: 'retired' })
 }
 
 const urlFor = (hostname: string, { http }: { http: number }) => `http://${hostname}${http === 80 ? '' : `:${http}`}`
@@ -161,16 +163,16 @@ const urlFor = (hostname: string, { http }: { http: number }) => `http://${hostn
  * Restores the previous route, or removes it, after a failure. Resolves when the edge no longer routes to the deployment: a failed
  * switch may still take effect late.
  */
-export async function pointBack(deploying: Pick<Deploying, 'deployment' | 'deps'>): Promise<void> {
+export async function restoreRoute(deploying: Pick<StepContext, 'deployment' | 'deps'>): Promise<void> {
   const { deployment, deps } = deploying
   const { db } = deps.database
   const { projectId, environment } = deployment
   const live = await findLive(db, projectId, environment)
-  const isPointed = live?.deploymentId === deployment.id
-  if (!isPointed && (await listInstances(db, { deploymentId: deployment.id })).length === 0) return
-  if (isPointed) {
+  const isRouted = live?.deploymentId === deployment.id
+  if (!isRouted && (await listInstances(db, { deploymentId: deployment.id })).length === 0) return
+  if (isRouted) {
     const [before] = await listLiveDeployments(db, projectId, environment)
-    if (before) await point(before, deploying, await standingOf(before, deps))
+    if (before) await routeTo(before, deploying, await stateAfterRestore(before, deps))
     else await deleteLive(db, { projectId, environment })
     await keepDisabledStopped(live, deps)
   }
@@ -178,7 +180,7 @@ export async function pointBack(deploying: Pick<Deploying, 'deployment' | 'deps'
 }
 
 /** Marks the environment of a project that was disabled during the switch as `stopped`, so that `enable` starts it. */
-const keepDisabledStopped = (live: LiveEnvironmentRow, deps: Deploying['deps']): Promise<void> =>
+const keepDisabledStopped = (live: LiveEnvironmentRow, deps: StepContext['deps']): Promise<void> =>
   deps.database.transaction(async (bound) => {
     await lockProject(bound, live.projectId)
     const project = await findAnyProject(bound.db, live.projectId)
@@ -189,7 +191,7 @@ const keepDisabledStopped = (live: LiveEnvironmentRow, deps: Deploying['deps']):
  * The state after a rollback of the route: a project that was sleeping before the switch sleeps again, and the next request wakes
  * it.
  */
-async function standingOf(deployment: DeploymentRow, { database }: Deploying['deps']): Promise<'live' | 'sleeping'> {
+async function stateAfterRestore(deployment: DeploymentRow, { database }: StepContext['deps']): Promise<'live' | 'sleeping'> {
   const running = await listInstances(database.db, { deploymentId: deployment.id, state: 'running' })
-  return running.length < wantedRows(runningUnits(deployment), running).length ? 'sleeping' : 'live'
+  return running.length < requiredInstances(runningUnits(deployment), running).length ? 'sleeping' : 'live'
 }

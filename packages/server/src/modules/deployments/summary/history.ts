@@ -4,11 +4,11 @@ import type { ImportedConfig } from '../plan/deployed.ts'
 import { insertHistory, listDeployments } from '../store.ts'
 import { showDeployment } from './show.ts'
 
-const maxReadAtOnce = 500
+const maxDeployments = 500
 
 /** The newest deployments of a project that moves, as the API shows them. */
 export async function readHistory(db: Db, projectId: string): Promise<Deployment[]> {
-  const { rows } = await listDeployments(db, null, { projectId, limit: maxReadAtOnce })
+  const { rows } = await listDeployments(db, null, { projectId, limit: maxDeployments })
   return rows.map(showDeployment)
 }
 

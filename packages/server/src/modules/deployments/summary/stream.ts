@@ -30,13 +30,13 @@ export async function streamDeployment(
       async relay(changes) {
         const steps = changes.signals.flatMap(({ step }) => step ?? [])
         // The client must receive a step's last line before the end of the step.
-        if (steps.length > 0) await lines.caughtUp()
+        if (steps.length > 0) await lines.waitUntilSent()
         for (const step of steps) await stream.send('step', step)
       },
       end: {
         isReached: ({ status }) => settledDeployment.has(status),
         async complete(row) {
-          await lines.sendRest()
+          await lines.sendRemaining()
           await stream.send('complete', showDeployment(row))
         },
       },
@@ -76,20 +76,20 @@ class LineRelay {
   }
 
   /** Resolves when all lines written so far are sent. */
-  async caughtUp(): Promise<void> {
+  async waitUntilSent(): Promise<void> {
     const { projectId, id } = this.#deployment
     const [newest] = await this.#deps.logStore.tail(projectId, 'deployments', { limit: 1, filter: { deployment: id } })
     while (newest && this.#lastId < newest.id && !this.#ended.aborted) await this.#oneSent()
   }
 
   /** Stops following and sends the remaining lines. */
-  async sendRest(): Promise<void> {
+  async sendRemaining(): Promise<void> {
     await this.#deps.logStore.flush()
     this.stop()
     await this.#running
     const { projectId, id } = this.#deployment
-    const rest = this.#deps.logStore.read(projectId, 'deployments', { afterId: this.#lastId, filter: { deployment: id } })
-    for await (const line of rest) await this.#stream.send('log', line, line.id)
+    const remaining = this.#deps.logStore.read(projectId, 'deployments', { afterId: this.#lastId, filter: { deployment: id } })
+    for await (const line of remaining) await this.#stream.send('log', line, line.id)
   }
 
   async #follow(): Promise<void> {
@@ -111,11 +111,11 @@ class LineRelay {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, 2_000)
     this.#onSent = resolve
-    const end = () => resolve()
-    this.#ended.addEventListener('abort', end, { once: true })
+    const onAbort = () => resolve()
+    this.#ended.addEventListener('abort', onAbort, { once: true })
     await promise
     clearTimeout(timer)
-    this.#ended.removeEventListener('abort', end)
+    this.#ended.removeEventListener('abort', onAbort)
   }
 }
 

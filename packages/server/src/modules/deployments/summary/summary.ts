@@ -6,16 +6,16 @@ import type { Db } from '../../../platform/db/schema.ts'
 import type { DeploymentRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
 import type { DeploymentFacts, DeploymentReader, DeploymentSummary, RunningProjects, RunningState } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
-import { reasonIn, statesOf as servicesIn, showStates } from '../health/service-states.ts'
+import { failingServicesText, statesOf as servicesIn, showStates } from '../health/service-states.ts'
 import { deployedSource, planOf } from '../plan/deployed.ts'
-import { findLiveVersion, findPlan, keptUploads, listDeployments } from '../store.ts'
+import { findLiveVersion, findPlan, listDeployments, listUsedUploads } from '../store.ts'
 import { imageOf, showDeployment, showPlan } from './show.ts'
 
 const production = 'production'
 
 /** Deployment queries of the projects module. */
 export const deploymentReader = ({ database: { db } }: DeploymentsDeps): DeploymentReader => ({
-  summaries: (projectIds) => thenSync(summariesOf(db, projectIds), standingsIn),
+  summaries: (projectIds) => thenSync(readSummaryRows(db, projectIds), summariesFrom),
   async list(projectId, query) {
     const { rows, nextCursor } = await listDeployments(db, null, { ...query, projectId })
     return { data: rows.map(showDeployment), nextCursor }
@@ -30,7 +30,7 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
     const { id, commitSha } = row
     return { deploymentId: id, source: deployedSource(row), commit: commitSha, image: imageOf(row), plan: showPlan(row) }
   },
-  keptUploads,
+  listUsedUploads,
   async exposedService(projectId, deploymentId) {
     const row = await findPlan(db, projectId, deploymentId)
     // The project itself is the unit without a name.
@@ -39,7 +39,7 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
 })
 
 /** The newest and the live deployment of production, with the columns of a summary. */
-const standingRows = (db: Db) =>
+const summaryRows = (db: Db) =>
   db
     .selectFrom('deployments')
     .select([
@@ -62,29 +62,29 @@ const standingRows = (db: Db) =>
       ]),
     )
 
-const standingOf = preparedQuery<{ projectId: string }, StandingRow>((db, { projectId }) =>
-  standingRows(db).where('projectId', '=', projectId),
+const summaryQuery = preparedQuery<{ projectId: string }, SummaryRow>((db, { projectId }) =>
+  summaryRows(db).where('projectId', '=', projectId),
 )
-function summariesOf(db: Db, projectIds: readonly string[]): Awaitable<readonly StandingRow[]> {
-  const [projectId, second] = projectIds
+function readSummaryRows(db: Db, projectIds: readonly string[]): Awaitable<readonly SummaryRow[]> {
+  const [projectId, secondId] = projectIds
   if (projectId === undefined) return []
-  if (second === undefined) return standingOf.all(db, { projectId })
-  return standingRows(db)
+  if (secondId === undefined) return summaryQuery.all(db, { projectId })
+  return summaryRows(db)
     .where('projectId', 'in', [...projectIds])
     .execute()
 }
 
-const standingsIn = memoizeByRows((rows: readonly StandingRow[]) => {
+const summariesFrom = memoizeByRows((rows: readonly SummaryRow[]) => {
   const summaries = new Map<string, DeploymentSummary>()
-  for (const [projectId, own] of Map.groupBy(rows, (row) => row.projectId)) {
-    const newest = own.reduce((best, row) => (row.number > best.number ? row : best))
-    const live = own.find(({ status }) => status === 'live')
-    summaries.set(projectId, { newest: facts(newest), live: live ? facts(live) : null })
+  for (const [projectId, projectRows] of Map.groupBy(rows, (row) => row.projectId)) {
+    const newest = projectRows.reduce((best, row) => (row.number > best.number ? row : best))
+    const live = projectRows.find(({ status }) => status === 'live')
+    summaries.set(projectId, { newest: summaryFields(newest), live: live ? summaryFields(live) : null })
   }
   return summaries
 })
 
-type StandingRow = Pick<
+type SummaryRow = Pick<
   DeploymentRow,
   | 'id'
   | 'projectId'
@@ -101,7 +101,7 @@ type StandingRow = Pick<
   | 'envVersion'
 >
 
-function facts(row: StandingRow): DeploymentFacts {
+function summaryFields(row: SummaryRow): DeploymentFacts {
   return {
     id: row.id,
     number: row.number,
@@ -122,7 +122,7 @@ function facts(row: StandingRow): DeploymentFacts {
 /** Runtime queries of the projects module. */
 export const runningProjects = (deps: DeploymentsDeps): RunningProjects => ({
   driverFor: (serverId) => deps.runtimes.for(serverId).kind,
-  states: (projectIds) => thenSync(statesOf(deps.database.db, projectIds), statesIn),
+  states: (projectIds) => thenSync(readStateRows(deps.database.db, projectIds), statesFrom),
 })
 
 /** State of production, with the number of instances. */
@@ -147,13 +147,13 @@ const stateRows = (db: Db) =>
     ])
     .where('environment', '=', production)
 
-const stateOf = preparedQuery<{ projectId: string }, StateRow>((db, { projectId }) =>
+const stateQuery = preparedQuery<{ projectId: string }, StateRow>((db, { projectId }) =>
   stateRows(db).where('projectId', '=', projectId),
 )
-function statesOf(db: Db, projectIds: readonly string[]): Awaitable<readonly StateRow[]> {
-  const [projectId, second] = projectIds
+function readStateRows(db: Db, projectIds: readonly string[]): Awaitable<readonly StateRow[]> {
+  const [projectId, secondId] = projectIds
   if (projectId === undefined) return []
-  if (second === undefined) return stateOf.all(db, { projectId })
+  if (secondId === undefined) return stateQuery.all(db, { projectId })
   return stateRows(db)
     .where('projectId', 'in', [...projectIds])
     .execute()
@@ -164,17 +164,17 @@ type StateRow = Pick<
   'projectId' | 'state' | 'health' | 'healthReason' | 'changedAt' | 'serviceRoutes' | 'services'
 > & { instances: number | null }
 
-const statesIn = memoizeByRows((rows: readonly StateRow[]) => new Map(rows.map((row) => [row.projectId, runningState(row)])))
+const statesFrom = memoizeByRows((rows: readonly StateRow[]) => new Map(rows.map((row) => [row.projectId, runningState(row)])))
 
 function runningState(row: StateRow): RunningState {
   const { state, health, healthReason, changedAt, instances } = row
   const serviceRoutes = liveEnvironmentJson.serviceRoutes(row)
   const states = servicesIn(row)
-  const shown =
+  const displayedState =
     state === 'live' ? (health === 'unhealthy' ? 'unhealthy' : 'running') : state === 'stopped' ? 'stopped' : 'sleeping'
   return {
-    state: shown,
-    reason: healthReason ?? (state === 'live' ? reasonIn(states) : null),
+    state: displayedState,
+    reason: healthReason ?? (state === 'live' ? failingServicesText(states) : null),
     services: showStates(states, state),
     startedAt: new Date(changedAt).toISOString(),
     instances: Number(instances ?? 0),

@@ -3,18 +3,18 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DeploymentRow, InstanceRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
-import { noteAddress } from '../addresses.ts'
+import { saveAddress } from '../addresses.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { listLive, transitionLive } from '../live-environments.ts'
-import { startByItself } from '../power/power.ts'
-import { isUp, runningUnits, stopInstances, wantedRows } from '../run/run-units.ts'
-import { settlePredecessors } from '../run/takeover.ts'
+import { startAutomatically } from '../power/power.ts'
+import { isUp, requiredInstances, runningUnits, stopInstances } from '../run/run-units.ts'
+import { settleOldContainers } from '../run/takeover.ts'
 import { discard } from '../steps/deploy-job.ts'
 import { unreachableReason } from '../steps/on-server.ts'
 import { findDeployment, listInstances } from '../store.ts'
 
-const drainMs = 30_000
-const startsAtOnce = 2 + 2 * availableParallelism()
+const drainTimeoutMs = 30_000
+const maxConcurrentStarts = 2 + 2 * availableParallelism()
 /** The next start begins after this time, even if this one is not up yet. */
 const maxWaitMs = 2_000
 
@@ -24,7 +24,7 @@ const maxWaitMs = 2_000
  */
 export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
   await removeOldFolders(deps)
-  return leftoversOn(null, deps, abort)
+  return findLeftovers(null, deps, abort)
 }
 
 /**
@@ -33,24 +33,24 @@ export async function recover(deps: DeploymentsDeps, abort: AbortSignal): Promis
  */
 export async function recoverServer(serverId: string | null, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   try {
-    const tidy = await leftoversOn(serverId, deps, abort)
-    await tidy()
-    if (serverId !== null) await settlePredecessors(serverId, deps, abort)
+    const cleanUp = await findLeftovers(serverId, deps, abort)
+    await cleanUp()
+    if (serverId !== null) await settleOldContainers(serverId, deps, abort)
   } catch (error) {
     if (!abort.aborted) deps.log.warn({ err: error, serverId }, 'deployments: cleanup on server failed, will retry')
   }
 }
 
-export const serversInUse = async ({ database, predecessors }: DeploymentsDeps): Promise<string[]> => {
-  const used = [...(await listInstances(database.db)), ...((await predecessors.containers?.unsettled()) ?? [])]
-  return [...new Set(used.flatMap(({ serverId }) => (serverId === null ? [] : [serverId])))]
+export const serversInUse = async ({ database, oldContainers }: DeploymentsDeps): Promise<string[]> => {
+  const locations = [...(await listInstances(database.db)), ...((await oldContainers.containers?.listUnsettled()) ?? [])]
+  return [...new Set(locations.flatMap(({ serverId }) => (serverId === null ? [] : [serverId])))]
 }
 
 /**
- * Finds instances to stop: those with our label and no row, and the rows that a crash or a lost connection left behind (retired,
- * or of an ended deployment).
+ * Finds instances to stop: those with Berth's label and no row, and rows left by a crash or a lost connection (retired, or of an
+ * ended deployment). Returns the function that stops them.
  */
-async function leftoversOn(serverId: string | null, deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
+async function findLeftovers(serverId: string | null, deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
   const { db } = deps.database
   const runtime = deps.runtimes.for(serverId)
   const running = await runtime.list()
@@ -58,19 +58,19 @@ async function leftoversOn(serverId: string | null, deps: DeploymentsDeps, abort
   const known = new Set(all.map(({ id }) => id))
   const unknown = running.filter(({ instanceId }) => !known.has(instanceId))
   const rows = all.filter((row) => row.serverId === serverId)
-  const over: DeploymentRow[] = []
+  const endedDeployments: DeploymentRow[] = []
   for (const deploymentId of new Set(rows.map((row) => row.deploymentId))) {
     const deployment = await findDeployment(db, deploymentId)
-    if (deployment && ['failed', 'cancelled', 'superseded'].includes(deployment.status)) over.push(deployment)
+    if (deployment && ['failed', 'cancelled', 'superseded'].includes(deployment.status)) endedDeployments.push(deployment)
   }
-  const isOver = new Set(over.map(({ id }) => id))
+  const endedIds = new Set(endedDeployments.map(({ id }) => id))
   // Instances of an ended deployment are discarded with it, once the edge no longer routes to them.
-  const retired = rows.filter((row) => row.state === 'retired' && !isOver.has(row.deploymentId))
+  const retired = rows.filter((row) => row.state === 'retired' && !endedIds.has(row.deploymentId))
   return async () => {
     await Promise.all(unknown.map(({ instanceId }) => runtime.stop(instanceId, { graceSeconds: 10 }, abort)))
-    await Promise.all(retired.map(({ id }) => deps.edge.drain(id, drainMs, abort).catch(() => undefined)))
+    await Promise.all(retired.map(({ id }) => deps.edge.drain(id, drainTimeoutMs, abort).catch(() => undefined)))
     await stopInstances(retired, deps, abort)
-    for (const deployment of over) await discard(deployment, deps)
+    for (const deployment of endedDeployments) await discard(deployment, deps)
   }
 }
 
@@ -93,18 +93,18 @@ export async function markDownAsWaking(deps: DeploymentsDeps): Promise<void> {
     if (!deployment?.artifacts) continue
     const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
     // Startup does not wait for remote servers: their requests wait until the server is connected.
-    const isHere = deployment.serverId === null
-    if (isHere ? await allUp(deployment, rows, deps) : runningUnits(deployment).length === 0) continue
+    const isOnThisMachine = deployment.serverId === null
+    if (isOnThisMachine ? await areAllUp(deployment, rows, deps) : runningUnits(deployment).length === 0) continue
     await transitionLive(db, live, { to: 'waking' })
   }
 }
 
 /** Whether all units of a deployment are up, according to the runtime. Also updates the addresses in the rows. */
-async function allUp(deployment: DeploymentRow, rows: readonly InstanceRow[], deps: DeploymentsDeps): Promise<boolean> {
+async function areAllUp(deployment: DeploymentRow, rows: readonly InstanceRow[], deps: DeploymentsDeps): Promise<boolean> {
   const areUp = await Promise.all(
-    wantedRows(runningUnits(deployment), rows).map(async ({ unit, row }) => {
+    requiredInstances(runningUnits(deployment), rows).map(async ({ unit, row }) => {
       const instance = row && (await deps.runtimes.for(row.serverId).inspect(row.id))
-      if (row) await noteAddress(row, instance, deps)
+      if (row) await saveAddress(row, instance, deps)
       return isUp(instance, unit, row)
     }),
   )
@@ -116,9 +116,9 @@ async function allUp(deployment: DeploymentRow, rows: readonly InstanceRow[], de
  * next request for it.
  */
 export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
-  const held = (await listLive(deps.database.db)).filter(({ state }) => state === 'waking')
+  const waking = (await listLive(deps.database.db)).filter(({ state }) => state === 'waking')
   const starting = new Set<Promise<void>>()
-  for (const live of held) {
+  for (const live of waking) {
     if (abort.aborted) break
     const start = restart(live, deps, abort)
       .catch((error: unknown) => {
@@ -127,7 +127,7 @@ export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): 
       })
       .finally(() => starting.delete(start))
     starting.add(start)
-    if (starting.size >= startsAtOnce) await Promise.race([...starting, pause(maxWaitMs, undefined, { ref: false })])
+    if (starting.size >= maxConcurrentStarts) await Promise.race([...starting, pause(maxWaitMs, undefined, { ref: false })])
   }
   await Promise.all(starting)
 }
@@ -139,23 +139,26 @@ export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): 
 async function restart(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
   const deployment = live.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
-  if (!deployment || deployment.serverId === null) return void (await startByItself('recover', live, ['waking'], deps, abort))
-  const back = (changes: Pick<LiveEnvironmentRow, 'health' | 'healthReason'>) =>
+  if (!deployment || deployment.serverId === null)
+    return void (await startAutomatically('recover', live, ['waking'], deps, abort))
+  const setLive = (changes: Pick<LiveEnvironmentRow, 'health' | 'healthReason'>) =>
     transitionLive(db, live, { to: 'live', from: ['waking'], deploymentId: deployment.id, changes })
-  const away = await unreachableReason(deployment.serverId, deps, abort)
+  const unreachable = await unreachableReason(deployment.serverId, deps, abort)
   const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
-  if (away !== null) await back({ health: 'unhealthy', healthReason: away })
-  else if (await allUp(deployment, rows, deps)) await back({ health: 'healthy', healthReason: null })
-  else return void (await startByItself('recover', live, ['waking'], deps, abort))
+  if (unreachable !== null) await setLive({ health: 'unhealthy', healthReason: unreachable })
+  else if (await areAllUp(deployment, rows, deps)) await setLive({ health: 'healthy', healthReason: null })
+  else return void (await startAutomatically('recover', live, ['waking'], deps, abort))
   await deps.edge.sync()
 }
 
 /** Stops instances that cannot outlive the control plane, at a shutdown; the next start starts them again. */
 export async function stopOwnProcesses(deps: DeploymentsDeps): Promise<void> {
   // One limit for all instances: the operator waits for the shutdown.
-  const rest = AbortSignal.timeout(8_000)
+  const timeLimit = AbortSignal.timeout(8_000)
   for (const { runtime } of await deps.runtimes.all()) {
     if (runtime.survivesStop) continue
-    await Promise.allSettled((await runtime.list()).map(({ instanceId }) => runtime.stop(instanceId, { graceSeconds: 4 }, rest)))
+    await Promise.allSettled(
+      (await runtime.list()).map(({ instanceId }) => runtime.stop(instanceId, { graceSeconds: 4 }, timeLimit)),
+    )
   }
 }

@@ -3,7 +3,7 @@ import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { newState, statesOf, withStatus } from '../health/service-states.ts'
 import { findLive, updateLive } from '../live-environments.ts'
 import type { Unit } from '../plan/deployed.ts'
-import { servicesLock } from './instance-ends.ts'
+import { servicesLock } from './instance-exits.ts'
 
 /** Status by service name; a service that could not be checked is absent. */
 export type Statuses = Map<string, ServiceState['status']>
@@ -16,8 +16,8 @@ export async function saveStatuses(
   deps: DeploymentsDeps,
 ): Promise<ServiceState[]> {
   const before = statesOf(live)
-  const seen = withStatuses(before, units, statuses, nowOf(deps))
-  if (JSON.stringify(seen) === JSON.stringify(before)) return before
+  const updated = withStatuses(before, units, statuses, nowOf(deps))
+  if (JSON.stringify(updated) === JSON.stringify(before)) return before
   return deps.database.transaction(async ({ db, lock }) => {
     await lock(servicesLock(live))
     const now = await findLive(db, live.projectId, live.environment)

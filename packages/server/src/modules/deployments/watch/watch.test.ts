@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
 import { problemIn } from '../health/instance-problems.ts'
-import { pauseAmong, verdictOn } from './watch.ts'
+import { actionFor, maxIntervalFor } from './watch.ts'
 
 const instance = (changes: Partial<Instance> = {}): Instance => ({
   instanceId: 'ins_a',
@@ -54,13 +54,13 @@ test('one that is not to be restarted may end well; when it ended badly it is no
 
 test('unhealthy is said at the third problem in a row and once, healthy when it was unhealthy', () => {
   const problem = { reason: 'it answered 500' }
-  expect([1, 2, 3, 4].map((count) => verdictOn(problem, count, 'healthy'))).toEqual([null, null, 'unhealthy', 'unhealthy'])
-  expect(verdictOn(problem, 9, 'unhealthy')).toBeNull()
-  expect(verdictOn(null, 0, 'unhealthy')).toBe('healthy')
-  expect(verdictOn(null, 0, 'healthy')).toBeNull()
-  expect(verdictOn({ reason: 'the container was removed', isGone: true }, 1, 'healthy')).toBe('start again')
+  expect([1, 2, 3, 4].map((count) => actionFor(problem, count, 'healthy'))).toEqual([null, null, 'unhealthy', 'unhealthy'])
+  expect(actionFor(problem, 9, 'unhealthy')).toBeNull()
+  expect(actionFor(null, 0, 'unhealthy')).toBe('healthy')
+  expect(actionFor(null, 0, 'healthy')).toBeNull()
+  expect(actionFor({ reason: 'the container was removed', isGone: true }, 1, 'healthy')).toBe('start again')
 })
 
 test('of a few that are well each is looked at twice a minute, of a hundred once, and of any number every other minute', () => {
-  expect([1, 20, 100, 150, 10_000].map(pauseAmong)).toEqual([30_000, 30_000, 60_000, 90_000, 120_000])
+  expect([1, 20, 100, 150, 10_000].map(maxIntervalFor)).toEqual([30_000, 30_000, 60_000, 90_000, 120_000])
 })

@@ -2,33 +2,33 @@ import type { Instance } from '../../../drivers/runtime/runtime.ts'
 import { ServerUnreachable } from '../../../drivers/shell/ssh/server-unreachable.ts'
 import type { DeploymentRow, InstanceRow, LiveEnvironmentRow, ServiceState } from '../../../platform/db/tables/deployments.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
-import { noteAddress } from '../addresses.ts'
+import { saveAddress } from '../addresses.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
-import { questionFor } from '../health/health.ts'
+import { probeFor } from '../health/health.ts'
 import { type Problem, problemIn } from '../health/instance-problems.ts'
-import { isLooping, isNoted, loopText, newState, statesOf, statusIn } from '../health/service-states.ts'
+import { crashLoopText, isLooping, isRecorded, newState, statesOf, statusIn } from '../health/service-states.ts'
 import { findLive, listLive, updateLive } from '../live-environments.ts'
 import { deployedConfig, type Unit } from '../plan/deployed.ts'
-import { startByItself } from '../power/power.ts'
+import { startAutomatically } from '../power/power.ts'
 import { announceHealth } from '../power/sleep.ts'
-import { healthOf, runningUnits, stopInstances, wantedRows } from '../run/run-units.ts'
+import { healthOf, requiredInstances, runningUnits, stopInstances } from '../run/run-units.ts'
 import { findDeployment, listInstances } from '../store.ts'
-import { HealthRounds } from './health-rounds.ts'
-import { noteEnd, servicesLock } from './instance-ends.ts'
+import { HealthSchedule } from './health-schedule.ts'
+import { recordExit, servicesLock } from './instance-exits.ts'
 import { type Statuses, saveStatuses } from './save-statuses.ts'
 
 const failuresBeforeAlarm = 3
 /** The runtime reports an exit with its exit code. If it has not after this time, the exit is recorded without one. */
-const unseenEndMs = 5_000
+const unreportedExitMs = 5_000
 
-const listMs = 5_000
-const pauses = { firstMs: 5_000, maxMs: 30_000 }
+const listIntervalMs = 5_000
+const checkIntervals = { firstMs: 5_000, maxMs: 30_000 }
 /** Time between two checks of healthy environments: with many of them, each is checked less often (100: once a minute each). */
 const checkSpacingMs = 600
 const maxIntervalMs = 120_000
 
 /** Results of earlier checks. */
-interface Memory {
+interface EarlierResults {
   /** Consecutive failed checks of an environment, and when the last one was counted. */
   failures: Map<string, { count: number; at: number }>
   /** Restart count of an instance at its last check. */
@@ -43,8 +43,8 @@ interface Memory {
  */
 export class Watch {
   readonly #deps: DeploymentsDeps
-  readonly #rounds = new HealthRounds(pauses)
-  readonly #memory: Memory = { failures: new Map(), restarts: new Map(), diskRestarts: new Map() }
+  readonly #rounds = new HealthSchedule(checkIntervals)
+  readonly #earlier: EarlierResults = { failures: new Map(), restarts: new Map(), diskRestarts: new Map() }
   readonly #checks = new Set<Promise<void>>()
   #live = new Map<string, LiveEnvironmentRow>()
   #listedAt = Number.NEGATIVE_INFINITY
@@ -58,9 +58,9 @@ export class Watch {
   async tick(abort: AbortSignal): Promise<void> {
     const now = performance.now()
     this.#unlisten ??= this.#deps.runtimes.onChange(({ instance: { owner } }) => {
-      this.#rounds.hurry(keyOf(owner), performance.now())
+      this.#rounds.checkNow(environmentKey(owner), performance.now())
     })
-    if (now - this.#listedAt >= listMs) await this.#list(now)
+    if (now - this.#listedAt >= listIntervalMs) await this.#list(now)
     for (const key of this.#rounds.due(now)) {
       const check = this.#check(key, abort).finally(() => this.#checks.delete(check))
       this.#checks.add(check)
@@ -68,65 +68,70 @@ export class Watch {
   }
 
   /** Call after the last tick. */
-  async end(): Promise<void> {
+  async stop(): Promise<void> {
     this.#unlisten?.()
     await Promise.all(this.#checks)
   }
 
   async #list(now: number): Promise<void> {
     const live = (await listLive(this.#deps.database.db)).filter(({ state }) => state === 'live')
-    this.#live = new Map(live.map((one) => [keyOf(one), one]))
-    for (const known of [this.#memory.failures, this.#memory.diskRestarts])
-      for (const key of known.keys()) if (!this.#live.has(key)) known.delete(key)
+    this.#live = new Map(live.map((one) => [environmentKey(one), one]))
+    for (const map of [this.#earlier.failures, this.#earlier.diskRestarts])
+      for (const key of map.keys()) if (!this.#live.has(key)) map.delete(key)
     // Bounds the map, which also contains removed instances. A missing entry only makes the next check the first.
-    if (this.#memory.restarts.size > live.length * 8 + 64) this.#memory.restarts.clear()
-    this.#rounds.keep(new Map(live.map((one) => [keyOf(one), one.deploymentId ?? ''])), now)
+    if (this.#earlier.restarts.size > live.length * 8 + 64) this.#earlier.restarts.clear()
+    this.#rounds.setKeys(new Map(live.map((one) => [environmentKey(one), one.deploymentId ?? ''])), now)
     this.#listedAt = now
   }
 
   async #check(key: string, abort: AbortSignal): Promise<void> {
-    const end = this.#rounds.begin(key)
-    const found = await this.#checkOne(key, abort).catch((error: unknown): Found => {
+    const endCheck = this.#rounds.startCheck(key)
+    const result = await this.#checkOne(key, abort).catch((error: unknown): CheckResult => {
       if (!abort.aborted) this.#deps.log.warn({ err: error, environment: key }, 'deployments: health check of a project failed')
-      return { isWell: false }
+      return { isHealthy: false }
     })
-    end(found.isWell, performance.now(), found.everyMs ?? pauseAmong(this.#live.size))
+    endCheck(result.isHealthy, performance.now(), result.intervalMs ?? maxIntervalFor(this.#live.size))
   }
 
   /** Reads the current row first: the environment may be asleep or have another deployment by now. */
-  async #checkOne(key: string, abort: AbortSignal): Promise<Found> {
+  async #checkOne(key: string, abort: AbortSignal): Promise<CheckResult> {
     const listed = this.#live.get(key)
     const live = listed && (await findLive(this.#deps.database.db, listed.projectId, listed.environment))
-    return live?.state === 'live' ? await poll(live, this.#memory, this.#deps, abort) : { isWell: true }
+    return live?.state === 'live' ? await checkEnvironment(live, this.#earlier, this.#deps, abort) : { isHealthy: true }
   }
 }
 
-interface Found {
-  isWell: boolean
+interface CheckResult {
+  isHealthy: boolean
   /** The project's configured interval. */
-  everyMs?: number
+  intervalMs?: number
 }
 
-export const pauseAmong = (count: number) => Math.min(maxIntervalMs, Math.max(pauses.maxMs, count * checkSpacingMs))
+export const maxIntervalFor = (count: number) => Math.min(maxIntervalMs, Math.max(checkIntervals.maxMs, count * checkSpacingMs))
 
-const keyOf = ({ projectId, environment }: { projectId: string; environment: string }) => `${projectId}:${environment}`
+const environmentKey = ({ projectId, environment }: { projectId: string; environment: string }) => `${projectId}:${environment}`
 
-async function poll(live: LiveEnvironmentRow, memory: Memory, deps: DeploymentsDeps, abort: AbortSignal): Promise<Found> {
-  const key = keyOf(live)
+async function checkEnvironment(
+  live: LiveEnvironmentRow,
+  earlier: EarlierResults,
+  deps: DeploymentsDeps,
+  abort: AbortSignal,
+): Promise<CheckResult> {
+  const key = environmentKey(live)
   const deployment = live.deploymentId ? await findDeployment(deps.database.db, live.deploymentId) : undefined
-  if (!deployment?.artifacts) return { isWell: true }
-  const problem = await problemOf(live, deployment, memory, deps, abort).catch((error: unknown): Problem => {
+  if (!deployment?.artifacts) return { isHealthy: true }
+  const problem = await problemOf(live, deployment, earlier, deps, abort).catch((error: unknown): Problem => {
     if (error instanceof ServerUnreachable) return { reason: error.message }
     throw error
   })
-  const count = problem ? countFailure(key, memory) : 0
-  if (!problem) memory.failures.delete(key)
-  if (problem?.isDiskFull) return diskFull(live, deployment, problem, memory, deps, abort)
-  const verdict = verdictOn(problem, count, live.health)
-  if (verdict === 'start again') await bringBack(live, { reason: problem?.reason ?? '', count }, deps, abort)
-  else if (verdict) await record(live, verdict, problem?.reason ?? null, deps)
+  const count = problem ? countFailure(key, earlier) : 0
+  if (!problem) earlier.failures.delete(key)
+  if (problem?.isDiskFull) return restartAfterDiskFull(live, deployment, problem, earlier, deps, abort)
+  const action = actionFor(problem, count, live.health)
+  if (action === 'start again') await restart(live, { reason: problem?.reason ?? '', count }, deps, abort)
+  else if (action) await saveHealth(live, action, problem?.reason ?? null, deps)
   const { intervalSeconds } = deployedConfig(deployment).healthCheck ?? {}
-  return { isWell: problem === null, ...(intervalSeconds ? { everyMs: intervalSeconds * 1000 } : {}) }
+  return { isHealthy: problem === null, ...(intervalSeconds ? { intervalMs: intervalSeconds * 1000 } : {}) }
 }
 
 /** The pause doubles after each restart that did not help. */
@@ -136,29 +141,29 @@ const diskRestartMs = { first: 10 * 60_000, longest: 6 * 60 * 60_000 }
  * Handles an instance that reached its disk limit: notifies the owner and restarts it, because the restart removes temporary
  * files. It does so rarely, as other files fill the disk again.
  */
-async function diskFull(
+async function restartAfterDiskFull(
   live: LiveEnvironmentRow,
   deployment: DeploymentRow,
   { reason }: Problem,
-  { diskRestarts }: Memory,
+  { diskRestarts }: EarlierResults,
   deps: DeploymentsDeps,
   abort: AbortSignal,
-): Promise<Found> {
-  const key = keyOf(live)
-  if (live.health !== 'unhealthy') await record(live, 'unhealthy', reason, deps)
+): Promise<CheckResult> {
+  const key = environmentKey(live)
+  if (live.health !== 'unhealthy') await saveHealth(live, 'unhealthy', reason, deps)
   const now = performance.now()
   const last = diskRestarts.get(key)
-  if (last && now - last.at < last.pauseMs) return { isWell: false }
+  if (last && now - last.at < last.pauseMs) return { isHealthy: false }
   const isRecent = last && now - last.at < 2 * last.pauseMs
   const pauseMs = isRecent ? Math.min(2 * last.pauseMs, diskRestartMs.longest) : diskRestartMs.first
   diskRestarts.set(key, { at: now, pauseMs })
   await stopInstances(await listInstances(deps.database.db, { deploymentId: deployment.id }), deps, abort)
-  await bringBack({ ...live, health: 'unhealthy' }, { reason, count: 0 }, deps, abort)
-  return { isWell: false }
+  await restart({ ...live, health: 'unhealthy' }, { reason, count: 0 }, deps, abort)
+  return { isHealthy: false }
 }
 
 /** Restarts the environment. If that fails, it counts as unhealthy. */
-async function bringBack(
+async function restart(
   live: LiveEnvironmentRow,
   { reason, count }: { reason: string; count: number },
   deps: DeploymentsDeps,
@@ -166,10 +171,11 @@ async function bringBack(
 ): Promise<void> {
   deps.log.warn({ projectId: live.projectId, environment: live.environment, reason }, 'deployments: starting instances again')
   try {
-    await startByItself('recover', live, ['live'], deps, abort)
+    await startAutomatically('recover', live, ['live'], deps, abort)
   } catch (error) {
     const why = `${reason}, and the restart failed: ${errorMessage(error)}`
-    if (!abort.aborted && count >= failuresBeforeAlarm && live.health !== 'unhealthy') await record(live, 'unhealthy', why, deps)
+    if (!abort.aborted && count >= failuresBeforeAlarm && live.health !== 'unhealthy')
+      await saveHealth(live, 'unhealthy', why, deps)
     throw error
   }
   const now = await findLive(deps.database.db, live.projectId, live.environment)
@@ -177,17 +183,17 @@ async function bringBack(
 }
 
 /** Counts consecutive failures. Checks in quick succession, triggered by events, count once: a restarting instance needs time. */
-function countFailure(key: string, { failures }: Memory): number {
+function countFailure(key: string, { failures }: EarlierResults): number {
   const now = performance.now()
   const before = failures.get(key)
-  if (before && now - before.at < pauses.firstMs * 0.8) return before.count
+  if (before && now - before.at < checkIntervals.firstMs * 0.8) return before.count
   const count = (before?.count ?? 0) + 1
   failures.set(key, { count, at: now })
   return count
 }
 
 /** The consequence of a check; null for none. `count` is the number of consecutive failures, this one included. */
-export function verdictOn(
+export function actionFor(
   problem: Problem | null,
   count: number,
   health: LiveEnvironmentRow['health'],
@@ -201,7 +207,7 @@ export function verdictOn(
 async function problemOf(
   live: LiveEnvironmentRow,
   deployment: DeploymentRow,
-  memory: Memory,
+  earlier: EarlierResults,
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ): Promise<Problem | null> {
@@ -209,32 +215,34 @@ async function problemOf(
   const units = runningUnits(deployment)
   const states = new Map(statesOf(live).map((state) => [state.name, state]))
   const statuses: Statuses = new Map()
-  let first: Problem | null = null
-  for (const { unit, row } of wantedRows(units, rows)) {
-    const instance = row && (await glanceAt(row))
+  let firstProblem: Problem | null = null
+  for (const { unit, row } of requiredInstances(units, rows)) {
+    const instance = row && (await readState(row))
     if (instance instanceof Error) {
-      first ??= { reason: `its state could not be read: ${instance.message}` }
+      firstProblem ??= { reason: `its state could not be read: ${instance.message}` }
       continue
     }
     // Corrects an address whose change event was lost.
-    if (row && (await noteAddress(row, instance, deps))) await deps.edge.sync()
+    if (row && (await saveAddress(row, instance, deps))) await deps.edge.sync()
     const limit = { diskMb: unit.allotment.diskMb }
-    const own = problemIn(instance, unit, memory.restarts.get(row?.id ?? ''), limit)
-    // After the first problem, the other units are only asked for their status.
-    const quiet: Problem | null = own || first ? null : await silence(instance, unit)
-    if (instance) memory.restarts.set(instance.instanceId, instance.restarts)
+    const instanceProblem = problemIn(instance, unit, earlier.restarts.get(row?.id ?? ''), limit)
+    // After the first problem, the other units are not probed: only their status is read.
+    const probeProblem: Problem | null = instanceProblem || firstProblem ? null : await probeInstance(instance, unit)
+    if (instance) earlier.restarts.set(instance.instanceId, instance.restarts)
     const status = statusIn(instance, unit)
-    statuses.set(unit.service, quiet && status === 'running' ? 'unhealthy' : status)
-    if (instance && isUnseen(instance, states.get(unit.service) ?? newState(unit))) await noteEnd(instance, deps)
-    const problem: Problem | null = own ?? quiet
-    if (problem) first ??= { ...problem, reason: unit.service ? `${unit.service}: ${problem.reason}` : problem.reason }
+    statuses.set(unit.service, probeProblem && status === 'running' ? 'unhealthy' : status)
+    if (instance && isUnreportedExit(instance, states.get(unit.service) ?? newState(unit))) await recordExit(instance, deps)
+    const problem: Problem | null = instanceProblem ?? probeProblem
+    if (problem) firstProblem ??= { ...problem, reason: unit.service ? `${unit.service}: ${problem.reason}` : problem.reason }
   }
   const saved = await saveStatuses(live, units, statuses, deps)
   const looping = saved.find((state) => isLooping(state, nowOf(deps)))
-  return looping && !first?.isGone && !first?.isDiskFull ? { reason: loopText(looping), isLooping: true } : first
+  return looping && !firstProblem?.isGone && !firstProblem?.isDiskFull
+    ? { reason: crashLoopText(looping), isLooping: true }
+    : firstProblem
 
   /** Reads the state of an instance. A runtime that does not answer is reported as a problem of the instance. */
-  async function glanceAt({ id, serverId }: InstanceRow): Promise<Instance | undefined | Error> {
+  async function readState({ id, serverId }: InstanceRow): Promise<Instance | undefined | Error> {
     return deps.runtimes
       .for(serverId)
       .inspectCached(id)
@@ -244,22 +252,22 @@ async function problemOf(
       })
   }
 
-  async function silence(instance: Instance | undefined, unit: Unit): Promise<Problem | null> {
+  async function probeInstance(instance: Instance | undefined, unit: Unit): Promise<Problem | null> {
     if (!instance?.address || instance.state === 'exited') return null
     // Without a configured path only a connection is made, so that the app's first page is not requested over and over.
     const check = healthOf(deployment, unit)
-    const question = check?.path ? questionFor(unit, check) : {}
-    const answer = await deps.probe({ ...instance.address, ...question }, 5_000, abort)
-    return answer.healthy ? null : { reason: answer.reason }
+    const probe = check?.path ? probeFor(unit, check) : {}
+    const response = await deps.probe({ ...instance.address, ...probe }, 5_000, abort)
+    return response.healthy ? null : { reason: response.reason }
   }
 }
 
 /** An exit without an event: the control plane was down, or the runtime lost the event. */
-const isUnseen = ({ lastEnd }: Instance, state: ServiceState): boolean =>
-  lastEnd !== undefined && !isNoted(state, lastEnd) && Date.now() - Date.parse(lastEnd.at) > unseenEndMs
+const isUnreportedExit = ({ lastEnd }: Instance, state: ServiceState): boolean =>
+  lastEnd !== undefined && !isRecorded(state, lastEnd) && Date.now() - Date.parse(lastEnd.at) > unreportedExitMs
 
 /** Announces a change once: an exit may have marked the environment unhealthy since the check began. */
-async function record(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', why: string | null, deps: DeploymentsDeps) {
+async function saveHealth(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', why: string | null, deps: DeploymentsDeps) {
   const reason = why === null ? null : (await deps.scrubbers.of(live.projectId)).scrub(why)
   await deps.database.transaction(async (bound) => {
     await bound.lock(servicesLock(live))

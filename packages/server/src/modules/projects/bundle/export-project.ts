@@ -8,7 +8,7 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
 import { freeHostname } from '../hostnames/hostnames.ts'
 import { ruleFields } from '../rules/rules.ts'
-import { nextVersion, versionOf } from '../saved/version.ts'
+import { currentSource, nextProductionSource } from '../saved/current-source.ts'
 import { openVariable } from '../settings/env.ts'
 import { sourceKind } from '../source.ts'
 import { allEnvironments, domainsOf, findAnyProject, listVariables, rulesOf } from '../store.ts'
@@ -21,7 +21,7 @@ export interface DescribedProject {
   bundle: Omit<ProjectBundle, 'deployed'>
   files: SourceFiles
   /** Environments other than production with their own upload, which is not exported. */
-  uploadsLeftBehind: string[]
+  notExportedUploads: string[]
 }
 
 /** Everything of a project that is exported. Previews of pull requests are not: the next push creates them again. */
@@ -29,32 +29,32 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
   const { db } = deps.database
   const row = await findAnyProject(db, projectId)
   if (!row) return undefined
-  const version = await versionOf(row, deps)
+  const version = await currentSource(row, deps)
   const source = sourceOf(row, version)
   const environments = []
-  const uploadsLeftBehind: string[] = []
+  const notExportedUploads: string[] = []
   for (const { name, slug, type, branch, pullRequest, deletingSince, uploadSessionId } of await allEnvironments(db, projectId)) {
     if (pullRequest !== null || deletingSince !== null) continue
     const variables = (await listVariables(db, projectId, slug)).map((variable) => openVariable(variable, deps))
     environments.push({ name, slug, type, branch, variables })
-    if (uploadSessionId !== null && slug !== 'production') uploadsLeftBehind.push(slug)
+    if (uploadSessionId !== null && slug !== 'production') notExportedUploads.push(slug)
   }
   const domains = (await domainsOf(db, [projectId])).get(projectId) ?? []
   const carried = carriedParts(row)
   const detected = projectJson.detected(row)
   const rules = [...(await rulesOf(db, projectId)).map(ruleFields), ...carried.rules].filter((rule) =>
-    isInForce(rule, nowOf(deps)),
+    isUnexpired(rule, nowOf(deps)),
   )
   return {
     organizationId: row.organizationId,
-    uploadsLeftBehind,
-    files: filesOf(version) ?? (source.kind === 'upload' ? filesOf(await nextVersion(row, deps)) : null),
+    notExportedUploads,
+    files: filesOf(version) ?? (source.kind === 'upload' ? filesOf(await nextProductionSource(row, deps)) : null),
     bundle: {
       ...{ name: row.name, slug: row.slug, enabled: row.enabled === 1, createdAt: iso(row.createdAt) },
       options: optionsOf(row),
       resources: projectJson.resources(row),
       previewsUseProduction: row.previewsUseProduction === 1,
-      source: { ...source, ofFolder: isOfFolder(row, version) },
+      source: { ...source, ofFolder: isFolderSource(row, version) },
       cloneToken: openCloneToken(row, deps)?.reveal() ?? null,
       environments,
       domains: domains.map(({ hostname, isPrimary }) => ({ hostname, primary: isPrimary === 1 })),
@@ -67,11 +67,11 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
 }
 
 /** Whether a route rule has not expired. */
-export const isInForce = ({ expiresAt }: Pick<CreateRule, 'expiresAt'>, now: number): boolean =>
+export const isUnexpired = ({ expiresAt }: Pick<CreateRule, 'expiresAt'>, now: number): boolean =>
   expiresAt == null || Date.parse(expiresAt) > now
 
 /** Whether the files are those of a folder, on this instance or on the one that the project came from. */
-function isOfFolder(row: ProjectRow, version: Source | undefined): boolean {
+function isFolderSource(row: ProjectRow, version: Source | undefined): boolean {
   // An upload that was deployed to a folder project is its source since then.
   if (sourceKind(row) === 'local') return version?.kind !== 'upload'
   return version?.kind === 'upload' && version.sessionId === carriedParts(row).folderUploadId

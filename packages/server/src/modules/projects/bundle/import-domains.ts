@@ -5,7 +5,7 @@ import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { lockName } from '../domains/domain-checks.ts'
 import { newDomain } from '../domains/domains.ts'
-import { hostnameOf, refuseReserved } from '../domains/wanted-hostname.ts'
+import { normalizeHostname, refuseReserved } from '../domains/normalize-hostname.ts'
 import { deleteDomain, domainsOf, findDomain, insertDomain, makePrimary } from '../store.ts'
 
 /**
@@ -19,15 +19,15 @@ export async function replaceDomains(
   bound: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
-  const wanted = new Map<string, boolean>()
+  const requested = new Map<string, boolean>()
   for (const { hostname, primary } of domains) {
-    const name = usable(hostname, warnings, deps)
-    if (name) wanted.set(name, primary)
+    const name = usableHostname(hostname, warnings, deps)
+    if (name) requested.set(name, primary)
   }
   for (const row of (await domainsOf(bound.db, [project.id])).get(project.id) ?? [])
-    if (!wanted.has(row.hostname)) await deleteDomain(bound.db, row.id)
+    if (!requested.has(row.hostname)) await deleteDomain(bound.db, row.id)
   let primaryId: string | null = null
-  for (const [hostname, primary] of wanted) {
+  for (const [hostname, primary] of requested) {
     await lockName(bound, hostname)
     await insertDomain(bound.db, newDomain(project, hostname, deps))
     const row = await findDomain(bound.db, project.organizationId, hostname)
@@ -38,14 +38,14 @@ export async function replaceDomains(
   await makePrimary(bound.db, project.id, primaryId)
 }
 
-function usable(written: string, warnings: string[], deps: ProjectsDeps): string | undefined {
+function usableHostname(rawHostname: string, warnings: string[], deps: ProjectsDeps): string | undefined {
   try {
-    const hostname = hostnameOf(written)
+    const hostname = normalizeHostname(rawHostname)
     refuseReserved(hostname, deps)
     return hostname
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    warnings.push(`${written} was not transferred: ${error.message}`)
+    warnings.push(`${rawHostname} was not transferred: ${error.message}`)
     return undefined
   }
 }

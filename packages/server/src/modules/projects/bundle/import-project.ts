@@ -8,7 +8,7 @@ import type { TravellingGrant } from '../../access/index.ts'
 import { carriedColumn } from '../carried-parts.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { configColumns, defaults, refuseUnstorable } from '../fields.ts'
-import { cloneTokenColumns, forgottenToken } from '../git/clone-token.ts'
+import { cloneTokenColumns, noCloneToken } from '../git/clone-token.ts'
 import { hostUrlsOf } from '../git-remote.ts'
 import { freeHostname, isInstanceSlug } from '../hostnames/hostnames.ts'
 import { emptyProject } from '../lifecycle/create-project.ts'
@@ -18,9 +18,9 @@ import { refuseOverQuota } from '../quotas/quotas.ts'
 import { refuseLargeRules, refuseManyRules } from '../rules/rule-bounds.ts'
 import { checkedRules, replaceRules } from '../rules/rules.ts'
 import { checkConfig } from '../settings/config-rules.ts'
-import { refuseMisuse } from '../settings/env.ts'
+import { refuseInvalidVariables } from '../settings/env.ts'
 import { refuseLargeEnv, refuseLargeProject, sizeOf } from '../settings/env-bounds.ts'
-import { chanceSlug } from '../slug.ts'
+import { randomSlug } from '../slug.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import {
   changeEnvironment,
@@ -36,8 +36,8 @@ import {
   takenSlugs,
   upsertVariable,
 } from '../store.ts'
-import { claimUpload, dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
-import { isInForce } from './export-project.ts'
+import { claimUpload, clearEnvironmentUpload, releaseUpload } from '../uploads/upload-claim.ts'
+import { isUnexpired } from './export-project.ts'
 import { replaceDomains } from './import-domains.ts'
 
 export interface ProjectImport {
@@ -57,39 +57,39 @@ export interface ImportResult {
  * Records the project of a bundle, hidden until its presence is `here`. Validated like a client's request to this instance: a
  * bundle from another instance is untrusted input. May be repeated, also with a newer bundle.
  */
-export async function recordImport(given: ProjectImport, deps: ProjectsDeps): Promise<ImportResult> {
-  const { bundle, organizationId } = given
+export async function recordImport(projectImport: ProjectImport, deps: ProjectsDeps): Promise<ImportResult> {
+  const { bundle, organizationId } = projectImport
   refuseUnstorable({ ...bundle, environments: bundle.environments.map(({ variables: _, ...rest }) => rest) })
   checkConfig(bundle.options)
   for (const { slug, variables } of bundle.environments) {
-    refuseMisuse(variables, [])
+    refuseInvalidVariables(variables, [])
     refuseLargeEnv(sizeOf(variables), 'environments', slug)
   }
-  const source = await checkSource(sourceFields(given), organizationId, deps)
-  const wantedRules = bundle.rules.filter((rule) => isInForce(rule, nowOf(deps)))
-  const rules = checkedRules(wantedRules, nowOf(deps))
+  const source = await checkSource(sourceFields(projectImport), organizationId, deps)
+  const activeRules = bundle.rules.filter((rule) => isUnexpired(rule, nowOf(deps)))
+  const rules = checkedRules(activeRules, nowOf(deps))
   refuseLargeRules(rules, 'rules')
-  const recorded = await deps.database.transaction(async (bound) => {
-    await lockProject(bound, given.projectId)
-    const before = await refuseTaken(given, bound)
+  const result = await deps.database.transaction(async (bound) => {
+    await lockProject(bound, projectImport.projectId)
+    const before = await refuseExisting(projectImport, bound)
     const warnings: string[] = []
     const columns = { ...columnsOf(bundle), ...sourceColumns(source, null, hostUrlsOf(deps.settings)) }
-    const project = await putRow(before, columns, given, warnings, bound, deps)
-    await exchangeUpload(before, given, bound, deps)
-    await putEnvironments(bundle, project, bound, deps)
-    await putProductionUpload(given, bound, deps)
+    const project = await upsertProject(before, columns, projectImport, warnings, bound, deps)
+    await replaceUpload(before, projectImport, bound, deps)
+    await importEnvironments(bundle, project, bound, deps)
+    await setProductionUpload(projectImport, bound, deps)
     await replaceDomains(bundle.domains, project, warnings, bound, deps)
     // Route rules exist only on self-hosted instances: a cloud has no API to see or change them, so it enforces none.
-    const isServed = deps.settings.mode === 'self-hosted'
-    await replaceRules(bound.db, project.id, isServed ? rules : [], nowOf(deps))
-    if (isServed) await refuseManyRules(bound, project, 'rules')
-    if (!isServed) warnings.push(...wantedRules.map(notServed))
+    const hasEdgeRules = deps.settings.mode === 'self-hosted'
+    await replaceRules(bound.db, project.id, hasEdgeRules ? rules : [], nowOf(deps))
+    if (hasEdgeRules) await refuseManyRules(bound, project, 'rules')
+    if (!hasEdgeRules) warnings.push(...activeRules.map(inactiveRuleWarning))
     await saveProject(bound.db, project.id, {
       webhookDomain: await webhookDomainOf(bundle, project, warnings, bound, deps),
       carried: carriedColumn({
-        rules: isServed ? [] : wantedRules,
-        grants: await putGrants(bundle, project, warnings, bound, deps),
-        folderUploadId: bundle.source.ofFolder ? given.uploadSessionId : null,
+        rules: hasEdgeRules ? [] : activeRules,
+        grants: await importGrants(bundle, project, warnings, bound, deps),
+        folderUploadId: bundle.source.ofFolder ? projectImport.uploadSessionId : null,
       }),
     })
     await refuseOverQuota(bound, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
@@ -99,19 +99,19 @@ export async function recordImport(given: ProjectImport, deps: ProjectsDeps): Pr
   deps.scrubber.register(
     ...bundle.environments.flatMap(({ variables }) => variables.filter((one) => one.isSecret).map((one) => one.value)),
   )
-  await deps.projectPorts.secrets?.refresh(given.projectId)
-  return recorded
+  await deps.projectPorts.secrets?.refresh(projectImport.projectId)
+  return result
 }
 
 /** Refuses to overwrite another organisation's project with that id, or a project that lives on this instance. */
-async function refuseTaken(
+async function refuseExisting(
   { projectId, organizationId }: ProjectImport,
   { db }: TransactionContext,
 ): Promise<ProjectRow | undefined> {
   const row = await findAnyProject(db, projectId)
   if (!row) return undefined
-  const isOurs = row.organizationId === organizationId && (row.presence === 'departed' || row.presence === 'arriving')
-  if (!isOurs) fail('already_there')
+  const isReplaceable = row.organizationId === organizationId && (row.presence === 'departed' || row.presence === 'arriving')
+  if (!isReplaceable) fail('already_there')
   if (row.deletingSince !== null) fail('conflict', { message: 'An earlier import is still being removed. Try again.' })
   return row
 }
@@ -122,7 +122,7 @@ function sourceFields({ bundle, uploadSessionId }: ProjectImport) {
   return kind === 'git' ? git : {}
 }
 
-/** The sender names a port only where a user chose one. */
+/** Columns for a bundle without a port: only a port that a user chose is exported. */
 const detectedPort = { port: defaults.port, portChosen: 0 } as const
 
 const columnsOf = (bundle: ProjectBundle) => ({
@@ -135,7 +135,7 @@ const columnsOf = (bundle: ProjectBundle) => ({
   previewsUseProduction: bundle.previewsUseProduction ? (1 as const) : (0 as const),
 })
 
-async function putRow(
+async function upsertProject(
   before: ProjectRow | undefined,
   columns: Partial<NewProject>,
   { projectId, organizationId, bundle }: ProjectImport,
@@ -144,12 +144,12 @@ async function putRow(
   deps: ProjectsDeps,
 ): Promise<ProjectRow> {
   const now = nowOf(deps)
-  const token = bundle.cloneToken === null ? forgottenToken : cloneTokenColumns(projectId, bundle.cloneToken, deps)
+  const token = bundle.cloneToken === null ? noCloneToken : cloneTokenColumns(projectId, bundle.cloneToken, deps)
   const envVersion = (before?.envVersion ?? 0) + 1
   const row = { ...columns, ...token, envVersion, presence: 'arriving' as const, updatedAt: now }
   if (before) return saveProject(db, projectId, row)
   const isTaken = (await takenSlugs(db, [bundle.slug])).has(bundle.slug) || isInstanceSlug(bundle.slug, deps)
-  const slug = isTaken ? chanceSlug(bundle.slug.slice(0, 50).replace(/-+$/, '')) : bundle.slug
+  const slug = isTaken ? randomSlug(bundle.slug.slice(0, 50).replace(/-+$/, '')) : bundle.slug
   if (isTaken) warnings.push(`The slug ${bundle.slug} is already used at the target. The new slug is ${slug}.`)
   const inserted = await insertProject(db, {
     ...emptyProject(organizationId, now),
@@ -162,13 +162,13 @@ async function putRow(
   return inserted ?? fail('slug_taken')
 }
 
-function notServed({ kind, pathPrefix, hostname }: ProjectBundle['rules'][number]): string {
-  const where = [hostname, pathPrefix].filter((part) => part != null).join('')
-  return `The edge rule ${kind}${where ? ` for ${where}` : ''} is not active at the target: a cloud has no edge rules. It is active again when the project is transferred back`
+function inactiveRuleWarning({ kind, pathPrefix, hostname }: ProjectBundle['rules'][number]): string {
+  const scope = [hostname, pathPrefix].filter((part) => part != null).join('')
+  return `The edge rule ${kind}${scope ? ` for ${scope}` : ''} is not active at the target: a cloud has no edge rules. It is active again when the project is transferred back`
 }
 
 /** Returns the grants that cannot apply here, each with a warning, since a grant may have lowered a user's level. */
-async function putGrants(
+async function importGrants(
   { grants }: ProjectBundle,
   project: ProjectRow,
   warnings: string[],
@@ -176,7 +176,7 @@ async function putGrants(
   deps: ProjectsDeps,
 ): Promise<TravellingGrant[]> {
   if (!grants) return []
-  const refused = await deps.grants.place(project, grants, db)
+  const refused = await deps.grants.replace(project, grants, db)
   for (const { email, level, reason } of refused)
     warnings.push(`The grant of ${email} (level ${level}) is not active at the target: ${email} ${reason}`)
   return refused.map(({ email, level }) => ({ email, level }))
@@ -199,7 +199,7 @@ async function webhookDomainOf(
   return null
 }
 
-async function exchangeUpload(
+async function replaceUpload(
   before: ProjectRow | undefined,
   { uploadSessionId, projectId, organizationId }: ProjectImport,
   bound: TransactionContext,
@@ -212,19 +212,19 @@ async function exchangeUpload(
 }
 
 /** Files of a project with another kind of source are the upload that production was deployed from. */
-async function putProductionUpload(
+async function setProductionUpload(
   { bundle, uploadSessionId, projectId }: ProjectImport,
   bound: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
   const production = await findEnvironment(bound.db, projectId, 'production')
-  const wanted = bundle.source.kind === 'upload' ? null : uploadSessionId
-  if (!production || production.uploadSessionId === wanted) return
-  await dropUpload(bound, production, deps)
-  await changeEnvironment(bound.db, production.id, { uploadSessionId: wanted })
+  const sessionId = bundle.source.kind === 'upload' ? null : uploadSessionId
+  if (!production || production.uploadSessionId === sessionId) return
+  await clearEnvironmentUpload(bound, production, deps)
+  await changeEnvironment(bound.db, production.id, { uploadSessionId: sessionId })
 }
 
-async function putEnvironments(
+async function importEnvironments(
   bundle: ProjectBundle,
   { id }: ProjectRow,
   { db }: TransactionContext,
@@ -237,8 +237,8 @@ async function putEnvironments(
     (left, right) => Number(right.slug === 'production') - Number(left.slug === 'production'),
   )
   if (sorted[0]?.slug !== 'production') fail('validation_failed', { message: 'The bundle has no production environment' })
-  for (const [at, { name, slug, type = 'preview', branch = null, variables }] of sorted.entries()) {
-    const common = { uploadSessionId: null, pullRequest: null, fromFork: 0 as const, deletingSince: null, createdAt: now + at }
+  for (const [index, { name, slug, type = 'preview', branch = null, variables }] of sorted.entries()) {
+    const common = { uploadSessionId: null, pullRequest: null, fromFork: 0 as const, deletingSince: null, createdAt: now + index }
     const isNew = await insertEnvironment(db, { id: newId('env'), projectId: id, name, slug, type, branch, ...common })
     if (!isNew) await renameEnvironment(db, { projectId: id, slug }, { name, type, branch })
     for (const { key, value, isSecret } of variables)

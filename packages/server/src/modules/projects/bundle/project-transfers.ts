@@ -6,7 +6,7 @@ import { fail } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { addImportWebhook, removeHookOf } from '../git/transfer-webhook.ts'
-import { type Deletion, removeSoon } from '../lifecycle/deletion.ts'
+import { type Deletion, enqueueRemoval } from '../lifecycle/deletion.ts'
 import { changePresence } from '../lifecycle/presence.ts'
 import { restoreFolder } from '../local/restore-folder.ts'
 import { allowedFolder } from '../source.ts'
@@ -23,7 +23,7 @@ export interface ProjectTransfers {
   readFiles(files: NonNullable<SourceFiles>, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /** Stores the files with the same checks as an upload. Returns the session id. */
   storeFiles(tarball: AsyncIterable<Uint8Array>, owner: { organizationId: string; userId: string }): Promise<string>
-  recordImport(given: ProjectImport): Promise<ImportResult>
+  recordImport(projectImport: ProjectImport): Promise<ImportResult>
   /** False when the transition is not allowed. */
   changePresence(projectId: string, to: ProjectRow['presence'], bound: TransactionContext): Promise<boolean>
   /** Removes everything of a project whose import did not complete. */
@@ -50,14 +50,14 @@ export function projectTransfers(deps: ProjectsDeps, deletion: Pick<Deletion, 'r
       await receiveUpload(session, tarball, deps)
       return session.id
     },
-    recordImport: (given) => recordImport(given, deps),
+    recordImport: (projectImport) => recordImport(projectImport, deps),
     changePresence: (projectId, to, bound) => changePresence(projectId, to, bound, deps),
     discardImport: async (projectId, bound) => {
       const project = await findAnyProject(bound.db, projectId)
       if (!project || project.deletingSince !== null) return
       if (project.presence !== 'arriving' && project.presence !== 'landing') fail('conflict')
       await removeHookOf(project, bound)
-      await removeSoon(projectId, { deleteVolumes: true }, nowOf(deps), bound)
+      await enqueueRemoval(projectId, { deleteVolumes: true }, nowOf(deps), bound)
     },
     addWebhook: (projectId) => addImportWebhook(projectId, deps),
     restoreFolder: (projectId, path) => restoreFolder(projectId, path, deps),

@@ -2,8 +2,8 @@ import type { ProjectDomain } from '@berth/contract'
 import { fail } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { moveHookAt, moveHookOf } from '../hostnames/delivery-address.ts'
-import { servingAt } from '../hostnames/served-domains.ts'
+import { updateDomainWebhook, updateProjectWebhook } from '../hostnames/delivery-address.ts'
+import { findServingClaim } from '../hostnames/served-domains.ts'
 import { refuseDeleting } from '../lifecycle/refuse-deleting.ts'
 import { changeProject } from '../operations/change-project.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
@@ -22,19 +22,19 @@ export async function removeDomain({ project, hostname, row }: NamedDomain, deps
   await changeProject(project, deps, async (current, bound) => {
     await lockName(bound, hostname)
     if (!(await deleteDomain(bound.db, row.id))) fail('not_found')
-    await passOn(hostname, bound, deps)
+    await serveNextClaim(hostname, bound, deps)
     if (current.webhookDomain !== hostname) return {}
-    await moveHookOf(current, bound)
+    await updateProjectWebhook(current, bound)
     return { webhookDomain: null }
   })
 }
 
 /** Serves the next claim, and checks the remaining ones soon: one of them may be provable only now. */
-async function passOn(hostname: string, bound: TransactionContext, deps: ProjectsDeps): Promise<void> {
+async function serveNextClaim(hostname: string, bound: TransactionContext, deps: ProjectsDeps): Promise<void> {
   await checkSoon(hostname, bound, deps)
-  const next = await servingAt(bound.db, hostname, deps.settings)
+  const next = await findServingClaim(bound.db, hostname, deps.settings)
   if (!next) return
-  await moveHookAt(next, bound)
+  await updateDomainWebhook(next, bound)
   bound.signal(projectsTopic, { projectId: next.projectId } satisfies ProjectSignal)
 }
 
@@ -53,10 +53,10 @@ const lookupTimeoutMs = 5_000
 /** Looks up the TXT record now, and sends the routes to the edge, so that the response shows the result of both. */
 export async function verifyDomain(domain: NamedDomain, deps: ProjectsDeps): Promise<ProjectDomain> {
   refuseDeleting(domain.project)
-  const isAnswered = domain.row === null || (await checkName(domain.hostname, deps, AbortSignal.timeout(lookupTimeoutMs)))
+  const hasAnswer = domain.row === null || (await checkName(domain.hostname, deps, AbortSignal.timeout(lookupTimeoutMs)))
   await deps.projectPorts.edge?.sync(domain.projectId)
   const shown = await showOne(domain, deps)
-  if (isAnswered || shown.verified) return shown
+  if (hasAnswer || shown.verified) return shown
   return { ...shown, reason: 'The name servers did not answer. Berth checks again automatically.' }
 }
 

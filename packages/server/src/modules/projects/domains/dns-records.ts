@@ -3,7 +3,7 @@ import type { Domain } from '@berth/contract'
 import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { proofRecord } from '../hostnames/domain-proofs.ts'
-import { freeHostname, isAddress, isBelow } from '../hostnames/hostnames.ts'
+import { freeHostname, isAddress, isWithinDomain } from '../hostnames/hostnames.ts'
 
 type DnsRecords = Domain['dnsRecords']
 
@@ -25,9 +25,9 @@ export function dnsRecordsFor(
   hostname: string,
   { target, addresses }: { target: string; addresses: readonly string[] },
 ): DnsRecords {
-  const isTopOfZone = hostname.split('.').length === 2
-  const byName = !isTopOfZone && !target.endsWith('.localhost')
-  if (byName || addresses.length === 0) return [{ type: 'CNAME', name: hostname, value: target }]
+  const isZoneApex = hostname.split('.').length === 2
+  const usesCname = !isZoneApex && !target.endsWith('.localhost')
+  if (usesCname || addresses.length === 0) return [{ type: 'CNAME', name: hostname, value: target }]
   return addresses.map((value) => ({ type: isIPv4(value) ? 'A' : 'AAAA', name: hostname, value }))
 }
 
@@ -37,20 +37,21 @@ export function dnsRecordsFor(
  */
 export function knownAddresses({ settings, publicUrl }: Pick<ProjectsDeps, 'settings' | 'publicUrl'>): readonly string[] {
   if (settings.publicAddress) return settings.publicAddress
-  const reached = (URL.parse(publicUrl())?.hostname ?? '').replace(/^\[|\]$/g, '')
-  const isLocal = isBelow(settings.baseDomain, 'localhost')
-  const leadsHere = (host: string) => isAddress(host) && !everyAddress.includes(host) && (isLocal || !loopback.test(host))
-  const found = [reached, settings.host].find(leadsHere)
-  return found === undefined ? [] : [found]
+  const publicHost = (URL.parse(publicUrl())?.hostname ?? '').replace(/^\[|\]$/g, '')
+  const isLocal = isWithinDomain(settings.baseDomain, 'localhost')
+  const isReachable = (host: string) =>
+    isAddress(host) && !unspecifiedAddresses.includes(host) && (isLocal || !loopback.test(host))
+  const address = [publicHost, settings.host].find(isReachable)
+  return address === undefined ? [] : [address]
 }
 
 /** The warning about records that lead other machines to themselves. */
 export const loopbackWarning = (records: DnsRecords): string | null => {
-  const found = records.find(({ type, value }) => type !== 'TXT' && loopback.test(value))
-  return found
-    ? `${found.value} is reachable only from this machine. Set BERTH_PUBLIC_ADDRESS to the public address of the server`
+  const record = records.find(({ type, value }) => type !== 'TXT' && loopback.test(value))
+  return record
+    ? `${record.value} is reachable only from this machine. Set BERTH_PUBLIC_ADDRESS to the public address of the server`
     : null
 }
 
-const everyAddress = ['0.0.0.0', '::']
+const unspecifiedAddresses = ['0.0.0.0', '::']
 const loopback = /^(127\.|::1$)/

@@ -6,15 +6,15 @@ import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import { roundRobin } from '../../../platform/round-robin.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { moveHookAt } from '../hostnames/delivery-address.ts'
+import { updateDomainWebhook } from '../hostnames/delivery-address.ts'
 import { newHolder, proofRecord } from '../hostnames/domain-proofs.ts'
-import { servingAt } from '../hostnames/served-domains.ts'
+import { findServingClaim } from '../hostnames/served-domains.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { claimsOf, present } from '../store.ts'
 import { transitionTls } from './domain-tls.ts'
 
-type Nothing = Record<string, never>
-export const checkKind: JobKind<Nothing> = { kind: 'projects.check-domains' }
+type NoPayload = Record<string, never>
+export const checkKind: JobKind<NoPayload> = { kind: 'projects.check-domains' }
 export const checkSchedule: Schedule<unknown> = {
   key: checkKind.kind,
   job: checkKind,
@@ -22,27 +22,27 @@ export const checkSchedule: Schedule<unknown> = {
   recurrence: { everySeconds: 60 },
 }
 
-const shortestPauseMs = 30_000
+const minPauseMs = 30_000
 const maxPauseMs = 6 * 3_600_000
-const atOnce = 8
-const maxInOneRun = 500
+const maxConcurrent = 8
+const maxPerRun = 500
 
 /**
  * Pause before the next check: half of the claim's age. Checks are frequent while a user waits for the result, then rare and
  * cheap.
  */
-export const pauseAfter = (ageMs: number): number => Math.min(Math.max(Math.floor(ageMs / 2), shortestPauseMs), maxPauseMs)
+export const pauseAfter = (ageMs: number): number => Math.min(Math.max(Math.floor(ageMs / 2), minPauseMs), maxPauseMs)
 
 /** Looks up the TXT records of unproven claims, one host name at a time. A lookup without an answer is retried later. */
 export const checkJob = (deps: ProjectsDeps) =>
-  job<Nothing, unknown>(checkKind.kind, {
+  job<NoPayload, unknown>(checkKind.kind, {
     deadlineMs: 10 * 60_000,
     maxAttempts: 1,
     async run(_payload, _deps, abort) {
       const names = await dueNames(deps)
-      for (let at = 0; at < names.length; at += atOnce) {
+      for (let offset = 0; offset < names.length; offset += maxConcurrent) {
         abort.throwIfAborted()
-        await Promise.all(names.slice(at, at + atOnce).map((hostname) => checkName(hostname, deps, abort)))
+        await Promise.all(names.slice(offset, offset + maxConcurrent).map((hostname) => checkName(hostname, deps, abort)))
       }
     },
   })
@@ -54,12 +54,12 @@ export async function checkProject({ id }: Pick<ProjectRow, 'id'>, deps: Project
     .select('hostname')
     .where('projectId', '=', id)
     .where('provenAt', 'is', null)
-    .limit(atOnce * 4)
+    .limit(maxConcurrent * 4)
     .execute()
   // One limit for all names together: the client waits for the response.
   const abort = AbortSignal.timeout(5_000)
-  for (let at = 0; at < rows.length; at += atOnce)
-    await Promise.all(rows.slice(at, at + atOnce).map(({ hostname }) => checkName(hostname, deps, abort)))
+  for (let offset = 0; offset < rows.length; offset += maxConcurrent)
+    await Promise.all(rows.slice(offset, offset + maxConcurrent).map(({ hostname }) => checkName(hostname, deps, abort)))
 }
 
 async function dueNames({ database: { db }, ...deps }: ProjectsDeps): Promise<string[]> {
@@ -72,7 +72,7 @@ async function dueNames({ database: { db }, ...deps }: ProjectsDeps): Promise<st
     // A time beyond the longest pause was set while the clock was ahead.
     .where((is) => is.or([is('nextCheckAt', '<=', now), is('nextCheckAt', '>', now + maxPauseMs)]))
     .orderBy('nextCheckAt')
-    .limit(maxInOneRun)
+    .limit(maxPerRun)
     .execute()
   return [...new Set(roundRobin(due, ({ organizationId }) => organizationId).map(({ hostname }) => hostname))]
 }
@@ -88,7 +88,7 @@ export async function checkName(hostname: string, deps: ProjectsDeps, abort: Abo
     const claims = await claimsOf(bound.db, hostname)
     const next = records && newHolder(claims, records)
     if (next) await handOver(claims, next, bound, deps)
-    for (const claim of claims) if (claim !== next && claim.provenAt === null) await checkLater(claim, bound.db, deps)
+    for (const claim of claims) if (claim !== next && claim.provenAt === null) await scheduleNextCheck(claim, bound.db, deps)
   })
   return records !== null
 }
@@ -112,7 +112,7 @@ export async function checkSoon(
 export const lockName = ({ lock }: Pick<TransactionContext, 'lock'>, hostname: string): Promise<void> =>
   lock(`domain:${hostname}`)
 
-const checkLater = ({ id, createdAt }: DomainRow, db: Db, deps: ProjectsDeps) => {
+const scheduleNextCheck = ({ id, createdAt }: DomainRow, db: Db, deps: ProjectsDeps) => {
   const now = nowOf(deps)
   return db
     .updateTable('domains')
@@ -133,17 +133,17 @@ async function handOver(
 ): Promise<void> {
   const { db, signal } = bound
   const now = nowOf(deps)
-  const served = await servingAt(db, next.hostname, deps.settings)
+  const served = await findServingClaim(db, next.hostname, deps.settings)
   const holder = claims.find(({ id }) => id === served?.id && id !== next.id)
   // Includes a domain of a project that is being deleted, which is not among the claims.
-  const lost = await db
+  const unproven = await db
     .updateTable('domains')
-    .set({ provenAt: null, nextCheckAt: now + shortestPauseMs })
+    .set({ provenAt: null, nextCheckAt: now + minPauseMs })
     .where('hostname', '=', next.hostname)
     .where('provenAt', 'is not', null)
     .returning('id')
     .execute()
-  await transitionTls(db, [...new Set([...lost.map(({ id }) => id), ...(holder ? [holder.id] : [])])], 'none')
+  await transitionTls(db, [...new Set([...unproven.map(({ id }) => id), ...(holder ? [holder.id] : [])])], 'none')
   if (holder) {
     const text =
       holder.provenAt === null
@@ -153,7 +153,7 @@ async function handOver(
     signal(projectsTopic, { projectId: holder.projectId } satisfies ProjectSignal)
   }
   await db.updateTable('domains').set({ provenAt: now, nextCheckAt: null }).where('id', '=', next.id).execute()
-  await moveHookAt(next, bound)
+  await updateDomainWebhook(next, bound)
   signal(projectsTopic, { projectId: next.projectId } satisfies ProjectSignal)
 }
 
@@ -163,5 +163,5 @@ async function notifyLost(claim: DomainRow, subject: string, message: string, bo
   const project = await db.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirst()
   const text = `${project?.name ?? projectId}: ${message}`
   await announce('domain.failed', { organizationId, projectId, subject, text, data: { hostname } })
-  await moveHookAt(claim, bound)
+  await updateDomainWebhook(claim, bound)
 }

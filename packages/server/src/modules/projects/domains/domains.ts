@@ -6,40 +6,40 @@ import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { domainStatus, freeHostname, notTaken } from '../hostnames/hostnames.ts'
-import { validateName } from '../hostnames/served-domains.ts'
+import { domainStatus, freeHostname, notSynced } from '../hostnames/hostnames.ts'
+import { verifyHostname } from '../hostnames/served-domains.ts'
 import { changeProject } from '../operations/change-project.ts'
 import { countDomains, findDomain, insertDomain, makePrimary } from '../store.ts'
 import { recordsOf } from './dns-records.ts'
 import { checkKind, lockName } from './domain-checks.ts'
-import { hostnameOf, refuseReserved } from './wanted-hostname.ts'
+import { normalizeHostname, refuseReserved } from './normalize-hostname.ts'
 
-export interface Connected {
+export interface ConnectedDomain {
   domain: Domain
   isNew: boolean
 }
 
 /** Adds the domain and makes it primary, in one transaction. The free host name is primary when no domain is. */
-export async function connectDomain(project: ProjectRow, wanted: string, deps: ProjectsDeps): Promise<Connected> {
-  const free = freeHostname(project, deps.settings.baseDomain)
-  const hostname = wanted.toLowerCase() === free ? free : hostnameOf(wanted)
-  if (hostname !== free) refuseReserved(hostname, deps)
+export async function connectDomain(project: ProjectRow, requested: string, deps: ProjectsDeps): Promise<ConnectedDomain> {
+  const freeName = freeHostname(project, deps.settings.baseDomain)
+  const hostname = requested.toLowerCase() === freeName ? freeName : normalizeHostname(requested)
+  if (hostname !== freeName) refuseReserved(hostname, deps)
   let connected: AddedDomain | undefined
   await changeProject(project, deps, async (current, bound) => {
-    connected = hostname === free ? undefined : await addDomain(current, hostname, bound, deps)
+    connected = hostname === freeName ? undefined : await addDomain(current, hostname, bound, deps)
     await makePrimary(bound.db, current.id, connected?.row.id ?? null)
     return {}
   })
-  if (!connected) return { domain: await showFree(project, free, deps), isNew: false }
-  const { row, missing, isNew } = connected
-  return { domain: showDomain({ ...row, isPrimary: 1 }, missing, project, deps), isNew }
+  if (!connected) return { domain: await showFree(project, freeName, deps), isNew: false }
+  const { row, notServedReason, isNew } = connected
+  return { domain: showDomain({ ...row, isPrimary: 1 }, notServedReason, project, deps), isNew }
 }
 
 interface AddedDomain {
   row: DomainRow
   isNew: boolean
   /** The reason why it is not served yet; null: it is served. */
-  missing: string | null
+  notServedReason: string | null
 }
 
 /**
@@ -56,14 +56,14 @@ async function addDomain(
   await lockName(bound, hostname)
   const row = newDomain(project, hostname, deps)
   const isNew = await insertDomain(db, row)
-  const known = isNew ? row : await findDomain(db, project.organizationId, hostname)
-  if (known?.projectId !== project.id) fail('domain_taken', { field: 'domain' })
+  const existing = isNew ? row : await findDomain(db, project.organizationId, hostname)
+  if (existing?.projectId !== project.id) fail('domain_taken', { field: 'domain' })
   if (isNew) {
     if ((await countDomains(db, project.id)) > maxDomains) refuse('domain', `a project has at most ${maxDomains} domains`)
     await enqueue(checkKind, {}, { uniqueKey: checkKind.kind })
   }
-  const { waiting } = await validateName(db, hostname, deps.settings)
-  return { row: known, isNew, missing: waiting.get(known.id) ?? null }
+  const { waiting } = await verifyHostname(db, hostname, deps.settings)
+  return { row: existing, isNew, notServedReason: waiting.get(existing.id) ?? null }
 }
 
 const maxDomains = 100
@@ -80,21 +80,21 @@ export const newDomain = (
   isPrimary: 0,
   tls: deps.settings.edgeTlsPort === null ? 'none' : 'pending',
   state: 'pending',
-  reason: notTaken.reason,
+  reason: notSynced.reason,
   proofToken: randomBytes(24).toString('base64url'),
   provenAt: null,
   nextCheckAt: nowOf(deps),
   createdAt: nowOf(deps),
 })
 
-function showDomain(row: DomainRow, missing: string | null, project: ProjectRow, deps: ProjectsDeps): Domain {
+function showDomain(row: DomainRow, notServedReason: string | null, project: ProjectRow, deps: ProjectsDeps): Domain {
   return {
     id: row.id,
     projectId: row.projectId,
     hostname: row.hostname,
     primary: row.isPrimary === 1,
     ...domainStatus(row),
-    ...(missing === null ? {} : { state: 'pending', reason: missing }),
+    ...(notServedReason === null ? {} : { state: 'pending', reason: notServedReason }),
     dnsRecords: recordsOf(row, project, deps),
     createdAt: iso(row.createdAt),
   }
@@ -102,7 +102,7 @@ function showDomain(row: DomainRow, missing: string | null, project: ProjectRow,
 
 /** The free host name has no row: it exists as long as the project, and its id is the project's id. */
 function showFree(project: ProjectRow, hostname: string, { projectPorts }: ProjectsDeps): Domain {
-  const standing = projectPorts.edge?.routeStatus(hostname) ?? notTaken
+  const status = projectPorts.edge?.routeStatus(hostname) ?? notSynced
   const { id, createdAt } = project
-  return { id, projectId: id, hostname, primary: true, ...standing, dnsRecords: [], createdAt: iso(createdAt) }
+  return { id, projectId: id, hostname, primary: true, ...status, dnsRecords: [], createdAt: iso(createdAt) }
 }

@@ -16,14 +16,14 @@ export interface NamedDomain {
 /** Finds a host name of the project in any spelling; undefined when it is not one of the project's. */
 export async function namedDomain(
   project: ProjectRow,
-  written: string,
+  requested: string,
   { database, settings }: Pick<ProjectsDeps, 'database' | 'settings'>,
 ): Promise<NamedDomain | undefined> {
-  const found = (hostname: string, row: DomainRow | null) => ({ projectId: project.id, project, hostname, row })
+  const result = (hostname: string, row: DomainRow | null) => ({ projectId: project.id, project, hostname, row })
   const free = freeHostname(project, settings.baseDomain)
   // A worker answers no requests, so it has no free host name.
-  if (written.toLowerCase() === free) return project.type === 'worker' ? undefined : found(free, null)
-  const hostname = domainToASCII(written.replace(/\.$/, ''))
+  if (requested.toLowerCase() === free) return project.type === 'worker' ? undefined : result(free, null)
+  const hostname = domainToASCII(requested.replace(/\.$/, ''))
   const row = (await domainsOf(database.db, [project.id])).get(project.id)?.find((domain) => domain.hostname === hostname)
-  return row && found(hostname, row)
+  return row && result(hostname, row)
 }

@@ -3,7 +3,7 @@ import { pageOf } from '../../../platform/db/pages.ts'
 import type { DomainRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { proofRecord } from '../hostnames/domain-proofs.ts'
-import { notTaken, routesOf, urlSettings } from '../hostnames/hostnames.ts'
+import { notSynced, routesOf, urlSettings } from '../hostnames/hostnames.ts'
 import { domainsOf } from '../store.ts'
 import { loopbackWarning, recordsOf } from './dns-records.ts'
 
@@ -45,9 +45,9 @@ function showDomain(route: ProjectRoute, row: DomainRow | undefined, project: Pr
 
 /** The reason of the route; for an unverified domain without a more specific one, the record that is missing. */
 function reasonOf({ state, reason }: ProjectRoute, row: DomainRow): string | null {
-  const isSpecific = reason !== undefined && reason !== notTaken.reason
+  const isSpecific = reason !== undefined && reason !== notSynced.reason
   if (row.provenAt !== null || isSpecific) return reason ?? null
   const { name, value } = proofRecord(row)
-  const served = state === 'synced' ? 'Served, but not verified' : 'Not verified'
-  return `${served}. To make it the address of the project, create the TXT record ${name} with the value ${value}`
+  const prefix = state === 'synced' ? 'Served, but not verified' : 'Not verified'
+  return `${prefix}. To make it the address of the project, create the TXT record ${name} with the value ${value}`
 }

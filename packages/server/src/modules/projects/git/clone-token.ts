@@ -20,7 +20,7 @@ export const showCloneToken = ({ cloneToken, cloneTokenLastFour, cloneTokenSetAt
 export async function setCloneToken(project: ProjectRow, token: string | null, deps: ProjectsDeps): Promise<CloneCredential> {
   if (token !== null) refuseUnusable(token)
   const row = await changeProject(project, deps, (current) => {
-    if (token === null) return forgottenToken
+    if (token === null) return noCloneToken
     if (token === showCloneToken(current).token) return null
     if (token.startsWith(secretMask)) refuse('token', 'is a masked value, not a token')
     return cloneTokenColumns(current.id, token, deps)
@@ -48,7 +48,7 @@ export function cloneTokenColumns(projectId: string, token: string, deps: Projec
  * The columns of a deleted token. A token belongs to the host it was given for: a user who changes the URL must not have it
  * sent to another host.
  */
-export const forgottenToken = { cloneToken: null, cloneTokenLastFour: null, cloneTokenSetAt: null } as const
+export const noCloneToken = { cloneToken: null, cloneTokenLastFour: null, cloneTokenSetAt: null } as const
 
 /** Decrypts the token for git. From then on it is redacted from the instance's own log. */
 export function openCloneToken({ id, cloneToken }: CloneTokenRow, { secretBox, scrubber }: ProjectsDeps): Secret | null {

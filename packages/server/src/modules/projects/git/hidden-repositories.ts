@@ -7,7 +7,7 @@ import { noSource, remoteUrl, type SourceRow, sourceKind } from '../source.ts'
 /** Providers whose repositories are read with the organisation's connection. */
 const hosts: ReadonlySet<string | null> = new Set(['github', 'gitlab', 'gitea'])
 
-export type RefuseHidden = (wanted: Partial<SourceRow>, current: SourceRow | null) => void
+export type RefuseHidden = (requested: Partial<SourceRow>, current: SourceRow | null) => void
 
 /**
  * Refuses to point a member's project at a repository that members may not use: the organisation's connection would read it for
@@ -20,15 +20,15 @@ export async function hiddenFrom(
   const isVisible = await gitHost?.visibleTo(caller)
   const urlOf = (row: SourceRow) => remoteUrl(row, hostUrlsOf(settings))
   return (changes, current) => {
-    const wanted: SourceRow = { ...(current ?? noSource), ...changes }
-    if (!isVisible || sourceKind(wanted) !== 'git' || !hosts.has(wanted.gitProvider)) return
-    const url = urlOf(wanted)
-    if (current?.gitProvider === wanted.gitProvider && urlOf(current) === url) return
-    const { gitOwner: owner, gitRepo: repo } = wanted
+    const requested: SourceRow = { ...(current ?? noSource), ...changes }
+    if (!isVisible || sourceKind(requested) !== 'git' || !hosts.has(requested.gitProvider)) return
+    const url = urlOf(requested)
+    if (current?.gitProvider === requested.gitProvider && urlOf(current) === url) return
+    const { gitOwner: owner, gitRepo: repo } = requested
     const names = [url ? repositoryOf(url) : null, owner && repo ? { owner, repo } : null]
-    for (const one of names)
-      if (one && !isVisible(one.owner, one.repo))
-        fail('not_found', { message: `No connected git account has access to ${one.owner}/${one.repo}`, field: 'gitRepo' })
+    for (const name of names)
+      if (name && !isVisible(name.owner, name.repo))
+        fail('not_found', { message: `No connected git account has access to ${name.owner}/${name.repo}`, field: 'gitRepo' })
   }
 }
 
@@ -36,14 +36,16 @@ export async function hiddenFrom(
  * Whether the organisation's credential may open a repository that another repository names (a submodule). Any user who can
  * push to the first one chose that name, so from a repository open to members only repositories open to members are read.
  */
-export async function mayOpen(
-  named: RepositoryName,
-  own: RepositoryName | null,
+export async function mayReadRepository(
+  requested: RepositoryName,
+  projectRepository: RepositoryName | null,
   organizationId: string,
   { projectPorts: { gitHost } }: Pick<ProjectsDeps, 'projectPorts'>,
 ): Promise<boolean> {
   const key = ({ owner, repo }: RepositoryName) => `${owner}/${repo}`.toLowerCase()
-  if (!gitHost || !own || key(own) === key(named)) return true
-  const isForMembers = await gitHost.visibleTo({ role: 'member', organizationId })
-  return isForMembers(named.owner, named.repo) || !isForMembers(own.owner, own.repo)
+  if (!gitHost || !projectRepository || key(projectRepository) === key(requested)) return true
+  const isVisibleToMembers = await gitHost.visibleTo({ role: 'member', organizationId })
+  return (
+    isVisibleToMembers(requested.owner, requested.repo) || !isVisibleToMembers(projectRepository.owner, projectRepository.repo)
+  )
 }

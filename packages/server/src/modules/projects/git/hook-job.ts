@@ -1,7 +1,7 @@
 import { Failure } from '../../../platform/failure.ts'
 import { job } from '../../../platform/jobs/declare.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { deliveryAddress, type HookedRepository, moveKind } from '../hostnames/delivery-address.ts'
+import { deliveryAddress, moveKind, type RepositoryWithHook } from '../hostnames/delivery-address.ts'
 import { hookKind } from '../hostnames/hook-request.ts'
 import { findAnyProject, present } from '../store.ts'
 import { repositoryAt } from './project-remote.ts'
@@ -17,23 +17,25 @@ export const hookJob = (deps: ProjectsDeps) =>
     async run({ projectId }) {
       const project = await findAnyProject(deps.database.db, projectId)
       if (!project || project.deletingSince !== null || !project.autoDeploy || !present.includes(project.presence)) return
-      const at = repositoryAt(project, deps)
+      const repository = repositoryAt(project, deps)
       const { gitHost } = deps.projectPorts
-      await gitHost?.ensureWebhook(project.organizationId, at).catch(notNow({ projectId }, deps))
+      await gitHost?.ensureWebhook(project.organizationId, repository).catch(logPermanentFailure({ projectId }, deps))
     },
   })
 
 /** Updates an existing webhook to the current delivery address; creates none. */
 export const moveJob = (deps: ProjectsDeps) =>
-  job<HookedRepository, unknown>(moveKind, {
+  job<RepositoryWithHook, unknown>(moveKind, {
     deadlineMs: 60_000,
     maxAttempts: 6,
-    async run({ organizationId, ...at }) {
+    async run({ organizationId, ...repository }) {
       const { gitHost } = deps.projectPorts
-      const url = (await gitHost?.webhookOf(organizationId, at))?.url
-      const wanted = (await deliveryAddress(organizationId, at, deps)) ?? deps.publicUrl()
-      if (!gitHost || !url || new URL(url).origin === new URL(wanted).origin) return
-      await gitHost.registerWebhook(organizationId, at).catch(notNow({ organizationId, ...at }, deps))
+      const url = (await gitHost?.webhookOf(organizationId, repository))?.url
+      const address = (await deliveryAddress(organizationId, repository, deps)) ?? deps.publicUrl()
+      if (!gitHost || !url || new URL(url).origin === new URL(address).origin) return
+      await gitHost
+        .registerWebhook(organizationId, repository)
+        .catch(logPermanentFailure({ organizationId, ...repository }, deps))
     },
   })
 
@@ -41,9 +43,9 @@ export const moveJob = (deps: ProjectsDeps) =>
  * Rethrows transient errors, so that the job is retried. A permanent refusal is only logged; `GET /projects/:id/git` shows the
  * webhook's state.
  */
-const notNow =
-  (about: object, { log }: ProjectsDeps) =>
+const logPermanentFailure =
+  (ids: object, { log }: ProjectsDeps) =>
   (error: unknown): void => {
     if (!(error instanceof Failure) || error.code === 'remote_unreachable' || error.code === 'git_host_limited') throw error
-    log.info({ ...about, words: error.message }, 'projects: webhook of a repository not updated')
+    log.info({ ...ids, reason: error.message }, 'projects: webhook of a repository not updated')
   }

@@ -3,14 +3,14 @@ import type { GitRemote } from '../../../drivers/git/remote.ts'
 import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { hostUrlsOf, repositoryOf, sameHost } from '../git-remote.ts'
+import { hostUrlsOf, isSameHost, repositoryOf } from '../git-remote.ts'
 import type { RepositoryAt } from '../project-ports.ts'
 import { remoteUrl } from '../source.ts'
 import { openCloneToken } from './clone-token.ts'
-import { mayOpen } from './hidden-repositories.ts'
+import { mayReadRepository } from './hidden-repositories.ts'
 
 /** Timeouts for requesting a token from the host's API: a user waits, a job can take longer. */
-const credentialMs = { person: 5_000, job: 15_000 }
+const credentialTimeoutMs = { person: 5_000, job: 15_000 }
 
 /** The repository of a project, as a git host names it. */
 export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDeps, 'settings'>): RepositoryAt => ({
@@ -37,8 +37,8 @@ export async function remoteOf(
 }
 
 /**
- * Calls git at the remote. A connection credential that git is refused with may have been revoked since it was issued: the
- * connection is notified, and asked for another one, once.
+ * Calls git at the remote. If the git host rejects the connection's credential, it may have been revoked: the connection is
+ * notified, and one retry uses a new credential.
  */
 export async function readRemote<Result>(
   project: ProjectRow,
@@ -51,33 +51,33 @@ export async function readRemote<Result>(
     return await request(remote)
   } catch (error) {
     const { gitHost } = deps.projectPorts
-    const refused = project.cloneToken === null ? remote.credential?.token : undefined
-    const named = repositoryOf(remote.url)
-    if (!(error instanceof GitAuthFailed) || !refused || !gitHost || !named) throw error
-    await gitHost.credentialRefused(project.organizationId, { ...repositoryAt(project, deps), ...named }, refused)
-    const again = await remoteOf(project, deps, url, abort)
-    if (!again.credential || again.credential.token.reveal() === refused.reveal()) throw error
-    return request(again)
+    const refusedToken = project.cloneToken === null ? remote.credential?.token : undefined
+    const repository = repositoryOf(remote.url)
+    if (!(error instanceof GitAuthFailed) || !refusedToken || !gitHost || !repository) throw error
+    await gitHost.credentialRefused(project.organizationId, { ...repositoryAt(project, deps), ...repository }, refusedToken)
+    const retryRemote = await remoteOf(project, deps, url, abort)
+    if (!retryRemote.credential || retryRemote.credential.token.reveal() === refusedToken.reveal()) throw error
+    return request(retryRemote)
   }
 }
 
 async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string, abort?: AbortSignal) {
-  const at = repositoryAt(project, deps)
-  if (!at.url || !sameHost(at.url, url)) return undefined
+  const projectRepository = repositoryAt(project, deps)
+  if (!projectRepository.url || !isSameHost(projectRepository.url, url)) return undefined
   const token = openCloneToken(project, deps)
   if (token) return { token }
-  const named = repositoryOf(url)
-  if (!named || !deps.projectPorts.gitHost) return undefined
-  if (!(await mayOpen(named, repositoryOf(at.url), project.organizationId, deps))) return undefined
-  const limit = AbortSignal.timeout(abort ? credentialMs.job : credentialMs.person)
+  const repository = repositoryOf(url)
+  if (!repository || !deps.projectPorts.gitHost) return undefined
+  if (!(await mayReadRepository(repository, repositoryOf(projectRepository.url), project.organizationId, deps))) return undefined
+  const limit = AbortSignal.timeout(abort ? credentialTimeoutMs.job : credentialTimeoutMs.person)
   try {
-    const given = await deps.projectPorts.gitHost.credentialFor(
+    const credential = await deps.projectPorts.gitHost.credentialFor(
       project.organizationId,
       // Another repository at the same host is requested by its own name.
-      { ...at, ...named, url },
+      { ...projectRepository, ...repository, url },
       abort ? AbortSignal.any([abort, limit]) : limit,
     )
-    return given && { token: given.token, ...(given.username ? { username: given.username } : {}) }
+    return credential && { token: credential.token, ...(credential.username ? { username: credential.username } : {}) }
   } catch (error) {
     abort?.throwIfAborted()
     if (error instanceof GitHostError) throw new GitError(error.message)

@@ -7,18 +7,18 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { hostUrlsOf } from '../git-remote.ts'
-import { moveHookOf } from '../hostnames/delivery-address.ts'
+import { updateProjectWebhook } from '../hostnames/delivery-address.ts'
 import { changeProject } from '../operations/change-project.ts'
-import { leavesHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
-import { forgottenToken } from './clone-token.ts'
+import { changesGitHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
+import { noCloneToken } from './clone-token.ts'
 import { hiddenFrom } from './hidden-repositories.ts'
 import { readRemote, repositoryAt } from './project-remote.ts'
 
 type Rows = Handlers<typeof contract.projects>
-type Answer<Row extends keyof Rows> = Awaited<ReturnType<Rows[Row]>> extends { data: infer Data } ? Data : never
-export type LinkedRepository = Answer<'getGit'>
-export type CommitStatus = Answer<'commitStatus'>
-export type ProjectBranch = Answer<'listBranches'>[number]
+type ResponseData<Row extends keyof Rows> = Awaited<ReturnType<Rows[Row]>> extends { data: infer Data } ? Data : never
+export type LinkedRepository = ResponseData<'getGit'>
+export type CommitStatus = ResponseData<'commitStatus'>
+export type ProjectBranch = ResponseData<'listBranches'>[number]
 
 /** A user waits for the response. */
 const limits = { timeoutMs: 20_000 }
@@ -32,7 +32,7 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
   const [webhook, recentCommits] = await Promise.all([
     deps.projectPorts.gitHost?.webhookOf(project.organizationId, repositoryAt(project, deps)) ?? noWebhook,
     readRemote(project, deps, (remote) => deps.git.recentCommits(remote, gitBranch ?? undefined, shownCommits, limits)).catch(
-      withoutAnswer(project, deps, []),
+      fallbackIfUnreachable(project, deps, []),
     ),
   ])
   return {
@@ -61,7 +61,7 @@ export async function commitStatus(project: ProjectRow, deps: ProjectsDeps): Pro
 }
 
 /** The newest commit of the deploy branch at the remote, or the reason why it is unknown. */
-async function headOf(project: ProjectRow, deps: ProjectsDeps): Promise<{ commit: string; reason?: undefined } | Unknown> {
+async function headOf(project: ProjectRow, deps: ProjectsDeps): Promise<{ commit: string; reason?: undefined } | UnknownHead> {
   const branch = project.gitBranch ?? undefined
   try {
     const commit = await readRemote(project, deps, (remote) => deps.git.remoteHead(remote, branch, limits))
@@ -69,11 +69,11 @@ async function headOf(project: ProjectRow, deps: ProjectsDeps): Promise<{ commit
       ? { commit, reason: branch ? `The remote has no branch ${branch}` : 'The remote has no commits' }
       : { commit }
   } catch (error) {
-    return { commit: null, reason: withoutAnswer(project, deps, (error as Error).message)(error) }
+    return { commit: null, reason: fallbackIfUnreachable(project, deps, (error as Error).message)(error) }
   }
 }
 
-interface Unknown {
+interface UnknownHead {
   commit: null
   reason: string
 }
@@ -81,7 +81,7 @@ interface Unknown {
 async function countBehind(project: ProjectRow, deployed: string | null, remote: string | null, deps: ProjectsDeps) {
   if (!deployed || !remote) return null
   return readRemote(project, deps, (at) => deps.git.commitsBetween(at, deployed, remote, limits)).catch(
-    withoutAnswer(project, deps, null),
+    fallbackIfUnreachable(project, deps, null),
   )
 }
 
@@ -89,7 +89,7 @@ export async function listBranches(project: ProjectRow, deps: ProjectsDeps): Pro
   refuseUnlinked(project)
   const { gitHost } = deps.projectPorts
   const [{ heads, defaultBranch }, isProtected] = await Promise.all([
-    readRemote(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(unreachable),
+    readRemote(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(failUnreachable),
     gitHost?.protectedBranches(project.organizationId, repositoryAt(project, deps)),
   ])
   return heads.map(({ name, commit }) => ({
@@ -122,20 +122,24 @@ export async function linkRepository(
     refuseHidden(changes, current)
     return changes
   }
-  const linked: ProjectRow = { ...project, ...(columns(project) as Partial<ProjectRow>) }
-  const branch = await branchAt(linked, link, deps)
+  const linkedProject: ProjectRow = { ...project, ...(columns(project) as Partial<ProjectRow>) }
+  const branch = await resolveBranch(linkedProject, link, deps)
   return changeProject(project, deps, async (current, { enqueue }) => {
     const changes = columns(current)
-    if (current.webhookDomain !== null) for (const one of [current, linked]) await moveHookOf(one, { enqueue })
+    if (current.webhookDomain !== null) for (const one of [current, linkedProject]) await updateProjectWebhook(one, { enqueue })
     return { ...changes, gitBranch: branch }
   })
 }
 
-async function branchAt(linked: ProjectRow, { owner, repo, branch }: GitLink, deps: ProjectsDeps): Promise<string | null> {
-  const { heads, defaultBranch } = await readRemote(linked, deps, (remote) => deps.git.listRefs(remote, limits)).catch(
+async function resolveBranch(
+  linkedProject: ProjectRow,
+  { owner, repo, branch }: GitLink,
+  deps: ProjectsDeps,
+): Promise<string | null> {
+  const { heads, defaultBranch } = await readRemote(linkedProject, deps, (remote) => deps.git.listRefs(remote, limits)).catch(
     (error: unknown) => {
-      if (isAbsent(error)) refuse('repo', error.message)
-      return unreachable(error)
+      if (isRepositoryMissing(error)) refuse('repo', error.message)
+      return failUnreachable(error)
     },
   )
   if (branch && !heads.some(({ name }) => name === branch)) refuse('branch', `${owner}/${repo} has no branch ${branch}`)
@@ -143,7 +147,7 @@ async function branchAt(linked: ProjectRow, { owner, repo, branch }: GitLink, de
 }
 
 /** Hosts respond the same for a repository that does not exist and for one that the credential may not read. */
-const isAbsent = (error: unknown): error is Error =>
+const isRepositoryMissing = (error: unknown): error is Error =>
   error instanceof GitAuthFailed || (error instanceof GitNotFound && error.what === 'repository')
 
 /** Git hosts treat `Acme/Shop` and `acme/shop` as equal: the stored spelling is kept. */
@@ -154,24 +158,24 @@ function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }
     current.gitRepo?.toLowerCase() === repo.toLowerCase()
   if (isSame) return {}
   const columns = sourceColumns({ gitOwner: owner, gitRepo: repo }, current, hostUrlsOf(settings))
-  return { ...columns, ...(leavesHost(current, columns, hostUrlsOf(settings)) ? forgottenToken : {}) }
+  return { ...columns, ...(changesGitHost(current, columns, hostUrlsOf(settings)) ? noCloneToken : {}) }
 }
 
 export function refuseUnlinked(project: ProjectRow): void {
   if (sourceKind(project) !== 'git') fail('not_found', { message: 'No repository is linked to this project' })
 }
 
-const isAway = (error: unknown): error is Error => error instanceof GitError || error instanceof ProgramMissing
+const isUnreachable = (error: unknown): error is Error => error instanceof GitError || error instanceof ProgramMissing
 
-function unreachable(error: unknown): never {
-  if (isAway(error)) fail('remote_unreachable', { message: error.message, cause: error })
+function failUnreachable(error: unknown): never {
+  if (isUnreachable(error)) fail('remote_unreachable', { message: error.message, cause: error })
   throw error
 }
 
-const withoutAnswer =
+const fallbackIfUnreachable =
   <Value>({ id }: ProjectRow, { log }: ProjectsDeps, value: Value) =>
   (error: unknown): Value => {
-    if (!isAway(error)) throw error
+    if (!isUnreachable(error)) throw error
     log.info({ err: error, projectId: id }, 'projects: git remote unreachable')
     return value
   }

@@ -3,7 +3,7 @@ import { Failure } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { type HookedRepository, hookGroup } from '../hostnames/delivery-address.ts'
+import { hookGroup, type RepositoryWithHook } from '../hostnames/delivery-address.ts'
 import { findAnyProject, listOfRepository } from '../store.ts'
 import { repositoryAt } from './project-remote.ts'
 
@@ -14,36 +14,36 @@ import { repositoryAt } from './project-remote.ts'
 export async function addImportWebhook(projectId: string, deps: ProjectsDeps): Promise<string | null> {
   const project = await findAnyProject(deps.database.db, projectId)
   const { gitHost } = deps.projectPorts
-  if (!project?.autoDeploy || !hookedRepository(project) || !gitHost) return null
-  const at = repositoryAt(project, deps)
+  if (!project?.autoDeploy || !repositoryWithHook(project) || !gitHost) return null
+  const repository = repositoryAt(project, deps)
   try {
-    await gitHost.ensureWebhook(project.organizationId, at)
+    await gitHost.ensureWebhook(project.organizationId, repository)
     return null
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    return `Deploy on push does not work at the target yet: its webhook could not be added to ${at.owner}/${at.repo}: ${error.message}`
+    return `Deploy on push does not work at the target yet: its webhook could not be added to ${repository.owner}/${repository.repo}: ${error.message}`
   }
 }
 
 /** Undefined where the source is not a repository of a git host. */
-function hookedRepository({ organizationId, gitProvider, gitOwner, gitRepo }: ProjectRow): HookedRepository | undefined {
+function repositoryWithHook({ organizationId, gitProvider, gitOwner, gitRepo }: ProjectRow): RepositoryWithHook | undefined {
   if (!gitProvider || !gitOwner || !gitRepo || ['git', 'local', 'upload'].includes(gitProvider)) return undefined
   return { organizationId, provider: gitProvider, owner: gitOwner, repo: gitRepo }
 }
 
-const removeKind = sharedKind<HookedRepository>('projects.remove-webhook')
+const removeKind = sharedKind<RepositoryWithHook>('projects.remove-webhook')
 
 /**
  * The project was transferred away, or its import was cancelled: the webhook of its repository is removed, unless another project of
  * this instance needs it.
  */
 export async function removeHookOf(project: ProjectRow, { enqueue }: Pick<TransactionContext, 'enqueue'>): Promise<void> {
-  const repository = hookedRepository(project)
+  const repository = repositoryWithHook(project)
   if (repository) await enqueue(removeKind.of(project), repository, { groupKey: hookGroup(repository) })
 }
 
 export const removeHookJob = (deps: ProjectsDeps) =>
-  job<HookedRepository, unknown>(removeKind, {
+  job<RepositoryWithHook, unknown>(removeKind, {
     deadlineMs: 60_000,
     maxAttempts: 6,
     async run({ organizationId, ...repository }) {

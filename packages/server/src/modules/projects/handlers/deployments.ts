@@ -1,17 +1,17 @@
 import type { contract } from '@berth/contract'
 import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { namedSlug } from '../named-environment.ts'
+import { environmentSlug } from '../require-environment.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
 
-/** Handlers of a project's deployments, which the module above stores. */
+/** Handlers of a project's deployments, which the deployments module stores. */
 export function deploymentHandlers({ database, projectPorts, streamTokens }: ProjectsDeps) {
   return {
     listDeployments: async ({ query: { environment, ...query } }, { project }) => {
-      const slug = await namedSlug(database.db, project.id, environment)
-      const wanted = { ...query, ...(slug === undefined ? {} : { environment: slug }) }
-      return (await projectPorts.deployments?.list(project.id, wanted)) ?? { data: [], nextCursor: null }
+      const slug = await environmentSlug(database.db, project.id, environment)
+      const filter = { ...query, ...(slug === undefined ? {} : { environment: slug }) }
+      return (await projectPorts.deployments?.list(project.id, filter)) ?? { data: [], nextCursor: null }
     },
     openDeploymentSession: async (_, { project, caller }) => {
       const newest = await projectPorts.deployments?.newest(project.id)

@@ -5,19 +5,19 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { refuse } from '../../../platform/failure.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { checkProject } from '../domains/domain-checks.ts'
-import { hostnameOf } from '../domains/wanted-hostname.ts'
+import { normalizeHostname } from '../domains/normalize-hostname.ts'
 import { refuseUnstorable } from '../fields.ts'
 import { refuseUnlinked } from '../git/repository.ts'
-import { moveHookOf } from '../hostnames/delivery-address.ts'
+import { updateProjectWebhook } from '../hostnames/delivery-address.ts'
 import { freeHostname } from '../hostnames/hostnames.ts'
 import { createProject } from '../lifecycle/create-project.ts'
 import type { Deletion } from '../lifecycle/deletion.ts'
-import { removedAndKept, shownPreview } from '../lifecycle/own-items.ts'
 import { disableProject, enableProject } from '../lifecycle/power.ts'
+import { deletionPreview, removedAndKept } from '../lifecycle/project-items.ts'
 import { refuseDeleting } from '../lifecycle/refuse-deleting.ts'
 import { updateFromScan, updateProject } from '../lifecycle/update-project.ts'
 import { changeProject } from '../operations/change-project.ts'
-import { projectAnswers, projectLists, showInfo, showProjects, showRoutes } from '../records/records.ts'
+import { createListResponses, createProjectResponses, showInfo, showProjects, showRoutes } from '../records/records.ts'
 import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
@@ -25,12 +25,12 @@ type Rows = Partial<Handlers<typeof contract.projects>>
 /** Handlers that create, read, change, enable, disable and delete projects. */
 export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   const { db } = deps.database
-  const answerWith = projectAnswers(deps)
-  const listWith = projectLists(deps)
-  const shown = (row: Awaitable<ProjectRow>) => thenSync(row, answerWith)
-  const change = (project: ProjectRow, changes: ProjectChanges) => shown(changeProject(project, deps, () => changes))
+  const projectResponse = createProjectResponses(deps)
+  const listResponse = createListResponses(deps)
+  const respond = (row: Awaitable<ProjectRow>) => thenSync(row, projectResponse)
+  const change = (project: ProjectRow, changes: ProjectChanges) => respond(changeProject(project, deps, () => changes))
   const update = (project: ProjectRow, body: Parameters<typeof updateProject>[1], { caller }: RequestContext) =>
-    shown(updateProject(project, body, deps, caller))
+    respond(updateProject(project, body, deps, caller))
   const create = async (body: Parameters<typeof createProject>[0], context: RequestContext) => {
     context.audit({ objectKind: 'project', made: 'prj' })
     return createProject(body, context.caller, deps)
@@ -39,9 +39,9 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   return {
     list: ({ query }, { caller }) => {
       refuseUnstorable(query)
-      return thenSync(listProjects(db, caller.organizationId, { ...query, onlyIds: caller.projectIds }), listWith)
+      return thenSync(listProjects(db, caller.organizationId, { ...query, onlyIds: caller.projectIds }), listResponse)
     },
-    create: async ({ body }, context) => shown(create(body, context)),
+    create: async ({ body }, context) => respond(create(body, context)),
     home: async (_, { caller }) => {
       const cloud = await deps.projectPorts.cloud?.list(caller)
       const { linked = false, reachable = false, projects = [] } = cloud ?? {}
@@ -51,13 +51,13 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
     ensure: async ({ body: { projectId, ...body } }, context) => {
       if (projectId) {
         const { row, warnings } = await updateFromScan(context.project, body, deps, context.caller)
-        return { ...(await shown(row)), ...(warnings.length > 0 ? { warnings } : {}) }
+        return { ...(await respond(row)), ...(warnings.length > 0 ? { warnings } : {}) }
       }
       const row = await create(body, context)
       context.setStatus(201)
-      return shown(row)
+      return respond(row)
     },
-    get: (_, { project }) => shown(project),
+    get: (_, { project }) => respond(project),
     update: ({ body }, context) => update(context.project, body, context),
     remove: async ({ query: { force = false, deleteVolumes = false } }, { project }) => {
       const items = await deletion.remove(project, { force, deleteVolumes })
@@ -65,10 +65,10 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
     },
     info: async (_, { project }) => ({ data: await showInfo(project, deps) }),
     deletionPreview: async (_, { project }) => ({
-      data: { projectId: project.id, ...shownPreview(await deletion.preview(project)) },
+      data: { projectId: project.id, ...deletionPreview(await deletion.preview(project)) },
     }),
-    enable: (_, { project }) => shown(enableProject(project, deps)),
-    disable: (_, { project }) => shown(disableProject(project, deps)),
+    enable: (_, { project }) => respond(enableProject(project, deps)),
+    disable: (_, { project }) => respond(disableProject(project, deps)),
     retryRouting: async (_, { project }) => {
       refuseDeleting(project)
       await checkProject(project, deps)
@@ -82,10 +82,10 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
       return change(project, { gitBranch: body.branch })
     },
     setWebhookDomain: async ({ body }, { project }) => {
-      const webhookDomain = body.domain && (await ownHostname(project, body.domain, deps))
-      return shown(
+      const webhookDomain = body.domain && (await requireOwnHostname(project, body.domain, deps))
+      return respond(
         changeProject(project, deps, async (current, bound) => {
-          if (current.webhookDomain !== webhookDomain) await moveHookOf(current, bound)
+          if (current.webhookDomain !== webhookDomain) await updateProjectWebhook(current, bound)
           return { webhookDomain }
         }),
       )
@@ -98,21 +98,21 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
 const newestFirst = (left: Project, right: Project) => Date.parse(right.createdAt) - Date.parse(left.createdAt)
 
 async function allProjects(caller: Caller, deps: ProjectsDeps) {
-  const found: Project[] = []
+  const projects: Project[] = []
   let cursor: string | null | undefined
   do {
     const query = { limit: 500, onlyIds: caller.projectIds, ...(cursor ? { cursor } : {}) }
     const { rows, nextCursor } = await listProjects(deps.database.db, caller.organizationId, query)
-    found.push(...(await showProjects(rows, deps)))
+    projects.push(...(await showProjects(rows, deps)))
     cursor = nextCursor
   } while (cursor)
-  return found
+  return projects
 }
 
-async function ownHostname(project: ProjectRow, written: string, { database, settings }: ProjectsDeps): Promise<string> {
+async function requireOwnHostname(project: ProjectRow, requested: string, { database, settings }: ProjectsDeps): Promise<string> {
   const domains = (await domainsOf(database.db, [project.id])).get(project.id) ?? []
-  const own = [freeHostname(project, settings.baseDomain), ...domains.map((domain) => domain.hostname)]
-  const hostname = own.includes(written.toLowerCase()) ? written.toLowerCase() : hostnameOf(written)
-  if (!own.includes(hostname)) refuse('domain', `must be one of the project's own: ${own.join(', ')}`)
+  const hostnames = [freeHostname(project, settings.baseDomain), ...domains.map((domain) => domain.hostname)]
+  const hostname = hostnames.includes(requested.toLowerCase()) ? requested.toLowerCase() : normalizeHostname(requested)
+  if (!hostnames.includes(hostname)) refuse('domain', `must be one of the project's own: ${hostnames.join(', ')}`)
   return hostname
 }

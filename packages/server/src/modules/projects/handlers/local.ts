@@ -11,12 +11,12 @@ type Rows = Partial<Handlers<typeof contract.projects>>
 export function localHandlers(deps: ProjectsDeps) {
   return {
     listLocal: async ({ query }, { caller }) => {
-      const wanted = { ...query, onlyIds: caller.projectIds }
-      const { rows, nextCursor } = await listLocal(deps.database.db, caller.organizationId, wanted)
+      const listQuery = { ...query, onlyIds: caller.projectIds }
+      const { rows, nextCursor } = await listLocal(deps.database.db, caller.organizationId, listQuery)
       const shown = await showProjects(rows, deps)
       const paths = rows.map(({ localPath }) => localPath as string)
-      const there = await Promise.all(paths.map((path) => folderExists(path, deps)))
-      return { data: shown.map((project, at) => ({ ...project, path: paths[at]!, exists: there[at]! })), nextCursor }
+      const exists = await Promise.all(paths.map((path) => folderExists(path, deps)))
+      return { data: shown.map((project, index) => ({ ...project, path: paths[index]!, exists: exists[index]! })), nextCursor }
     },
     listFrameworks: () => ({ data: knownFrameworks.map((id) => ({ id })) }),
     scan: async ({ body }, { caller }) => ({ data: await scanFolder(body.path, caller, deps) }),

@@ -12,14 +12,14 @@ export function logHandlers(deps: ProjectsDeps) {
     logs: async ({ query }, { project }) => {
       const { limit = defaultTail, tail = limit, since } = query
       const filter = await runtimeFilter(project, query, deps)
-      const wanted = { limit: tail, filter, ...(since ? { since: new Date(since) } : {}) }
-      return { data: (await logStore.tail(project.id, 'runtime', wanted)).map(showLine) }
+      const options = { limit: tail, filter, ...(since ? { since: new Date(since) } : {}) }
+      return { data: (await logStore.tail(project.id, 'runtime', options)).map(showLine) }
     },
     streamLogs: async ({ query }, { project, stream }) => {
       const { limit = defaultTail, tail = limit, since } = query
       const start = { tail, ...(since ? { since: new Date(since) } : {}), ...resumeAfter(stream.lastEventId) }
-      const wanted = { ...start, filter: await runtimeFilter(project, query, deps) }
-      for await (const entry of logStore.follow(project.id, 'runtime', wanted, stream.abort))
+      const options = { ...start, filter: await runtimeFilter(project, query, deps) }
+      for await (const entry of logStore.follow(project.id, 'runtime', options, stream.abort))
         await stream.send('log', showLine(entry), entry.id)
       return undefined
     },
@@ -34,8 +34,8 @@ export function logHandlers(deps: ProjectsDeps) {
       return { data: { token, url, expiresAt } }
     },
     streamRequests: async ({ query }, { project, stream }) => {
-      const wanted = { ...resumeAfter(stream.lastEventId), filter: await requestFilter(project, query, deps) }
-      for await (const entry of logStore.follow(project.id, 'requests', wanted, stream.abort))
+      const options = { ...resumeAfter(stream.lastEventId), filter: await requestFilter(project, query, deps) }
+      for await (const entry of logStore.follow(project.id, 'requests', options, stream.abort))
         await stream.send('request', showRequest(entry), entry.id)
       return undefined
     },

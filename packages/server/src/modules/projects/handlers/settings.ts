@@ -3,7 +3,7 @@ import type { Handlers } from '../../../http/handler.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { setCloneToken, showCloneToken } from '../git/clone-token.ts'
 import type { EnvironmentDeletion } from '../lifecycle/environment-deletion.ts'
-import { removedAndKept, shownPreview } from '../lifecycle/own-items.ts'
+import { deletionPreview, removedAndKept } from '../lifecycle/project-items.ts'
 import { changeProject } from '../operations/change-project.ts'
 import { showProject } from '../records/records.ts'
 import { changeEnv, listEnv, replacedVariables } from '../settings/env.ts'
@@ -34,7 +34,7 @@ export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeleti
     },
     environmentDeletionPreview: async (_, { environment }) => {
       const { projectId, slug } = environment
-      return { data: { projectId, environment: slug, ...shownPreview(await deletion.preview(environment)) } }
+      return { data: { projectId, environment: slug, ...deletionPreview(await deletion.preview(environment)) } }
     },
     setPreviewVariables: async ({ body }, { project }) => {
       const row = await changeProject(project, deps, () => ({ previewsUseProduction: body.fromProduction }))

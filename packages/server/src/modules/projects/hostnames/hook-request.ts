@@ -16,17 +16,17 @@ const hookFields = [
 ] as const satisfies (keyof ProjectRow)[]
 
 /** Whether a change names a field that the push webhook depends on, also if its value stays the same. */
-export const concernsHook = (changes: ProjectChanges): boolean => hookFields.some((field) => changes[field] !== undefined)
+export const affectsWebhook = (changes: ProjectChanges): boolean => hookFields.some((field) => changes[field] !== undefined)
 
 /** Enqueues a check of the push webhook, for a project with auto-deploy and a repository at a git host. */
-export async function requestHook(project: ProjectRow, { enqueue }: Pick<TransactionContext, 'enqueue'>): Promise<void> {
+export async function enqueueWebhookCheck(project: ProjectRow, { enqueue }: Pick<TransactionContext, 'enqueue'>): Promise<void> {
   const { id, organizationId, autoDeploy, gitProvider: provider, gitOwner: owner, gitRepo: repo } = project
   if (autoDeploy && provider && owner && repo)
     await enqueue(hookKind.of({ organizationId }), { projectId: id }, { groupKey: hookGroup({ provider, owner, repo }) })
 }
 
 /** Enqueues the checks of all projects of the organisation at that host, after the organisation has connected it again. */
-export async function requestHooks(
+export async function enqueueWebhookChecks(
   organizationId: string,
   provider: string,
   bound: Pick<TransactionContext, 'db' | 'enqueue'>,
@@ -40,5 +40,5 @@ export async function requestHooks(
     .where('deletingSince', 'is', null)
     .where('presence', 'in', present)
     .execute()
-  for (const project of projects) await requestHook(project, bound)
+  for (const project of projects) await enqueueWebhookCheck(project, bound)
 }

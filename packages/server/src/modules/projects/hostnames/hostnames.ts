@@ -23,7 +23,7 @@ export const serviceHostname = (label: string, environmentHost: string): string 
  * `pr-7--shop.apps.example.com`. Null where it has one label already, or the label would be ambiguous, reserved in DNS or too long.
  */
 export function aliasHostname(hostname: string, baseDomain: string): string | null {
-  if (hostname === baseDomain || !isBelow(hostname, baseDomain)) return null
+  if (hostname === baseDomain || !isWithinDomain(hostname, baseDomain)) return null
   const labels = hostname.slice(0, -baseDomain.length - 1).split('.')
   const alias = labels.join(aliasSeparator)
   const isReserved = alias.slice(2, 4) === '--'
@@ -44,15 +44,16 @@ export const slugsBehindAlias = (slug: string): string[] => {
  * Routes of services that the settings have not switched off. A switched-off service is not served from that moment on, also if
  * the live deployment still has a route for it.
  */
-export const routesLeft = (
+export const enabledServiceRoutes = (
   routes: readonly ServiceRoute[],
   project: Pick<ProjectRow, 'serviceRoutes'>,
 ): readonly ServiceRoute[] => {
-  const chosen: ServiceRoutes = projectJson.serviceRoutes(project) ?? {}
-  return routes.filter(({ service }) => !Object.hasOwn(chosen, service) || chosen[service])
+  const routeSettings: ServiceRoutes = projectJson.serviceRoutes(project) ?? {}
+  return routes.filter(({ service }) => !Object.hasOwn(routeSettings, service) || routeSettings[service])
 }
 
-export const isBelow = (hostname: string, domain: string): boolean => hostname === domain || hostname.endsWith(`.${domain}`)
+export const isWithinDomain = (hostname: string, domain: string): boolean =>
+  hostname === domain || hostname.endsWith(`.${domain}`)
 
 /** The host name at which the instance itself answers; projects cannot use it. */
 export function instanceHostname(publicUrl: string): string | null {
@@ -87,7 +88,7 @@ export interface RouteFacts {
   urls: UrlSettings
 }
 
-export const notTaken = {
+export const notSynced = {
   tls: 'none',
   state: 'pending',
   reason: 'The edge has not applied this route yet',
@@ -100,22 +101,29 @@ export const notTaken = {
 export function routesOf(project: Pick<ProjectRow, 'slug' | 'type' | 'serviceRoutes'>, facts: RouteFacts): ProjectRoute[] {
   const { domains, services = [], edge, baseDomain, urls } = facts
   const hostname = freeHostname(project, baseDomain)
-  const free = edge?.routeStatus(hostname) ?? notTaken
+  const freeStatus = edge?.routeStatus(hostname) ?? notSynced
   const hasPrimary = domains.some(({ isPrimary }) => isPrimary)
   const routes: ProjectRoute[] =
     project.type === 'worker'
       ? []
-      : [{ hostname, url: urlOf(hostname, free.tls, urls), kind: 'free', primary: !hasPrimary, ...free }]
-  for (const { service, label } of routesLeft(services, project)) {
-    const dotted = serviceHostname(label, hostname)
-    const own = edge?.aliasOf(dotted) ?? dotted
-    const standing = edge?.routeStatus(own) ?? notTaken
-    routes.push({ hostname: own, url: urlOf(own, standing.tls, urls), kind: 'free', primary: false, service, ...standing })
+      : [{ hostname, url: urlOf(hostname, freeStatus.tls, urls), kind: 'free', primary: !hasPrimary, ...freeStatus }]
+  for (const { service, label } of enabledServiceRoutes(services, project)) {
+    const dottedName = serviceHostname(label, hostname)
+    const serviceHost = edge?.aliasOf(dottedName) ?? dottedName
+    const status = edge?.routeStatus(serviceHost) ?? notSynced
+    routes.push({
+      hostname: serviceHost,
+      url: urlOf(serviceHost, status.tls, urls),
+      kind: 'free',
+      primary: false,
+      service,
+      ...status,
+    })
   }
   for (const domain of domains) {
-    const standing = edge?.routeStatus(domain.hostname, domain) ?? domainStatus(domain)
-    const url = urlOf(domain.hostname, standing.tls, urls)
-    routes.push({ hostname: domain.hostname, url, kind: 'custom', primary: domain.isPrimary === 1, ...standing })
+    const status = edge?.routeStatus(domain.hostname, domain) ?? domainStatus(domain)
+    const url = urlOf(domain.hostname, status.tls, urls)
+    routes.push({ hostname: domain.hostname, url, kind: 'custom', primary: domain.isPrimary === 1, ...status })
   }
   return routes
 }

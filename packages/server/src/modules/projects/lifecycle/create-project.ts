@@ -8,7 +8,7 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { automaticDeploy, configColumns, defaults, refuseUnstorable } from '../fields.ts'
 import { hiddenFrom } from '../git/hidden-repositories.ts'
 import { hostUrlsOf } from '../git-remote.ts'
-import { requestHook } from '../hostnames/hook-request.ts'
+import { enqueueWebhookCheck } from '../hostnames/hook-request.ts'
 import { isInstanceSlug, slugsBehindAlias } from '../hostnames/hostnames.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
@@ -16,10 +16,10 @@ import { withStoredValues } from '../records/service-environment.ts'
 import { checkConfig, checkNames } from '../settings/config-rules.ts'
 import { insertSecrets } from '../settings/env.ts'
 import { detectedColumn, readScanned, withName } from '../settings/scanned-fields.ts'
-import { chanceSlug, likelySlugs, slugFrom } from '../slug.ts'
+import { candidateSlugs, randomSlug, slugFrom } from '../slug.ts'
 import { checkSource, sourceColumns } from '../source.ts'
 import { insertEnvironment, insertProject, type NewProject, takenSlugs } from '../store.ts'
-import { fetchNamed } from '../uploads/stored-upload.ts'
+import { fetchUploadById } from '../uploads/stored-upload.ts'
 import { claimUpload } from '../uploads/upload-claim.ts'
 
 /** Rows that are recorded in the same transaction as a project. */
@@ -34,14 +34,14 @@ export type NewProjectBody = Omit<CreateProject, 'name'> & Partial<Pick<CreatePr
 
 /** Records a project with its production environment; nothing is deployed. */
 export async function createProject(
-  given: NewProjectBody,
+  input: NewProjectBody,
   caller: Caller,
   deps: ProjectsDeps,
   recordedWith?: RecordedWith,
 ): Promise<ProjectRow> {
-  refuseUnstorable(given)
-  const named = await withName(given, caller.organizationId, deps)
-  const { body, detected } = await readScanned(named, caller.organizationId, deps)
+  refuseUnstorable(input)
+  const namedInput = await withName(input, caller.organizationId, deps)
+  const { body, detected } = await readScanned(namedInput, caller.organizationId, deps)
   checkConfig(body)
   checkNames(body)
   const { organizationId } = caller
@@ -58,15 +58,15 @@ export async function createProject(
     ...automaticDeploy(body, body.image),
     ...source,
     name: body.name.trim(),
-    ...detectedColumn(given.name == null ? { ...detected, name: named.name } : detected, null),
+    ...detectedColumn(input.name == null ? { ...detected, name: namedInput.name } : detected, null),
   }
   if (body.slug) refuseInstanceSlug(body.slug, deps)
-  if (row.uploadSessionId) await fetchNamed(row.uploadSessionId, organizationId, deps)
+  if (row.uploadSessionId) await fetchUploadById(row.uploadSessionId, organizationId, deps)
   return deps.database.transaction(async (bound) => {
     if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, { organizationId, id: null }, deps)
-    const project = body.slug ? await insertAs(body.slug, row, bound.db) : await insertUnderFreeSlug(row, bound.db, deps)
+    const project = body.slug ? await insertWithSlug(body.slug, row, bound.db) : await insertWithFreeSlug(row, bound.db, deps)
     await insertEnvironment(bound.db, productionOf(project))
-    await requestHook(project, bound)
+    await enqueueWebhookCheck(project, bound)
     if (recordedWith) {
       await insertSecrets(bound.db, project, recordedWith.secrets, deps)
       await recordedWith.record(project, bound.db)
@@ -112,7 +112,7 @@ const productionOf = ({ id, createdAt }: ProjectRow) => ({
   createdAt,
 })
 
-async function insertAs(slug: string, row: NewProject, db: Db): Promise<ProjectRow> {
+async function insertWithSlug(slug: string, row: NewProject, db: Db): Promise<ProjectRow> {
   await refuseAliasSlug(slug, db)
   return (await insertProject(db, { ...row, slug })) ?? fail('slug_taken', { field: 'slug' })
 }
@@ -121,27 +121,28 @@ async function insertAs(slug: string, row: NewProject, db: Db): Promise<ProjectR
  * Inserts the project with the first free slug. The unique index decides between concurrent projects of one name; the second
  * one takes another slug.
  */
-async function insertUnderFreeSlug(row: NewProject, db: Db, deps: ProjectsDeps): Promise<ProjectRow> {
+async function insertWithFreeSlug(row: NewProject, db: Db, deps: ProjectsDeps): Promise<ProjectRow> {
   const { base, free } = await freeSlugs(row.name, db, deps)
   for (const slug of free) {
     const project = await insertProject(db, { ...row, slug })
     if (project) return project
   }
-  return insertAs(chanceSlug(base), row, db)
+  return insertWithSlug(randomSlug(base), row, db)
 }
 
 /** The slug that a project of this name gets automatically; a slug that was derived from the name is kept. */
 export async function slugOfName({ name, slug }: Pick<ProjectRow, 'name' | 'slug'>, db: Db, deps: ProjectsDeps): Promise<string> {
   const { base, free } = await freeSlugs(name, db, deps)
-  const isOfName = slug === base || (slug.startsWith(`${base}-`) && /^(\d|[0-9a-f]{8})$/.test(slug.slice(base.length + 1)))
-  return isOfName ? slug : (free[0] ?? chanceSlug(base))
+  const isDerivedFromName =
+    slug === base || (slug.startsWith(`${base}-`) && /^(\d|[0-9a-f]{8})$/.test(slug.slice(base.length + 1)))
+  return isDerivedFromName ? slug : (free[0] ?? randomSlug(base))
 }
 
 async function freeSlugs(name: string, db: Db, deps: ProjectsDeps): Promise<{ base: string; free: string[] }> {
   const base = slugFrom(name) ?? 'project'
-  const likely = likelySlugs(base).filter((slug) => !isInstanceSlug(slug, deps))
-  const taken = await takenSlugs(db, likely)
-  return { base, free: likely.filter((slug) => !taken.has(slug)) }
+  const candidates = candidateSlugs(base).filter((slug) => !isInstanceSlug(slug, deps))
+  const takenSlugsSet = await takenSlugs(db, candidates)
+  return { base, free: candidates.filter((slug) => !takenSlugsSet.has(slug)) }
 }
 
 /** Refuses a slug whose free host name can be the address of another project's environment, such as `pr-7--shop`. */

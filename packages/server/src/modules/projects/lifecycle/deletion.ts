@@ -5,18 +5,18 @@ import { fail } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { moveHookOf } from '../hostnames/delivery-address.ts'
+import { updateProjectWebhook } from '../hostnames/delivery-address.ts'
 import { logsPart } from '../logs/logs.ts'
-import { thatMeet } from '../operations/meetings.ts'
-import { lockProject, refuseOperation, untilNoneHeld } from '../operations/operation.ts'
+import { filterByRule } from '../operations/conflict-table.ts'
+import { lockProject, refuseOperation, waitUntilNoLeases } from '../operations/operation.ts'
 import { deleteAllOperations, insertOperation, listOperations } from '../operations/operation-store.ts'
 import { showOperation } from '../operations/operation-text.ts'
-import type { DeletionOptions, WorkUnderWay } from '../project-part.ts'
+import type { BlockingOperation, DeletionOptions } from '../project-part.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { allEnvironments, deleteProject, findAnyProject, findProject, saveProject } from '../store.ts'
 import { releaseUpload } from '../uploads/upload-claim.ts'
-import { onceAtATime } from './once-at-a-time.ts'
-import { ownItems } from './own-items.ts'
+import { createJoiningRunner } from './joining-runner.ts'
+import { projectItems } from './project-items.ts'
 
 interface RemovalPayload extends DeletionOptions {
   projectId: string
@@ -25,12 +25,12 @@ interface RemovalPayload extends DeletionOptions {
 /** Enqueued in the transaction that sets `deletingSince`: the removal continues also after this process or the request ends. */
 const removal = sharedKind<RemovalPayload>('projects.remove')
 const uniqueKey = (projectId: string) => `${removal.kind}:${projectId}`
-const netAfterMs = 60_000
+const fallbackAfterMs = 60_000
 /** Longest wait for a start that is in progress, before its instance is stopped. */
-const maxStartMs = 30_000
+const maxStartWaitMs = 30_000
 
 export interface Deletion {
-  preview(project: ProjectRow): Promise<{ items: DeletionItem[]; blockedBy: WorkUnderWay[] }>
+  preview(project: ProjectRow): Promise<{ items: DeletionItem[]; blockedBy: BlockingOperation[] }>
   remove(project: ProjectRow, options: DeletionOptions & { force: boolean }): Promise<DeletionItem[]>
   /** Removes the copy that was kept when the project was transferred away, with its volumes. */
   removeKept(project: ProjectRow): Promise<void>
@@ -38,18 +38,19 @@ export interface Deletion {
 }
 
 export function createDeletion(deps: ProjectsDeps): Deletion {
-  const once = onceAtATime()
-  const removeOnce = (project: ProjectRow, options: DeletionOptions) => once(project.id, () => removeAll(project, options, deps))
+  const runOnce = createJoiningRunner()
+  const removeOnce = (project: ProjectRow, options: DeletionOptions) =>
+    runOnce(project.id, () => removeAll(project, options, deps))
   return {
     preview: async (project) => ({
-      items: await itemsOf(project, { deleteVolumes: false }, deps),
+      items: await deletionItems(project, { deleteVolumes: false }, deps),
       blockedBy: await blockedBy({ projectId: project.id, environment: null }, deps),
     }),
     async remove(project, { force, deleteVolumes }) {
       const options = { deleteVolumes }
-      await mark(project, { ...options, force }, deps)
+      await markDeleting(project, { ...options, force }, deps)
       try {
-        const items = await itemsOf(project, options, deps)
+        const items = await deletionItems(project, options, deps)
         await removeOnce(project, options)
         return items
       } catch (error) {
@@ -65,18 +66,22 @@ export function createDeletion(deps: ProjectsDeps): Deletion {
  * Marks the project as being deleted: no change and no operation begins after it. The removal job is enqueued in case this
  * process dies.
  */
-async function mark(project: ProjectRow, options: DeletionOptions & { force: boolean }, deps: ProjectsDeps): Promise<void> {
+async function markDeleting(
+  project: ProjectRow,
+  options: DeletionOptions & { force: boolean },
+  deps: ProjectsDeps,
+): Promise<void> {
   const { force, deleteVolumes } = options
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, project.id)
     const current = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
     if (!force || current.deletingSince !== null)
       await refuseOperation({ projectId: project.id, environment: null, kind: 'delete' }, bound, deps)
-    await removeSoon(project.id, { deleteVolumes }, nowOf(deps), bound, netAfterMs)
+    await enqueueRemoval(project.id, { deleteVolumes }, nowOf(deps), bound, fallbackAfterMs)
   })
 }
 
-export async function removeSoon(
+export async function enqueueRemoval(
   projectId: string,
   options: DeletionOptions,
   now: number,
@@ -96,7 +101,7 @@ export async function removeSoon(
 
 /** Removes the parts in order, and the project's own rows last: while the project row exists, the removal is incomplete. */
 async function removeAll(project: ProjectRow, options: DeletionOptions, deps: ProjectsDeps): Promise<void> {
-  await untilNoneHeld(project.id, deps, maxStartMs)
+  await waitUntilNoLeases(project.id, deps, maxStartWaitMs)
   for (const part of partsOf(deps)) {
     await part.remove(project, options).catch((error: unknown) => {
       throw new Error(`${part.describe} of ${project.id} could not be removed`, { cause: error })
@@ -104,7 +109,7 @@ async function removeAll(project: ProjectRow, options: DeletionOptions, deps: Pr
   }
   await deps.database.transaction(async (bound) => {
     const environments = await allEnvironments(bound.db, project.id)
-    if (project.webhookDomain !== null) await moveHookOf(project, bound)
+    if (project.webhookDomain !== null) await updateProjectWebhook(project, bound)
     await deleteProject(bound.db, project.id)
     for (const { uploadSessionId } of [project, ...environments])
       if (uploadSessionId) await releaseUpload(bound, uploadSessionId, deps)
@@ -125,18 +130,18 @@ const removalJob = (deps: ProjectsDeps, removeOnce: (project: ProjectRow, option
     },
   })
 
-async function itemsOf(project: ProjectRow, options: DeletionOptions, deps: ProjectsDeps): Promise<DeletionItem[]> {
-  const ofParts = await Promise.all(partsOf(deps).map((part) => part.previewDeletion(project, options)))
-  return [...ofParts.flat(), ...(await ownItems(project, deps))]
+async function deletionItems(project: ProjectRow, options: DeletionOptions, deps: ProjectsDeps): Promise<DeletionItem[]> {
+  const partItems = await Promise.all(partsOf(deps).map((part) => part.previewDeletion(project, options)))
+  return [...partItems.flat(), ...(await projectItems(project, deps))]
 }
 
 /** Operations that refuse the deletion of a project, or of one environment of it. */
 export async function blockedBy(
   { projectId, environment }: { projectId: string; environment: string | null },
   deps: ProjectsDeps,
-): Promise<WorkUnderWay[]> {
-  const underWay = await listOperations(deps.database.db, projectId, nowOf(deps))
-  return thatMeet({ kind: 'delete', environment }, underWay, 'refuse').map(showOperation)
+): Promise<BlockingOperation[]> {
+  const running = await listOperations(deps.database.db, projectId, nowOf(deps))
+  return filterByRule({ kind: 'delete', environment }, running, 'refuse').map(showOperation)
 }
 
 /** Logs last: every other part may write to them until it is removed. */

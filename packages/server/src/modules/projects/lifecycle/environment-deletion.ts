@@ -4,7 +4,7 @@ import { fail } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { lockProject, refuseOperation } from '../operations/operation.ts'
-import type { DeletionOptions, EnvironmentPart, WorkUnderWay } from '../project-part.ts'
+import type { BlockingOperation, DeletionOptions, EnvironmentPart } from '../project-part.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import {
   deleteEnvironment,
@@ -14,10 +14,10 @@ import {
   listVariables,
   markEnvironmentDeleting,
 } from '../store.ts'
-import { dropUpload } from '../uploads/upload-claim.ts'
+import { clearEnvironmentUpload } from '../uploads/upload-claim.ts'
 import { blockedBy } from './deletion.ts'
-import { onceAtATime } from './once-at-a-time.ts'
-import { removed } from './own-items.ts'
+import { createJoiningRunner } from './joining-runner.ts'
+import { removedItem } from './project-items.ts'
 
 interface RemovalPayload extends DeletionOptions {
   projectId: string
@@ -29,7 +29,7 @@ interface RemovalPayload extends DeletionOptions {
  */
 const removal = sharedKind<RemovalPayload>('projects.remove-environment')
 const uniqueKey = (environmentId: string) => `${removal.kind}:${environmentId}`
-const netAfterMs = 60_000
+const fallbackAfterMs = 60_000
 
 interface EnvironmentDeletionOptions extends DeletionOptions {
   force: boolean
@@ -38,31 +38,31 @@ interface EnvironmentDeletionOptions extends DeletionOptions {
 }
 
 export interface EnvironmentDeletion {
-  preview(environment: EnvironmentRow): Promise<{ items: DeletionItem[]; blockedBy: WorkUnderWay[] }>
+  preview(environment: EnvironmentRow): Promise<{ items: DeletionItem[]; blockedBy: BlockingOperation[] }>
   remove(environment: EnvironmentRow, options: EnvironmentDeletionOptions): Promise<DeletionItem[]>
   job: ReturnType<typeof removalJob>
 }
 
 export function createEnvironmentDeletion(deps: ProjectsDeps): EnvironmentDeletion {
-  const once = onceAtATime()
+  const runOnce = createJoiningRunner()
   const removeOnce = (project: ProjectRow, environment: EnvironmentRow, options: DeletionOptions) =>
-    once(environment.id, () => removeAll(project, environment, options, deps))
+    runOnce(environment.id, () => removeAll(project, environment, options, deps))
   const projectOf = async ({ projectId }: EnvironmentRow) =>
     (await findAnyProject(deps.database.db, projectId)) ?? fail('not_found')
   return {
     async preview(environment) {
       refuseProduction(environment)
       return {
-        items: await itemsOf(await projectOf(environment), environment, { deleteVolumes: false }, deps),
+        items: await deletionItems(await projectOf(environment), environment, { deleteVolumes: false }, deps),
         blockedBy: await blockedBy({ projectId: environment.projectId, environment: environment.slug }, deps),
       }
     },
     async remove(environment, { force, deleteVolumes, isAutomatic = false }) {
       const options = { deleteVolumes }
       const project = await projectOf(environment)
-      await mark(project, environment, { ...options, force, isAutomatic }, deps)
+      await markDeleting(project, environment, { ...options, force, isAutomatic }, deps)
       try {
-        const items = await itemsOf(project, environment, options, deps)
+        const items = await deletionItems(project, environment, options, deps)
         await removeOnce(project, environment, options)
         return items
       } catch (error) {
@@ -78,7 +78,7 @@ function refuseProduction({ slug }: EnvironmentRow): void {
     fail('conflict', { message: 'The production environment cannot be deleted. Delete the project instead.' })
 }
 
-async function mark(
+async function markDeleting(
   project: ProjectRow,
   environment: EnvironmentRow,
   { force, deleteVolumes, isAutomatic = false }: EnvironmentDeletionOptions,
@@ -99,7 +99,7 @@ async function mark(
     const payload = { projectId: project.id, environmentId: environment.id, deleteVolumes }
     await bound.enqueue(removal.of({ projectId: project.id }), payload, {
       uniqueKey: uniqueKey(environment.id),
-      runAt: new Date(now + netAfterMs),
+      runAt: new Date(now + fallbackAfterMs),
     })
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
   })
@@ -114,7 +114,7 @@ async function removeAll(
 ): Promise<void> {
   for (const part of partsOf(deps)) await part.remove(project, environment.slug, options)
   await deps.database.transaction(async (bound) => {
-    await dropUpload(bound, await findEnvironment(bound.db, project.id, environment.id), deps)
+    await clearEnvironmentUpload(bound, await findEnvironment(bound.db, project.id, environment.id), deps)
     await deleteEnvironment(bound.db, environment)
     await bound.cancelJob({ uniqueKey: uniqueKey(environment.id) })
     bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
@@ -137,14 +137,14 @@ const removalJob = (
     },
   })
 
-async function itemsOf(project: ProjectRow, environment: EnvironmentRow, options: DeletionOptions, deps: ProjectsDeps) {
+async function deletionItems(project: ProjectRow, environment: EnvironmentRow, options: DeletionOptions, deps: ProjectsDeps) {
   const { id, name, slug } = environment
-  const ofParts = await Promise.all(partsOf(deps).map((part) => part.previewDeletion(project, slug, options)))
+  const partItems = await Promise.all(partsOf(deps).map((part) => part.previewDeletion(project, slug, options)))
   const variables = await listVariables(deps.database.db, project.id, slug)
   return [
-    ...ofParts.flat(),
-    removed('environment', id, name),
-    ...variables.map(({ key }) => removed('variable', `${slug}/${key}`, key)),
+    ...partItems.flat(),
+    removedItem('environment', id, name),
+    ...variables.map(({ key }) => removedItem('variable', `${slug}/${key}`, key)),
   ]
 }
 

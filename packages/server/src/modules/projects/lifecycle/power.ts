@@ -6,7 +6,7 @@ import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { changeProject } from '../operations/change-project.ts'
-import { holdOperation, keepLease, leaseMs } from '../operations/held-operation.ts'
+import { leaseMs, runLeasedOperation, runWithLease } from '../operations/leased-operation.ts'
 import { beginOperation, lockProject } from '../operations/operation.ts'
 import { findAnyProject } from '../store.ts'
 
@@ -15,26 +15,26 @@ interface PowerPayload {
 }
 
 /** Reconciles the running workload with the recorded state: the fallback if a process dies or a driver fails halfway. */
-const settlePower = sharedKind<PowerPayload>('projects.settle-power')
-const uniqueKey = (projectId: string) => `${settlePower.kind}:${projectId}`
-const netAfterMs = 60_000
+const reconcileKind = sharedKind<PowerPayload>('projects.settle-power')
+const uniqueKey = (projectId: string) => `${reconcileKind.kind}:${projectId}`
+const fallbackAfterMs = 60_000
 
 /** Records the state before anything is stopped, so that no push starts a deployment in between; reverted when stopping fails. */
 export async function disableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
-  const { row, operation, wasEnabled } = await record(project, 'disable', deps)
-  await keepLease(operation, deps, async () => {
+  const { row, operation, wasEnabled } = await recordState(project, 'disable', deps)
+  await runWithLease(operation, deps, async () => {
     try {
       await deps.projectPorts.power?.takeOffline(project.id, disabledText)
     } catch (error) {
       deps.log.error({ err: error, projectId: project.id }, 'projects: stopping a project failed')
       // The reconcile job stays queued: part of the project may have stopped, and must match the recorded state again.
       if (wasEnabled) await changeProject(project, deps, () => ({ enabled: true }), { kind: 'enable' })
-      const why = error instanceof EngineUnreachable || error instanceof ServerUnreachable ? `. ${error.message}` : ''
+      const cause = error instanceof EngineUnreachable || error instanceof ServerUnreachable ? `. ${error.message}` : ''
       fail('unavailable', {
-        message: `The project could not be stopped${wasEnabled ? ' and stays enabled' : ''}. Try again${why}`,
+        message: `The project could not be stopped${wasEnabled ? ' and stays enabled' : ''}. Try again${cause}`,
       })
     }
-    await settled(project.id, false, deps)
+    await cancelReconcile(project.id, false, deps)
   })
   return row
 }
@@ -43,11 +43,11 @@ const disabledText = 'The project was disabled'
 
 /** Deployments are allowed from the moment the state is recorded. A failed start shows as the project's status and is retried. */
 export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Promise<ProjectRow> {
-  const { row, operation } = await record(project, 'enable', deps)
-  await keepLease(operation, deps, async () => {
+  const { row, operation } = await recordState(project, 'enable', deps)
+  await runWithLease(operation, deps, async () => {
     try {
       await deps.projectPorts.power?.bringOnline(project.id)
-      await settled(project.id, true, deps)
+      await cancelReconcile(project.id, true, deps)
     } catch (error) {
       deps.log.error({ err: error, projectId: project.id }, 'projects: starting a project failed')
     }
@@ -57,36 +57,36 @@ export async function enableProject(project: ProjectRow, deps: ProjectsDeps): Pr
 
 /** Does nothing while a restore or a transfer has stopped the project: that operation leaves the project in its correct state. */
 export const powerJob = (deps: ProjectsDeps) =>
-  job<PowerPayload, unknown>(settlePower, {
+  job<PowerPayload, unknown>(reconcileKind, {
     deadlineMs: 10 * 60_000,
     async run({ projectId }) {
-      await holdOperation({ projectId, environment: null, kind: 'recover' }, deps, () => settlePowerOf(projectId, deps))
+      await runLeasedOperation({ projectId, environment: null, kind: 'recover' }, deps, () => reconcilePower(projectId, deps))
     },
   })
 
-async function settlePowerOf(projectId: string, deps: ProjectsDeps): Promise<void> {
+async function reconcilePower(projectId: string, deps: ProjectsDeps): Promise<void> {
   const { power } = deps.projectPorts
-  let done: boolean | undefined
+  let isAppliedRunning: boolean | undefined
   // The recorded state may change while it is applied.
   for (;;) {
     const project = await findAnyProject(deps.database.db, projectId)
     if (!project || project.deletingSince !== null || isImporting(project)) return
-    const wanted = shouldRun(project)
-    if (wanted === done) return
-    if (wanted) await power?.bringOnline(projectId)
+    const isWantedRunning = shouldRun(project)
+    if (isWantedRunning === isAppliedRunning) return
+    if (isWantedRunning) await power?.bringOnline(projectId)
     else await power?.takeOffline(projectId, project.presence === 'here' ? disabledText : undefined)
-    done = wanted
+    isAppliedRunning = isWantedRunning
   }
 }
 
 /** Records the state and begins the operation, in one transaction. */
-async function record(project: ProjectRow, kind: 'enable' | 'disable', deps: ProjectsDeps) {
+async function recordState(project: ProjectRow, kind: 'enable' | 'disable', deps: ProjectsDeps) {
   const recorded: { operation?: ProjectOperationRow; wasEnabled: boolean } = { wasEnabled: false }
   const decide = async (current: ProjectRow, bound: TransactionContext) => {
     recorded.wasEnabled = current.enabled === 1
-    if (deps.projectPorts.power) await scheduleReconcile(current.id, bound, new Date(nowOf(deps) + netAfterMs))
-    const begun = { projectId: current.id, environment: null, kind, heldUntil: nowOf(deps) + leaseMs }
-    recorded.operation = (await beginOperation(begun, bound, deps)).operation
+    if (deps.projectPorts.power) await scheduleReconcile(current.id, bound, new Date(nowOf(deps) + fallbackAfterMs))
+    const operation = { projectId: current.id, environment: null, kind, heldUntil: nowOf(deps) + leaseMs }
+    recorded.operation = (await beginOperation(operation, bound, deps)).operation
     return recorded.wasEnabled === (kind === 'enable') ? null : { enabled: kind === 'enable' }
   }
   const row = await changeProject(project, deps, decide, { kind })
@@ -94,7 +94,7 @@ async function record(project: ProjectRow, kind: 'enable' | 'disable', deps: Pro
 }
 
 /** Cancels the reconcile job, unless a caller has recorded the opposite state meanwhile: then the job runs at once. */
-async function settled(projectId: string, enabled: boolean, deps: ProjectsDeps): Promise<void> {
+async function cancelReconcile(projectId: string, enabled: boolean, deps: ProjectsDeps): Promise<void> {
   if (!deps.projectPorts.power) return
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
@@ -109,16 +109,16 @@ const isImporting = ({ presence }: ProjectRow): boolean => presence === 'arrivin
 const shouldRun = ({ enabled, presence }: ProjectRow): boolean => enabled === 1 && presence === 'here'
 
 /** Reconciles the running workload with the project's presence, at once and one job after the other. */
-export const settlePresence = (projectId: string, presence: ProjectRow['presence'], { enqueue }: TransactionContext) =>
+export const reconcilePresence = (projectId: string, presence: ProjectRow['presence'], { enqueue }: TransactionContext) =>
   enqueue(
-    settlePower.of({ projectId }),
+    reconcileKind.of({ projectId }),
     { projectId },
     { uniqueKey: `${uniqueKey(projectId)}:${presence}`, groupKey: uniqueKey(projectId) },
   )
 
 const scheduleReconcile = (projectId: string, { enqueue }: TransactionContext, runAt: Date) =>
   enqueue(
-    settlePower.of({ projectId }),
+    reconcileKind.of({ projectId }),
     { projectId },
     { uniqueKey: uniqueKey(projectId), groupKey: uniqueKey(projectId), runAt },
   )

@@ -2,10 +2,10 @@ import { type Presence, presenceMoves, sourcesOf } from '@berth/contract'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { removeHookOf } from '../git/transfer-webhook.ts'
-import { moveHookOf } from '../hostnames/delivery-address.ts'
+import { updateProjectWebhook } from '../hostnames/delivery-address.ts'
 import { lockProject } from '../operations/operation.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
-import { settlePresence } from './power.ts'
+import { reconcilePresence } from './power.ts'
 
 /**
  * Changes a project's presence; false when the transition is not allowed. A job that commits with it reconciles the running
@@ -27,9 +27,9 @@ export async function changePresence(
     .returningAll()
     .executeTakeFirst()
   if (!changed) return false
-  if (changed.webhookDomain !== null) await moveHookOf(changed, bound)
+  if (changed.webhookDomain !== null) await updateProjectWebhook(changed, bound)
   if (to === 'departed') await removeHookOf(changed, bound)
-  if (to !== 'arriving' && to !== 'landing') await settlePresence(projectId, to, bound)
+  if (to !== 'arriving' && to !== 'landing') await reconcilePresence(projectId, to, bound)
   bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
   return true
 }

@@ -5,19 +5,19 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { automaticDeploy, configColumns, nameColumns, refuseUnstorable } from '../fields.ts'
-import { forgottenToken } from '../git/clone-token.ts'
+import { noCloneToken } from '../git/clone-token.ts'
 import { hiddenFrom } from '../git/hidden-repositories.ts'
 import { hostUrlsOf } from '../git-remote.ts'
-import { moveHookOf } from '../hostnames/delivery-address.ts'
+import { updateProjectWebhook } from '../hostnames/delivery-address.ts'
 import { freeHostname } from '../hostnames/hostnames.ts'
 import { changeProject } from '../operations/change-project.ts'
 import { withStoredValues } from '../records/service-environment.ts'
 import { moveRules } from '../rules/rules.ts'
 import { checkConfig, checkNames } from '../settings/config-rules.ts'
-import { detectedColumn, keepChoices, readScanned, type ScannedBody } from '../settings/scanned-fields.ts'
-import { checkSource, leavesHost, sourceColumns } from '../source.ts'
+import { detectedColumn, dropOverriddenFields, readScanned, type ScannedBody } from '../settings/scanned-fields.ts'
+import { changesGitHost, checkSource, sourceColumns } from '../source.ts'
 import type { ProjectChanges } from '../store.ts'
-import { fetchNamed } from '../uploads/stored-upload.ts'
+import { fetchUploadById } from '../uploads/stored-upload.ts'
 import { claimUpload } from '../uploads/upload-claim.ts'
 import { refuseAliasSlug, refuseInstanceSlug, slugOfName } from './create-project.ts'
 
@@ -26,19 +26,19 @@ import { refuseAliasSlug, refuseInstanceSlug, slugOfName } from './create-projec
  */
 export async function updateProject(
   project: ProjectRow,
-  given: UpdateProject,
+  input: UpdateProject,
   deps: ProjectsDeps,
   caller?: Caller,
 ): Promise<ProjectRow> {
-  refuseUnstorable(given)
-  return applyUpdate(project, await readScanned(given, project.organizationId, deps), deps, caller)
+  refuseUnstorable(input)
+  return applyUpdate(project, await readScanned(input, project.organizationId, deps), deps, caller)
 }
 
 /** Updates with the scan of a newer version of the source: detected fields do not replace a user's choice. */
-export async function updateFromScan(project: ProjectRow, given: UpdateProject, deps: ProjectsDeps, caller: Caller) {
-  refuseUnstorable(given)
-  const scanned = await readScanned(given, project.organizationId, deps)
-  const { body, warnings } = keepChoices(scanned, project)
+export async function updateFromScan(project: ProjectRow, input: UpdateProject, deps: ProjectsDeps, caller: Caller) {
+  refuseUnstorable(input)
+  const scanned = await readScanned(input, project.organizationId, deps)
+  const { body, warnings } = dropOverriddenFields(scanned, project)
   return { row: await applyUpdate(project, { body, detected: scanned.detected }, deps, caller), warnings }
 }
 
@@ -53,7 +53,7 @@ async function applyUpdate(
   if (body.slug && body.slug !== project.slug) refuseInstanceSlug(body.slug, deps)
   const source = await checkSource(body, project.organizationId, deps, caller && { current: project, caller })
   const refuseHidden = caller && (await hiddenFrom(caller, deps))
-  if (source.uploadSessionId) await fetchNamed(source.uploadSessionId, project.organizationId, deps)
+  if (source.uploadSessionId) await fetchUploadById(source.uploadSessionId, project.organizationId, deps)
   return changeProject(project, deps, async (current, bound) => {
     const slug = body.slug === null ? await slugOfName({ ...current, ...nameColumns(body) }, bound.db, deps) : body.slug
     const changes: ProjectChanges = {
@@ -65,10 +65,10 @@ async function applyUpdate(
       ...detectedColumn(detected, current),
     }
     refuseHidden?.(changes, current)
-    if (current.webhookDomain !== null) await followHook(current, changes, bound)
+    if (current.webhookDomain !== null) await updateWebhooks(current, changes, bound)
     if (slug && slug !== current.slug) await refuseAliasSlug(slug, bound.db)
     if (slug && slug !== current.slug) await moveRules(bound.db, current, slug, deps.settings.baseDomain)
-    if (leavesHost(current, changes, hostUrlsOf(deps.settings))) Object.assign(changes, forgottenToken)
+    if (changesGitHost(current, changes, hostUrlsOf(deps.settings))) Object.assign(changes, noCloneToken)
     const { uploadSessionId } = changes
     if (uploadSessionId && uploadSessionId !== current.uploadSessionId) await claimUpload(bound, uploadSessionId, current, deps)
     return Object.keys(changes).length > 0 ? changes : null
@@ -82,17 +82,17 @@ const changedNames = ({ framework, packageManager }: UpdateProject, project: Pro
 })
 
 /** Updates the webhooks of the previous and the new repository. */
-async function followHook(current: ProjectRow, changes: ProjectChanges, bound: TransactionContext): Promise<void> {
+async function updateWebhooks(current: ProjectRow, changes: ProjectChanges, bound: TransactionContext): Promise<void> {
   const next = { ...current, ...(changes as Partial<ProjectRow>) }
-  const reported = ({ gitProvider, gitOwner, gitRepo, webhookDomain }: ProjectRow) =>
+  const webhookKey = ({ gitProvider, gitOwner, gitRepo, webhookDomain }: ProjectRow) =>
     [gitProvider, gitOwner, gitRepo, webhookDomain].join(' ')
-  if (reported(next) === reported(current)) return
-  await moveHookOf(current, bound)
-  await moveHookOf(next, bound)
+  if (webhookKey(next) === webhookKey(current)) return
+  await updateProjectWebhook(current, bound)
+  await updateProjectWebhook(next, bound)
 }
 
 /** A webhook domain that is the free host name follows the new slug. */
 function webhookDomainColumns(slug: string | undefined, current: ProjectRow, { settings }: ProjectsDeps): ProjectChanges {
-  const followed = slug && current.webhookDomain === freeHostname(current, settings.baseDomain)
-  return followed ? { webhookDomain: freeHostname({ slug }, settings.baseDomain) } : {}
+  const isFreeHostname = slug && current.webhookDomain === freeHostname(current, settings.baseDomain)
+  return isFreeHostname ? { webhookDomain: freeHostname({ slug }, settings.baseDomain) } : {}
 }

@@ -69,7 +69,7 @@ export function listLocal(
   { limit = 100, cursor, onlyIds }: LocalQuery,
 ): Promise<Page<ProjectRow>> {
   if (onlyIds?.size === 0) return Promise.resolve({ rows: [], nextCursor: null })
-  let found = db
+  let query = db
     .selectFrom('projects')
     .selectAll()
     .where('organizationId', '=', organizationId)
@@ -78,8 +78,8 @@ export function listLocal(
     .where((is) =>
       is.or([is('gitProvider', '=', 'local'), is.and([is('gitProvider', 'is', null), is('uploadSessionId', 'is', null)])]),
     )
-  if (onlyIds) found = found.where('id', 'in', [...onlyIds])
-  return page(found, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
+  if (onlyIds) query = query.where('id', 'in', [...onlyIds])
+  return page(query, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
 }
 
 /** Whether the path is an existing folder below the roots, which a deployment could read now. */

@@ -4,8 +4,8 @@ import { isLogId, type LogKind, type RequestEntry, type RuntimeEntry } from '../
 import type { LogFilter } from '../../../platform/log-store/log-filter.ts'
 import { exposedService } from '../../../source/exposed-service.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { namedEnvironment } from '../named-environment.ts'
 import type { ProjectPart } from '../project-part.ts'
+import { requireEnvironment } from '../require-environment.ts'
 
 export interface LogQuery {
   tail?: number
@@ -24,7 +24,7 @@ export async function runtimeFilter(
   query: LogQuery,
   { database, projectPorts: ports }: Pick<ProjectsDeps, 'database' | 'projectPorts'>,
 ): Promise<LogFilter> {
-  const slugOf = async (name: string) => (await namedEnvironment(database.db, project.id, name)).slug
+  const slugOf = async (name: string) => (await requireEnvironment(database.db, project.id, name)).slug
   const service = query.service || (await defaultService(project, query.deployment, ports))
   return {
     ...(service ? { service } : {}),
@@ -53,9 +53,9 @@ export async function requestFilter(
   { environment, ...query }: RequestQuery,
   { database }: Pick<ProjectsDeps, 'database'>,
 ): Promise<LogFilter> {
-  const given = Object.entries(query).filter(([name, value]) => ['status', 'method', 'path', 'q'].includes(name) && value)
-  const slug = environment && (await namedEnvironment(database.db, project.id, environment)).slug
-  return { ...Object.fromEntries(given), ...(slug ? { environment: slug } : {}) }
+  const requestFields = Object.entries(query).filter(([name, value]) => ['status', 'method', 'path', 'q'].includes(name) && value)
+  const slug = environment && (await requireEnvironment(database.db, project.id, environment)).slug
+  return { ...Object.fromEntries(requestFields), ...(slug ? { environment: slug } : {}) }
 }
 
 export const showLine = ({ id, time, stream, environment = null, service, message }: RuntimeEntry) => ({
@@ -75,12 +75,12 @@ export const resumeAfter = (lastEventId: string | null): { afterId?: string } =>
 /** Logs of a project; removed after every part that writes to them. */
 export function logsPart({ logStore }: Pick<ProjectsDeps, 'logStore'>): ProjectPart {
   const kinds: LogKind[] = ['runtime', 'requests', 'deployments']
-  const isThere = async (projectId: string, kind: LogKind) => (await logStore.tail(projectId, kind, { limit: 1 })).length > 0
+  const hasLogs = async (projectId: string, kind: LogKind) => (await logStore.tail(projectId, kind, { limit: 1 })).length > 0
   return {
     describe: 'logs',
     async previewDeletion({ id }) {
-      const there = (await Promise.all(kinds.map((kind) => isThere(id, kind)))).some(Boolean)
-      return there ? [{ kind: 'logs', id, name: 'logs', sizeBytes: null, kept: false }] : []
+      const isAny = (await Promise.all(kinds.map((kind) => hasLogs(id, kind)))).some(Boolean)
+      return isAny ? [{ kind: 'logs', id, name: 'logs', sizeBytes: null, kept: false }] : []
     },
     remove: ({ id }) => logStore.remove(id),
   }

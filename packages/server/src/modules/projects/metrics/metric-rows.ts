@@ -10,15 +10,15 @@ export type MetricRow = Selectable<MetricsTable>
 export const minuteSeconds = 60
 export const coarseSeconds = 1800
 
-const rowsAtOnce = 500
-const rowsAPage = 2_000
+const batchSize = 500
+const pageSize = 2_000
 
 /** Each row replaces the one that the same counter wrote for the same span. */
 export async function upsertMetrics(db: Db, rows: readonly MetricRow[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += rowsAtOnce)
+  for (let at = 0; at < rows.length; at += batchSize)
     await db
       .insertInto('metrics')
-      .values(rows.slice(at, at + rowsAtOnce))
+      .values(rows.slice(at, at + batchSize))
       .onConflict((conflict) =>
         conflict.columns(['environmentId', 'spanSeconds', 'at', 'counter']).doUpdateSet(({ ref }) => ({
           requests: ref('excluded.requests'),
@@ -49,18 +49,18 @@ export const addRestarts = (db: Db, row: MetricRow): Promise<unknown> =>
 
 /** Environment ids by `projectId/slug`; environments that do not exist or are being deleted are left out. */
 export async function environmentIds(db: Db, projectIds: readonly string[]): Promise<Map<string, string>> {
-  const found = new Map<string, string>()
-  for (let at = 0; at < projectIds.length; at += rowsAtOnce) {
-    const some = projectIds.slice(at, at + rowsAtOnce)
+  const ids = new Map<string, string>()
+  for (let at = 0; at < projectIds.length; at += batchSize) {
+    const batch = projectIds.slice(at, at + batchSize)
     const rows = await db
       .selectFrom('environments')
       .select(['id', 'projectId', 'slug'])
-      .where('projectId', 'in', some)
+      .where('projectId', 'in', batch)
       .where('deletingSince', 'is', null)
       .execute()
-    for (const { id, projectId, slug } of rows) found.set(`${projectId}/${slug}`, id)
+    for (const { id, projectId, slug } of rows) ids.set(`${projectId}/${slug}`, id)
   }
-  return found
+  return ids
 }
 
 /** Reads in pages, so that a long span does not block other queries. */
@@ -77,11 +77,11 @@ export async function* metricsWithin(db: Db, environmentId: string, from: number
         .where('at', '<', to)
         .orderBy('at')
         .orderBy('counter')
-        .limit(rowsAPage)
+        .limit(pageSize)
         .execute()
       yield* page
       const last = page.at(-1)
-      if (!last || page.length < rowsAPage) break
+      if (!last || page.length < pageSize) break
       after = last.at
       counter = last.counter
     }
@@ -89,7 +89,7 @@ export async function* metricsWithin(db: Db, environmentId: string, from: number
 }
 
 /** Some environments that have minute rows from before that time. */
-export const withOldMinutes = async (db: Db, before: number, limit: number): Promise<string[]> =>
+export const environmentsWithOldMinutes = async (db: Db, before: number, limit: number): Promise<string[]> =>
   (
     await db
       .selectFrom('metrics')
@@ -102,25 +102,25 @@ export const withOldMinutes = async (db: Db, before: number, limit: number): Pro
   ).map(({ environmentId }) => environmentId)
 
 /** Merges the oldest minute rows from before that time into half-hour rows, one page at a time, whole minutes only. */
-export async function joinMinutes(db: Db, environmentId: string, before: number): Promise<void> {
+export async function mergeMinutes(db: Db, environmentId: string, before: number): Promise<void> {
   const page = await oldestMinutes(db, environmentId, before)
-  const end = page.length < rowsAPage ? before : (page.at(-1)?.at ?? before)
+  const end = page.length < pageSize ? before : (page.at(-1)?.at ?? before)
   const minutes = page.filter(({ at }) => at < end)
-  const coarse = (row: MetricRow) => Math.floor(row.at / (coarseSeconds * 1000)) * coarseSeconds * 1000
-  const spans = Map.groupBy(minutes, coarse)
+  const spanStart = (row: MetricRow) => Math.floor(row.at / (coarseSeconds * 1000)) * coarseSeconds * 1000
+  const spans = Map.groupBy(minutes, spanStart)
   if (spans.size === 0) return
-  const there = await db
+  const existingSpans = await db
     .selectFrom('metrics')
     .selectAll()
     .where('environmentId', '=', environmentId)
     .where('spanSeconds', '=', coarseSeconds)
     .where('at', 'in', [...spans.keys()])
     .execute()
-  const joined = [...spans].map(([at, rows]) => {
-    const known = there.filter((row) => row.at === at)
-    return { ...sumOf([...known, ...rows]), environmentId, at, spanSeconds: coarseSeconds, counter: 'all' }
+  const merged = [...spans].map(([at, rows]) => {
+    const existing = existingSpans.filter((row) => row.at === at)
+    return { ...sumOf([...existing, ...rows]), environmentId, at, spanSeconds: coarseSeconds, counter: 'all' }
   })
-  await upsertMetrics(db, joined)
+  await upsertMetrics(db, merged)
   await db
     .deleteFrom('metrics')
     .where('environmentId', '=', environmentId)
@@ -137,7 +137,7 @@ const oldestMinutes = (db: Db, environmentId: string, before: number): Promise<M
     .where('spanSeconds', '=', minuteSeconds)
     .where('at', '<', before)
     .orderBy('at')
-    .limit(rowsAPage)
+    .limit(pageSize)
     .execute()
 
 export const deleteMetricsBefore = (db: Db, spanSeconds: number, before: number) =>

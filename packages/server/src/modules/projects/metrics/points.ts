@@ -13,8 +13,8 @@ export interface Span {
 }
 
 const hourMs = 3600_000
-const usualPoints = 360
-const usualSteps = [60, 300, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400]
+const defaultMaxPoints = 360
+const defaultSteps = [60, 300, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400]
 
 /** The requested span, in whole steps, limited to the retention period and to the present. */
 export function spanOf(query: { from?: string; to?: string; stepSeconds?: number }, now: number): Span {
@@ -23,16 +23,16 @@ export function spanOf(query: { from?: string; to?: string; stepSeconds?: number
   if (requested >= to) refuse('from', query.to === undefined ? 'must be in the past' : 'must be before "to", and in the past')
   const from = Math.max(requested, now - keptMs)
   if (from >= to) return { from: to, to, stepSeconds: query.stepSeconds ?? minuteSeconds }
-  const finest = from < now - minutesKeptMs ? coarseSeconds : minuteSeconds
-  const wanted = query.stepSeconds ?? usualSteps.find((step) => (to - from) / 1000 / step <= usualPoints) ?? 86_400
-  const stepSeconds = Math.ceil(wanted / finest) * finest
+  const finestStep = from < now - minutesKeptMs ? coarseSeconds : minuteSeconds
+  const requestedStep = query.stepSeconds ?? defaultSteps.find((step) => (to - from) / 1000 / step <= defaultMaxPoints) ?? 86_400
+  const stepSeconds = Math.ceil(requestedStep / finestStep) * finestStep
   const stepMs = stepSeconds * 1000
-  const whole = { from: Math.floor(from / stepMs) * stepMs, to: Math.ceil(to / stepMs) * stepMs, stepSeconds }
-  if ((whole.to - whole.from) / stepMs > limits.metricPoints) {
-    const enough = Math.ceil((to - from) / 1000 / (limits.metricPoints - 2) / finest) * finest
-    refuse('stepSeconds', `gives more than ${limits.metricPoints} points. Use ${enough} or more, or a shorter period`)
+  const span = { from: Math.floor(from / stepMs) * stepMs, to: Math.ceil(to / stepMs) * stepMs, stepSeconds }
+  if ((span.to - span.from) / stepMs > limits.metricPoints) {
+    const minStep = Math.ceil((to - from) / 1000 / (limits.metricPoints - 2) / finestStep) * finestStep
+    refuse('stepSeconds', `gives more than ${limits.metricPoints} points. Use ${minStep} or more, or a shorter period`)
   }
-  return whole
+  return span
 }
 
 /** A leap second is valid in the schema but not for `Date.parse`. */
@@ -61,7 +61,7 @@ export async function pointsOf(rows: AsyncIterable<MetricRow>, { from, to, stepS
     }
     add(steps[at], row)
   }
-  return steps.map((step, at) => ({ at: new Date(from + at * stepMs).toISOString(), ...shown(step) }))
+  return steps.map((step, at) => ({ at: new Date(from + at * stepMs).toISOString(), ...showStep(step) }))
 }
 
 const summed = ['requests', 'errors4xx', 'errors5xx', 'bytesOut', 'cpuMs', 'observedMs', 'restarts'] as const
@@ -77,7 +77,7 @@ function add(step: Step, row: MetricRow): void {
   addLatency(step.latency, latency)
 }
 
-function shown(step: Step | undefined): Omit<MetricPoint, 'at'> {
+function showStep(step: Step | undefined): Omit<MetricPoint, 'at'> {
   return {
     cpuCores: step?.observedMs ? rounded(step.cpuMs / step.observedMs, 4) : null,
     memoryMb: step?.memoryKb ? rounded(step.memoryKb / 1024, 1) : null,

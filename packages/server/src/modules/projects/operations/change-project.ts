@@ -3,11 +3,11 @@ import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { concernsHook, requestHook } from '../hostnames/hook-request.ts'
+import { affectsWebhook, enqueueWebhookCheck } from '../hostnames/hook-request.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
-import { raisedBy, refuseOverQuota } from '../quotas/quotas.ts'
+import { increasedQuotas, refuseOverQuota } from '../quotas/quotas.ts'
 import { findEnvironment, findProject, type ProjectChanges, saveProject } from '../store.ts'
-import { dropUpload, releaseUpload } from '../uploads/upload-claim.ts'
+import { clearEnvironmentUpload, releaseUpload } from '../uploads/upload-claim.ts'
 import { lockProject, refuseOperation } from './operation.ts'
 
 /**
@@ -29,11 +29,11 @@ export async function changeProject(
       if (!changes) return current
       bound.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
       const saved = await saveProject(bound.db, id, { ...changes, updatedAt: nowOf(deps) })
-      if (sourceFields.some((field) => saved[field] !== current[field])) await leaveUploads(current, saved, bound, deps)
+      if (sourceFields.some((field) => saved[field] !== current[field])) await releaseReplacedUploads(current, saved, bound, deps)
       if (changes.sleepMode === 'always_on') await deps.projectPorts.power?.wake(id, bound)
-      if (concernsHook(changes)) await requestHook(saved, bound)
-      const more = raisedBy(current, saved)
-      if (more.length > 0) await refuseOverQuota(bound, organizationId, more, deps)
+      if (affectsWebhook(changes)) await enqueueWebhookCheck(saved, bound)
+      const increased = increasedQuotas(current, saved)
+      if (increased.length > 0) await refuseOverQuota(bound, organizationId, increased, deps)
       return saved
     })
   } catch (error) {
@@ -48,8 +48,13 @@ const sourceFields = [
 ]
 
 /** The newest choice applies: a chosen source replaces the upload that production was deployed from. */
-async function leaveUploads(before: ProjectRow, after: ProjectRow, bound: TransactionContext, deps: ProjectsDeps): Promise<void> {
-  await dropUpload(bound, await findEnvironment(bound.db, before.id, 'production'), deps)
+async function releaseReplacedUploads(
+  before: ProjectRow,
+  after: ProjectRow,
+  bound: TransactionContext,
+  deps: ProjectsDeps,
+): Promise<void> {
+  await clearEnvironmentUpload(bound, await findEnvironment(bound.db, before.id, 'production'), deps)
   if (before.uploadSessionId && before.uploadSessionId !== after.uploadSessionId)
     await releaseUpload(bound, before.uploadSessionId, deps)
 }

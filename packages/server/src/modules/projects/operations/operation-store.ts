@@ -6,22 +6,26 @@ import type { OperationPhase, ProjectOperationRow } from '../../../platform/db/t
 
 /** SQL of operations that are under way. */
 
-const ofProject = preparedQuery<{ projectId: string }, ProjectOperationRow>((db, { projectId }) =>
+const operationsQuery = preparedQuery<{ projectId: string }, ProjectOperationRow>((db, { projectId }) =>
   db.selectFrom('projectOperations').selectAll().where('projectId', '=', projectId).orderBy('startedAt').orderBy('id'),
 )
 
 /** Operations of a project, oldest first. One whose lease has expired counts as ended: its process died. */
 export async function listOperations(db: Db, projectId: string, now: number): Promise<ProjectOperationRow[]> {
-  const rows = await ofProject.all(db, { projectId })
+  const rows = await operationsQuery.all(db, { projectId })
   return rows.filter(({ heldUntil }) => heldUntil === null || heldUntil > now)
 }
 
 /** Phases in which a project is stopped. */
-export const pausePhases: readonly OperationPhase[] = ['stopped', 'undoing']
+export const stoppedPhases: readonly OperationPhase[] = ['stopped', 'undoing']
 
 /** Restores and moves that have stopped their project. */
-export async function listPauses(db: Db): Promise<{ projectId: string; kind: 'restore' | 'move' }[]> {
-  const rows = await db.selectFrom('projectOperations').select(['projectId', 'kind']).where('phase', 'in', pausePhases).execute()
+export async function listStopped(db: Db): Promise<{ projectId: string; kind: 'restore' | 'move' }[]> {
+  const rows = await db
+    .selectFrom('projectOperations')
+    .select(['projectId', 'kind'])
+    .where('phase', 'in', stoppedPhases)
+    .execute()
   return rows.flatMap(({ projectId, kind }) => (kind === 'restore' || kind === 'move' ? [{ projectId, kind }] : []))
 }
 
@@ -30,9 +34,9 @@ export function operationsOf(
   db: Db,
   projectIds: readonly string[],
 ): Awaitable<ReadonlyMap<string, readonly ProjectOperationRow[]>> {
-  const [only, second] = projectIds
-  if (only === undefined) return new Map()
-  if (second === undefined) return thenSync(ofProject.all(db, { projectId: only }), byProject)
+  const [firstId, secondId] = projectIds
+  if (firstId === undefined) return new Map()
+  if (secondId === undefined) return thenSync(operationsQuery.all(db, { projectId: firstId }), byProject)
   const rows = db
     .selectFrom('projectOperations')
     .selectAll()

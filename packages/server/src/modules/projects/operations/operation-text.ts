@@ -1,7 +1,7 @@
 import { iso } from '../../../platform/db/columns.ts'
 import type { OperationKind, OperationPhase, ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
 
-type Shown = Pick<ProjectOperationRow, 'id' | 'kind' | 'phase' | 'subjectId' | 'startedAt'>
+type OperationFields = Pick<ProjectOperationRow, 'id' | 'kind' | 'phase' | 'subjectId' | 'startedAt'>
 
 const labels: Record<OperationKind, string> = {
   deploy: 'deployment',
@@ -33,16 +33,18 @@ const advice: Partial<Record<OperationKind, (id: string) => string>> = {
 }
 
 /** The operation as `deletion-preview` lists it. */
-export const showOperation = (row: Shown): { kind: string; id: string; status: string } => ({
+export const showOperation = (row: OperationFields): { kind: string; id: string; status: string } => ({
   kind: labels[row.kind],
   id: row.subjectId ?? row.id,
   status: row.phase,
 })
 
-/** Names each operation, since when it is under way, and its id; then says what to do. */
-export function operationsText(rows: readonly Shown[]): string {
-  const named = rows.map((row) => `${labels[row.kind]} ${row.subjectId ?? row.id} (${row.phase}, since ${iso(row.startedAt)})`)
+/** Names each operation with its id, phase and start time, then gives advice. */
+export function operationsText(rows: readonly OperationFields[]): string {
+  const descriptions = rows.map(
+    (row) => `${labels[row.kind]} ${row.subjectId ?? row.id} (${row.phase}, since ${iso(row.startedAt)})`,
+  )
   const [first] = rows
   const next = first && (cancelledAdvice[first.phase] ?? advice[first.kind]?.(first.subjectId ?? first.id))
-  return `Another operation is running on this project: ${named.join(', ')}. ${next ?? 'Wait until it ends.'}`
+  return `Another operation is running on this project: ${descriptions.join(', ')}. ${next ?? 'Wait until it ends.'}`
 }

@@ -6,8 +6,8 @@ import { fail } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
-import { type RequestedOperation, shareQueue, thatMeet } from './meetings.ts'
-import { deleteOperation, findBySubject, insertOperation, listOperations, pausePhases, setPhase } from './operation-store.ts'
+import { filterByRule, type RequestedOperation, shareQueue } from './conflict-table.ts'
+import { deleteOperation, findBySubject, insertOperation, listOperations, setPhase, stoppedPhases } from './operation-store.ts'
 import { operationsText } from './operation-text.ts'
 import { resumeKind } from './resume-kind.ts'
 
@@ -23,35 +23,35 @@ export interface BeginOperation extends RequestedOperation {
   heldUntil?: number
 }
 
-type Clocked = Pick<ProjectsDeps, 'clock'>
+type ClockDeps = Pick<ProjectsDeps, 'clock'>
 
-/** Called under `lockProject`. 409 `work_in_progress` where the table refuses the operation; otherwise returns those under way. */
+/** Called under `lockProject`. Fails with 409 `work_in_progress` if the table refuses the operation; else returns the running ones. */
 export async function refuseOperation(
   requested: RequestedOperation & { projectId: string },
   { db }: Pick<TransactionContext, 'db'>,
-  deps: Clocked,
+  deps: ClockDeps,
 ): Promise<ProjectOperationRow[]> {
-  const underWay = await listOperations(db, requested.projectId, nowOf(deps))
-  const refusing = thatMeet(requested, underWay, 'refuse')
-  if (refusing.length > 0) fail('work_in_progress', { message: operationsText(refusing) })
-  return underWay
+  const running = await listOperations(db, requested.projectId, nowOf(deps))
+  const refusedBy = filterByRule(requested, running, 'refuse')
+  if (refusedBy.length > 0) fail('work_in_progress', { message: operationsText(refusedBy) })
+  return running
 }
 
-export interface BegunOperation {
+export interface StartedOperation {
   operation: ProjectOperationRow
-  /** The caller must not enqueue its job: `ProjectPart.resume` does that when the awaited operations have ended. */
-  isHeld: boolean
+  /** True: the caller must not enqueue its job. `ProjectPart.resume` does that when the other operations have ended. */
+  isWaiting: boolean
 }
 
-/** Called under `lockProject`. Refuses as `refuseOperation` does; where the table says `wait`, the operation begins in the phase `waiting`. */
+/** Called under `lockProject`. Fails like `refuseOperation`; if the table says `wait`, the operation starts in the phase `waiting`. */
 export async function beginOperation(
   requested: BeginOperation,
   { db }: Pick<TransactionContext, 'db'>,
-  deps: Clocked,
-): Promise<BegunOperation> {
-  const underWay = await refuseOperation(requested, { db }, deps)
-  // A move begins at once, and waits before it stops the project.
-  const awaited = requested.kind === 'move' ? [] : thatMeet(requested, underWay, 'wait').filter(isDurable)
+  deps: ClockDeps,
+): Promise<StartedOperation> {
+  const running = await refuseOperation(requested, { db }, deps)
+  // A transfer starts at once, and waits before it stops the project.
+  const awaited = requested.kind === 'move' ? [] : filterByRule(requested, running, 'wait').filter(isDurable)
   const operation: ProjectOperationRow = {
     id: newId('opr'),
     projectId: requested.projectId,
@@ -63,71 +63,71 @@ export async function beginOperation(
     heldUntil: requested.heldUntil ?? null,
   }
   await insertOperation(db, operation)
-  return { operation, isHeld: awaited.some((row) => !shareQueue(row, operation)) }
+  return { operation, isWaiting: awaited.some((row) => !shareQueue(row, operation)) }
 }
 
-/** Operations that a process holds are short: they are waited for at the moment that the project is stopped. */
+/** An operation without a lease. Operations with a lease are short: only the step that stops the project waits for them. */
 const isDurable = ({ heldUntil }: ProjectOperationRow): boolean => heldUntil === null
 
-/** Operations that have to end before this one goes on, besides those of its own queue. */
-async function awaitedBy(operation: ProjectOperationRow, db: Db, deps: Clocked): Promise<ProjectOperationRow[]> {
+/** Operations of other queues that must end before this one continues. */
+async function listAwaited(operation: ProjectOperationRow, db: Db, deps: ClockDeps): Promise<ProjectOperationRow[]> {
   const { id, projectId, kind, environment } = operation
   const others = (await listOperations(db, projectId, nowOf(deps))).filter((row) => row.id !== id && row.phase !== 'waiting')
-  // It has been accepted: an operation that would refuse it now is waited for.
-  const awaited = thatMeet({ kind, environment, isAutomatic: true }, others, 'wait')
+  // The operation was already accepted: it waits for an operation that would refuse it now.
+  const awaited = filterByRule({ kind, environment, isAutomatic: true }, others, 'wait')
   return awaited.filter((row) => !shareQueue(row, operation))
 }
 
-/** Called under `lockProject`. An operation that waits begins; false where it has to wait on. */
-export async function proceed(subjectId: string, { db }: Pick<TransactionContext, 'db'>, deps: Clocked): Promise<boolean> {
+/** Called under `lockProject`. Starts a waiting operation; returns false if it must keep waiting. */
+export async function startIfReady(subjectId: string, { db }: Pick<TransactionContext, 'db'>, deps: ClockDeps): Promise<boolean> {
   const row = await findBySubject(db, subjectId)
   if (row?.phase !== 'waiting') return true
-  if ((await awaitedBy(row, db, deps)).some(isDurable)) return false
+  if ((await listAwaited(row, db, deps)).some(isDurable)) return false
   await setPhase(db, row.id, 'running')
   return true
 }
 
-/** Called under `lockProject`. From this commit on nothing of the project is started; false where the operation has ended. */
+/** Called under `lockProject`. After this commit no instance of the project is started. False: the operation has ended. */
 export async function enterStopped(subjectId: string, { db }: Pick<TransactionContext, 'db'>): Promise<boolean> {
   const row = await findBySubject(db, subjectId)
   if (row) await setPhase(db, row.id, 'stopped')
   return row !== undefined
 }
 
-/** The deployment has ended; its operation ends when the instances that it started are stopped. */
+/** Called when the deployment has ended; its operation ends when the instances that it started are stopped. */
 export async function enterDiscarding(subjectId: string, { db }: Pick<TransactionContext, 'db'>): Promise<void> {
   const row = await findBySubject(db, subjectId)
   if (row) await setPhase(db, row.id, 'discarding')
 }
 
-/** Called under `lockProject`. A restore that had begun was cancelled; it ends as an operation when the previous data is back. */
+/** Called under `lockProject` when a running restore is cancelled. Its operation ends when the previous data is restored. */
 export async function enterUndoing(subjectId: string, { db }: Pick<TransactionContext, 'db'>): Promise<void> {
   const row = await findBySubject(db, subjectId)
   if (row) await setPhase(db, row.id, row.phase === 'stopped' ? 'undoing' : 'cancelling')
 }
 
-const pollMs = 250
+const pollIntervalMs = 250
 
-/** Called after `enterStopped`: resolves when every operation that was under way before has ended. */
-export async function untilAlone(subjectId: string, { database, clock }: Waiting, abort: AbortSignal): Promise<void> {
+/** Called after `enterStopped`: resolves when every earlier operation has ended. */
+export async function waitUntilAlone(subjectId: string, { database, clock }: WaitDeps, abort: AbortSignal): Promise<void> {
   for (;;) {
     const row = await findBySubject(database.db, subjectId)
-    if (!row || (await awaitedBy(row, database.db, { clock })).length === 0) return
-    await pause(pollMs, undefined, { signal: abort })
+    if (!row || (await listAwaited(row, database.db, { clock })).length === 0) return
+    await pause(pollIntervalMs, undefined, { signal: abort })
   }
 }
 
-/** Resolves when no process holds an operation of the project any more, or after `maxMs`: a start may time out. */
-export async function untilNoneHeld(projectId: string, { database, clock }: Waiting, maxMs: number): Promise<void> {
-  for (const giveUpAt = Date.now() + maxMs; Date.now() < giveUpAt; await pause(pollMs)) {
-    const underWay = await listOperations(database.db, projectId, nowOf({ clock }))
-    if (underWay.every(isDurable)) return
+/** Resolves when the project has no operation with a lease, or after `maxMs`: a start may take longer. */
+export async function waitUntilNoLeases(projectId: string, { database, clock }: WaitDeps, maxMs: number): Promise<void> {
+  for (const deadline = Date.now() + maxMs; Date.now() < deadline; await pause(pollIntervalMs)) {
+    const running = await listOperations(database.db, projectId, nowOf({ clock }))
+    if (running.every(isDurable)) return
   }
 }
 
-type Waiting = Pick<ProjectsDeps, 'clock' | 'database'>
+type WaitDeps = Pick<ProjectsDeps, 'clock' | 'database'>
 
-/** Ends the operation with its subject. After the commit, operations that waited for it go on, and the edge serves the project again. */
+/** Ends the operation with its subject. After the commit, waiting operations continue, and the edge serves the project again. */
 export async function endOperation(
   subjectId: string,
   bound: Pick<TransactionContext, 'db' | 'enqueue' | 'lock' | 'signal'>,
@@ -138,7 +138,7 @@ export async function endOperation(
   // A concurrent operation either sees this one end, or is already visible here as waiting.
   await lockProject(bound, row.projectId)
   await deleteOperation(db, row.id)
-  if (pausePhases.includes(row.phase)) bound.signal(projectsTopic, { projectId: row.projectId } satisfies ProjectSignal)
+  if (stoppedPhases.includes(row.phase)) bound.signal(projectsTopic, { projectId: row.projectId } satisfies ProjectSignal)
   const others = await listOperations(db, row.projectId, 0)
   if (others.some((other) => other.phase === 'waiting' && !shareQueue(other, row)))
     await bound.enqueue(resumeKind.of(row), { projectId: row.projectId })

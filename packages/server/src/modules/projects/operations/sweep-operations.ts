@@ -3,7 +3,7 @@ import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { deleteExpired } from './operation-store.ts'
 
-type Nothing = Record<string, never>
+type NoPayload = Record<string, never>
 const kind = 'projects.sweep-operations'
 export const sweepOperationsSchedule: Schedule<unknown> = {
   key: kind,
@@ -14,7 +14,7 @@ export const sweepOperationsSchedule: Schedule<unknown> = {
 
 /** Removes operations whose process died. Their lease has expired, so that no other operation waits for them. */
 export const sweepOperationsJob = (deps: ProjectsDeps) =>
-  job<Nothing, unknown>(kind, {
+  job<NoPayload, unknown>(kind, {
     deadlineMs: 60_000,
     maxAttempts: 1,
     run: async () => void (await deleteExpired(deps.database.db, nowOf(deps))),

@@ -9,12 +9,12 @@ import { configuredClaim } from './claims.ts'
 import { type Usage, usageOf } from './usage.ts'
 
 type QuotaDeps = Pick<ProjectsDeps, 'settings' | 'projectPorts'>
-type Counted = keyof Usage
+type CountedQuota = keyof Usage
 
-const words: Record<Counted, { what: string; less: string }> = {
-  projects: { what: 'projects', less: 'delete one' },
-  cpuCores: { what: 'CPU cores', less: 'reduce the CPU cores of projects, disable a project or close a preview' },
-  memoryMb: { what: 'MB of memory', less: 'reduce the memory of projects, disable a project or close a preview' },
+const texts: Record<CountedQuota, { noun: string; advice: string }> = {
+  projects: { noun: 'projects', advice: 'delete one' },
+  cpuCores: { noun: 'CPU cores', advice: 'reduce the CPU cores of projects, disable a project or close a preview' },
+  memoryMb: { noun: 'MB of memory', advice: 'reduce the memory of projects, disable a project or close a preview' },
 }
 
 /**
@@ -23,9 +23,10 @@ const words: Record<Counted, { what: string; less: string }> = {
  */
 export async function limitsOf(db: Db, organizationId: string, { settings }: Pick<QuotaDeps, 'settings'>): Promise<QuotaLimits> {
   const { projects, cpuCores, memoryMb, builds } = settings.quotas
-  const own = { projects, cpuCores, memoryMb, builds }
-  const isNothing = Object.values(own).every((limit) => limit === null) || (await isSetupOrganization(db, organizationId))
-  return { ...(isNothing ? unlimited : own), ...(await quotaOverride(db, organizationId)) }
+  const instanceLimits = { projects, cpuCores, memoryMb, builds }
+  const isUnlimited =
+    Object.values(instanceLimits).every((limit) => limit === null) || (await isSetupOrganization(db, organizationId))
+  return { ...(isUnlimited ? unlimited : instanceLimits), ...(await quotaOverride(db, organizationId)) }
 }
 
 const unlimited: QuotaLimits = { projects: null, cpuCores: null, memoryMb: null, builds: null }
@@ -39,19 +40,19 @@ const hasLimit = (limits: QuotaLimits, names: readonly QuotaName[]) => names.som
 export async function refuseOverQuota(
   { db, lock }: Pick<TransactionContext, 'db' | 'lock'>,
   organizationId: string,
-  more: readonly Counted[],
+  increased: readonly CountedQuota[],
   deps: QuotaDeps,
 ): Promise<void> {
   const limits = await limitsOf(db, organizationId, deps)
-  if (!hasLimit(limits, more)) return
+  if (!hasLimit(limits, increased)) return
   await lock(`quota:${organizationId}`)
   const usage = await usageOf(db, organizationId, deps.projectPorts)
-  const details = more.flatMap((name) => {
+  const details = increased.flatMap((name) => {
     const limit = limits[name]
     if (limit === null || usage[name] <= limit) return []
-    const { what, less } = words[name]
+    const { noun, advice } = texts[name]
     return [
-      { field: name, message: `the organisation is limited to ${limit} ${what}, and this would make ${usage[name]}; ${less}` },
+      { field: name, message: `the organisation is limited to ${limit} ${noun}, and this would make ${usage[name]}; ${advice}` },
     ]
   })
   const [first] = details
@@ -64,11 +65,11 @@ export async function refuseOverQuota(
 }
 
 /** Resources that a change of a project's settings increases. */
-export function raisedBy(before: ProjectRow, after: ProjectRow): Counted[] {
-  const [had, has] = [configuredClaim(before), configuredClaim(after)]
+export function increasedQuotas(before: ProjectRow, after: ProjectRow): CountedQuota[] {
+  const [oldClaim, newClaim] = [configuredClaim(before), configuredClaim(after)]
   // A stopped project returns with its deployed resources, which may exceed its settings.
-  const isBack = before.enabled === 0 && after.enabled === 1
-  return (['cpuCores', 'memoryMb'] as const).filter((name) => isBack || has[name] > had[name])
+  const isReenabled = before.enabled === 0 && after.enabled === 1
+  return (['cpuCores', 'memoryMb'] as const).filter((name) => isReenabled || newClaim[name] > oldClaim[name])
 }
 
 /** Quotas for the organisation's record; null where it has no limit. */

@@ -1,13 +1,13 @@
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectPorts } from '../project-ports.ts'
-import { add, type Claim, configuredClaim, larger, noClaim } from './claims.ts'
+import { addClaims, configuredClaim, maxClaim, noClaim, type ResourceClaim } from './claims.ts'
 
-export interface Usage extends Claim {
+export interface Usage extends ResourceClaim {
   projects: number
 }
 
 /** Usage of an organisation: its projects, and the most that each of their environments may use at once. */
-export async function usageOf(db: Db, organizationId: string, { reserved: allotted }: ProjectPorts): Promise<Usage> {
+export async function usageOf(db: Db, organizationId: string, { reserved }: ProjectPorts): Promise<Usage> {
   const projects = await db
     .selectFrom('projects')
     .select(['id', 'type', 'resources', 'services', 'enabled'])
@@ -23,16 +23,16 @@ export async function usageOf(db: Db, organizationId: string, { reserved: allott
     .where('projects.organizationId', '=', organizationId)
     .where('environments.deletingSince', 'is', null)
     .execute()
-  const planned = new Map<string, Claim>()
-  for (const { projectId, environment, ...claim } of (await allotted?.planned(db, organizationId)) ?? []) {
+  const planned = new Map<string, ResourceClaim>()
+  for (const { projectId, environment, ...claim } of (await reserved?.planned(db, organizationId)) ?? []) {
     const key = `${projectId} ${environment}`
-    planned.set(key, larger(claim, planned.get(key) ?? noClaim))
+    planned.set(key, maxClaim(claim, planned.get(key) ?? noClaim))
   }
   const byId = new Map(projects.map((project) => [project.id, project]))
   const claims = environments.flatMap(({ projectId, slug }) => {
     const project = byId.get(projectId)
     if (!project?.enabled) return []
-    return [larger(configuredClaim(project), planned.get(`${projectId} ${slug}`) ?? noClaim)]
+    return [maxClaim(configuredClaim(project), planned.get(`${projectId} ${slug}`) ?? noClaim)]
   })
-  return { projects: projects.length, ...claims.reduce(add, noClaim) }
+  return { projects: projects.length, ...claims.reduce(addClaims, noClaim) }
 }

@@ -3,7 +3,7 @@ import type { PendingChange } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { carriedParts } from '../carried-parts.ts'
 import type { DeployedSettings } from '../deployed-settings.ts'
-import { isMadeOfUploads } from '../source.ts'
+import { isUploadProject } from '../source.ts'
 
 /** Columns that take effect with the next deployment. */
 export const deployedColumns = [
@@ -42,10 +42,13 @@ const sourceColumns = ['gitProvider', 'gitOwner', 'gitRepo', 'gitBranch', 'gitUr
  * `built`: the upload of a deployment, where it is not the project's own source. Null for an upload that stands for a folder of
  * another instance: the folder is the source again once the project is back there.
  */
-export function sourceHash(row: ProjectRow, built: { kind: string; sessionId?: string } = { kind: 'none' }): string | null {
-  if (built.kind === 'upload' && carriedParts(row).folderUploadId === built.sessionId) return null
-  const sessionId = built.kind === 'upload' ? built.sessionId : row.uploadSessionId
-  const text = isMadeOfUploads(row) ? `upload=${sessionId}` : sourceColumns.map((column) => row[column] ?? '').join('\0')
+export function sourceHash(
+  row: ProjectRow,
+  deployedSource: { kind: string; sessionId?: string } = { kind: 'none' },
+): string | null {
+  if (deployedSource.kind === 'upload' && carriedParts(row).folderUploadId === deployedSource.sessionId) return null
+  const sessionId = deployedSource.kind === 'upload' ? deployedSource.sessionId : row.uploadSessionId
+  const text = isUploadProject(row) ? `upload=${sessionId}` : sourceColumns.map((column) => row[column] ?? '').join('\0')
   return hash('sha1', text, 'base64url')
 }
 

@@ -30,8 +30,8 @@ export async function showProject(row: ProjectRow, deps: ProjectsDeps): Promise<
  * Responses with one project. A response is derived from the facts and the edge's state, and is cached as long as these are
  * unchanged.
  */
-export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Awaitable<{ data: Project }> {
-  const answerOf = memoizeByRows(
+export function createProjectResponses(deps: ProjectsDeps): (row: ProjectRow) => Awaitable<{ data: Project }> {
+  const responseOf = memoizeByRows(
     (
       row: ProjectRow,
       domains: Facts['domains'],
@@ -45,7 +45,7 @@ export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Awaitab
   )
   return (row) =>
     thenSync(gatherFacts([row], deps), ({ domains, deployments, running, operations }) =>
-      answerOf(row, domains, deployments, running, operations, deps.projectPorts.edge?.revision() ?? nothing),
+      responseOf(row, domains, deployments, running, operations, deps.projectPorts.edge?.revision() ?? empty),
     )
 }
 
@@ -54,16 +54,16 @@ export function projectAnswers(deps: ProjectsDeps): (row: ProjectRow) => Awaitab
  * (docs/decisions/kept-reads.md), so neither the page nor the facts about its projects have changed: while the edge's state is
  * unchanged, the response and its JSON text are reused.
  */
-export function projectLists(deps: ProjectsDeps): (page: Page<ProjectRow>) => Awaitable<ProjectList> {
-  const known = new WeakMap<Page<ProjectRow>, { edge: object; list: ProjectList }>()
+export function createListResponses(deps: ProjectsDeps): (page: Page<ProjectRow>) => Awaitable<ProjectList> {
+  const cache = new WeakMap<Page<ProjectRow>, { edge: object; list: ProjectList }>()
   return (page) => {
-    const edge = deps.projectPorts.edge?.revision() ?? nothing
-    const before = known.get(page)
-    if (before?.edge === edge) return before.list
+    const edge = deps.projectPorts.edge?.revision() ?? empty
+    const cached = cache.get(page)
+    if (cached?.edge === edge) return cached.list
     const { rows, nextCursor } = page
     return thenSync(gatherFacts(rows, deps), (facts) => {
       const list = { data: rows.map((row) => recordOf(row, facts, deps)), nextCursor }
-      if (Object.isFrozen(page)) known.set(page, { edge, list: Object.freeze(list) })
+      if (Object.isFrozen(page)) cache.set(page, { edge, list: Object.freeze(list) })
       return list
     })
   }
@@ -75,7 +75,7 @@ export interface ProjectList {
 }
 
 export async function showRoutes(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectRoute[]> {
-  return routesIn(row, await gatherFacts([row], deps), deps)
+  return routesFor(row, await gatherFacts([row], deps), deps)
 }
 
 /** The live deployment's runtime, build, plan and source, and the settings of the next deployment. */
@@ -132,14 +132,14 @@ interface Facts {
   operations: ReadonlyMap<string, readonly ProjectOperationRow[]>
 }
 
-const nothing: ReadonlyMap<string, never> = Object.freeze(new Map<string, never>())
+const empty: ReadonlyMap<string, never> = Object.freeze(new Map<string, never>())
 
 function gatherFacts(rows: readonly ProjectRow[], { database, projectPorts }: ProjectsDeps): Awaitable<Facts> {
   const ids = rows.map(({ id }) => id)
   const facts = allSync(
     domainsOf(database.db, ids),
-    projectPorts.deployments?.summaries(ids) ?? nothing,
-    projectPorts.running?.states(ids) ?? nothing,
+    projectPorts.deployments?.summaries(ids) ?? empty,
+    projectPorts.running?.states(ids) ?? empty,
     operationsOf(database.db, ids),
   )
   return thenSync(facts, ([domains, deployments, running, operations]) => ({ domains, deployments, running, operations }))
@@ -148,7 +148,7 @@ function gatherFacts(rows: readonly ProjectRow[], { database, projectPorts }: Pr
 function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
   const deployments = facts.deployments.get(row.id)
   const { id, organizationId, name, slug, type } = row
-  const routes = routesIn(row, facts, deps)
+  const routes = routesFor(row, facts, deps)
   const services = facts.running.get(id)?.services ?? []
   return {
     ...{ id, organizationId, name, slug, type },
@@ -172,7 +172,7 @@ function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
   }
 }
 
-const routesIn = (row: ProjectRow, facts: Facts, deps: ProjectsDeps): ProjectRoute[] =>
+const routesFor = (row: ProjectRow, facts: Facts, deps: ProjectsDeps): ProjectRoute[] =>
   routesOf(row, {
     domains: facts.domains.get(row.id) ?? [],
     services: facts.running.get(row.id)?.serviceRoutes ?? [],

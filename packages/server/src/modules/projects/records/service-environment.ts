@@ -12,13 +12,13 @@ export const maskedServices = (services: readonly Service[]): Service[] =>
 /** A mask sent back stands for the stored value of the same service and variable; the mask itself is never stored. */
 export function withStoredValues<Body extends { services?: Service[] | null }>(body: Body, stored: readonly Service[]): Body {
   if (!body.services) return body
-  const services = body.services.map((service, at) => {
+  const services = body.services.map((service, index) => {
     if (!service.environment) return service
     const before = stored.find(({ name }) => name === service.name)?.environment ?? {}
     const environment = Object.entries(service.environment).map(([name, value]) => {
       if (value !== secretMask) return [name, value]
-      const kept = Object.hasOwn(before, name) ? before[name] : undefined
-      return [name, kept ?? refuse(`services.${at}.environment.${name}`, 'is a masked value, but no value is stored')]
+      const storedValue = Object.hasOwn(before, name) ? before[name] : undefined
+      return [name, storedValue ?? refuse(`services.${index}.environment.${name}`, 'is a masked value, but no value is stored')]
     })
     return { ...service, environment: Object.fromEntries(environment) }
   })

@@ -43,8 +43,8 @@ const userAgentsIn = (rule: Pick<RouteRuleRow, 'kind' | 'config'>): number => {
   return Array.isArray(userAgents) ? userAgents.length : 0
 }
 
-function refuseBeyond(field: string, what: string, max: number, found: number): void {
-  if (found > max) refuse(field, `a project is limited to ${max} ${what}, and this would make ${found}. Delete some.`)
+function refuseBeyond(field: string, noun: string, max: number, count: number): void {
+  if (count > max) refuse(field, `a project is limited to ${max} ${noun}, and this would make ${count}. Delete some.`)
 }
 
 const sum = <Row>(rows: readonly Row[], of: (row: Row) => number): number => rows.reduce((total, row) => total + of(row), 0)

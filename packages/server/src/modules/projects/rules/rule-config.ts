@@ -7,7 +7,7 @@ export type RuleConfig = Record<string, unknown>
 
 /** Checks and normalizes the config of a rule; anything else responds 400 and names the field below `config`. */
 export function checkRuleConfig(kind: RuleKind, config: RuleConfig): RuleConfig {
-  const fields = shapes[kind]
+  const fields = fieldChecks[kind]
   const checked: RuleConfig = {}
   for (const [name, value] of Object.entries(config)) {
     const check = Object.hasOwn(fields, name) ? fields[name] : undefined
@@ -24,10 +24,10 @@ export function checkRuleConfig(kind: RuleKind, config: RuleConfig): RuleConfig 
 type Check = (value: unknown, field: string) => unknown
 
 const wholeNumber =
-  (least: number, max: number): Check =>
+  (min: number, max: number): Check =>
   (value, field) => {
-    const fits = Number.isInteger(value) && (value as number) >= least && (value as number) <= max
-    return fits ? value : refuse(field, `must be a whole number from ${least} to ${max}`)
+    const isValid = Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+    return isValid ? value : refuse(field, `must be a whole number from ${min} to ${max}`)
   }
 
 /** Refuses an empty list: a rule with only empty lists would have no effect but look effective. */
@@ -36,9 +36,9 @@ const listOf =
   (value, field) => {
     if (!Array.isArray(value) || value.length === 0) refuse(field, 'must be a list with at least one entry')
     if (value.length > max) refuse(field, `must have no more than ${max} entries`)
-    return value.map((entry: unknown, at) => {
-      if (typeof entry !== 'string') refuse(`${field}.${at}`, 'must be a string')
-      return check(entry.trim(), `${field}.${at}`)
+    return value.map((entry: unknown, index) => {
+      if (typeof entry !== 'string') refuse(`${field}.${index}`, 'must be a string')
+      return check(entry.trim(), `${field}.${index}`)
     })
   }
 
@@ -54,7 +54,7 @@ const method = (text: string, field: string): string =>
 
 const addresses = listOf(10_000, address)
 
-const shapes: Record<RuleKind, Record<string, Check>> = {
+const fieldChecks: Record<RuleKind, Record<string, Check>> = {
   'rate-limit': {
     requests: wholeNumber(1, 1_000_000),
     windowSeconds: wholeNumber(1, 86_400),

@@ -8,9 +8,9 @@ import type { ProjectRow, RouteRuleRow } from '../../../platform/db/tables/proje
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { ownHostnames } from '../domains/own-hostnames.ts'
+import { projectHostnames } from '../domains/project-hostnames.ts'
 import { refuseUnstorable } from '../fields.ts'
-import { freeHostname, isBelow } from '../hostnames/hostnames.ts'
+import { freeHostname, isWithinDomain } from '../hostnames/hostnames.ts'
 import { lockProject, refuseOperation } from '../operations/operation.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { findProject, rulesOf } from '../store.ts'
@@ -64,8 +64,8 @@ type RuleColumns = Omit<RouteRuleRow, 'id' | 'projectId' | 'hits' | 'createdAt' 
 
 function ruleColumns(body: CreateRule, now: number): RuleColumns {
   refuseUnstorable(body)
-  const standing = { kind: body.kind, enabled: 1, pathPrefix: null, hostname: null, dryRun: 0, expiresAt: null } as const
-  return { ...standing, ...scopeColumns(body, now), config: JSON.stringify(checkRuleConfig(body.kind, body.config)) }
+  const defaults = { kind: body.kind, enabled: 1, pathPrefix: null, hostname: null, dryRun: 0, expiresAt: null } as const
+  return { ...defaults, ...scopeColumns(body, now), config: JSON.stringify(checkRuleConfig(body.kind, body.config)) }
 }
 
 /** Validates the rules of an imported project as if a client had sent each of them. */
@@ -74,16 +74,16 @@ export const checkedRules = (bodies: readonly CreateRule[], now: number): RuleCo
 
 /** Makes these the only rules of the project. An equal existing rule is kept, with its id and hits. */
 export async function replaceRules(db: Db, projectId: string, rules: readonly RuleColumns[], now: number): Promise<void> {
-  const kept = await rulesOf(db, projectId)
-  for (const [at, rule] of rules.entries()) {
-    const same = kept.findIndex((row) => isSameRule(row, rule))
-    if (same >= 0) kept.splice(same, 1)
+  const unmatched = await rulesOf(db, projectId)
+  for (const [position, rule] of rules.entries()) {
+    const index = unmatched.findIndex((row) => isSameRule(row, rule))
+    if (index >= 0) unmatched.splice(index, 1)
     else {
-      const row = { ...rule, id: newId('rul'), projectId, hits: 0, createdAt: now + at, updatedAt: now + at }
+      const row = { ...rule, id: newId('rul'), projectId, hits: 0, createdAt: now + position, updatedAt: now + position }
       await db.insertInto('routeRules').values(row).execute()
     }
   }
-  for (const { id } of kept) await db.deleteFrom('routeRules').where('id', '=', id).execute()
+  for (const { id } of unmatched) await db.deleteFrom('routeRules').where('id', '=', id).execute()
 }
 
 const isSameRule = (row: RouteRuleRow, rule: RuleColumns): boolean =>
@@ -149,8 +149,8 @@ function mergedConfig(current: RouteRuleRow, { kind = current.kind, config = {} 
 /** Refuses a host name that is never served for this project: the rule would never apply. */
 async function refuseForeignHostname(project: ProjectRow, { hostname }: Scope, deps: ProjectsDeps): Promise<void> {
   if (!hostname) return
-  const own = await ownHostnames(project, deps)
-  if (!own.includes(hostname.toLowerCase())) refuse('hostname', `must be one of the project's own: ${own.join(', ')}`)
+  const hostnames = await projectHostnames(project, deps)
+  if (!hostnames.includes(hostname.toLowerCase())) refuse('hostname', `must be one of the project's own: ${hostnames.join(', ')}`)
 }
 
 /** Rules of free host names are rewritten to the project's new slug. */
@@ -162,7 +162,7 @@ export async function moveRules(
 ): Promise<void> {
   const before = freeHostname(project, baseDomain)
   for (const { id, hostname } of await rulesOf(db, project.id))
-    if (hostname && isBelow(hostname, before))
+    if (hostname && isWithinDomain(hostname, before))
       await db
         .updateTable('routeRules')
         .set({ hostname: hostname.slice(0, -before.length) + freeHostname({ slug }, baseDomain) })
@@ -174,14 +174,14 @@ type Scope = Pick<UpdateRule, 'enabled' | 'pathPrefix' | 'hostname' | 'dryRun' |
 
 /** The columns of the given fields: where the rule applies, until when, and whether it is enabled. */
 function scopeColumns({ enabled, pathPrefix, hostname, dryRun, expiresAt }: Scope, now: number) {
-  const ends = expiresAt ? Date.parse(expiresAt) : null
-  if (ends !== null && !(ends > now)) refuse('expiresAt', 'is in the past')
+  const expiresAtMs = expiresAt ? Date.parse(expiresAt) : null
+  if (expiresAtMs !== null && !(expiresAtMs > now)) refuse('expiresAt', 'is in the past')
   return {
     ...(enabled === undefined ? {} : { enabled: enabled ? (1 as const) : (0 as const) }),
     ...(pathPrefix === undefined ? {} : { pathPrefix }),
     ...(hostname === undefined ? {} : { hostname: hostname?.toLowerCase() ?? null }),
     ...(dryRun === undefined ? {} : { dryRun: dryRun ? (1 as const) : (0 as const) }),
-    ...(expiresAt === undefined ? {} : { expiresAt: ends }),
+    ...(expiresAt === undefined ? {} : { expiresAt: expiresAtMs }),
   }
 }
 

@@ -21,8 +21,8 @@ type ProjectKey = Pick<ProjectRow, 'id' | 'organizationId'>
 
 /** Whether another project has connected the host name since. */
 export async function isDomainTaken(db: Db, hostname: string, project: ProjectKey): Promise<boolean> {
-  const own = await findDomain(db, project.organizationId, hostname)
-  const claims = own ? [own] : await claimsOf(db, hostname)
+  const existing = await findDomain(db, project.organizationId, hostname)
+  const claims = existing ? [existing] : await claimsOf(db, hostname)
   return claims.some(({ projectId }) => projectId !== project.id)
 }
 

@@ -6,8 +6,8 @@ import { openCloneToken } from '../git/clone-token.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { openEnv } from '../settings/env.ts'
-import { chanceSlug } from '../slug.ts'
-import { isMadeOfUploads } from '../source.ts'
+import { randomSlug } from '../slug.ts'
+import { isUploadProject } from '../source.ts'
 import {
   allEnvironments,
   findAnyProject,
@@ -17,8 +17,8 @@ import {
   takenSlugs,
   upsertVariable,
 } from '../store.ts'
+import { uploadIdOf } from './current-source.ts'
 import { claimSavedDomains, domainTakenText, isDomainTaken, type SavedDomain, saveDomains } from './saved-domains.ts'
-import { uploadVersion } from './version.ts'
 
 /** Everything needed to restore a deleted project. Contains secrets in clear text: the caller must encrypt it. */
 export interface SavedProject {
@@ -31,19 +31,19 @@ export interface SavedProject {
 }
 
 /** Undefined when there is no such project. */
-export async function saveProjectWhole(projectId: string, deps: ProjectsDeps): Promise<SavedProject | undefined> {
+export async function snapshotProject(projectId: string, deps: ProjectsDeps): Promise<SavedProject | undefined> {
   const row = await findAnyProject(deps.database.db, projectId)
   if (!row) return undefined
   const { cloneToken: _sealed, deletingSince: _mark, presence: _here, ...columns } = row
-  const sessionId = await uploadVersion(row, deps)
-  const isProjects = isMadeOfUploads(row)
-  const project = isProjects && sessionId ? { ...columns, gitProvider: 'upload', uploadSessionId: sessionId } : columns
+  const sessionId = await uploadIdOf(row, deps)
+  const isUploadSource = isUploadProject(row)
+  const project = isUploadSource && sessionId ? { ...columns, gitProvider: 'upload', uploadSessionId: sessionId } : columns
   const environments = []
   for (const { projectId: _, ...environment } of await allEnvironments(deps.database.db, projectId)) {
     const { values, secretKeys } = await openEnv(projectId, environment.slug, deps)
     const variables = Object.entries(values).map(([key, value]) => ({ key, value, isSecret: secretKeys.includes(key) }))
     // The files of production are saved; other environments start again from those.
-    const uploadSessionId = environment.slug === 'production' && !isProjects ? sessionId : null
+    const uploadSessionId = environment.slug === 'production' && !isUploadSource ? sessionId : null
     environments.push({ ...environment, uploadSessionId, variables })
   }
   const domains = await saveDomains(deps.database.db, projectId)
@@ -51,21 +51,21 @@ export async function saveProjectWhole(projectId: string, deps: ProjectsDeps): P
   return { project, cloneToken: openCloneToken(row, deps)?.reveal() ?? null, environments, domains, rules }
 }
 
-export interface BroughtBack {
+export interface RestorePreview {
   /** Each part of the project that comes back. */
   items: { kind: string; name: string }[]
   warnings: string[]
 }
 
-const domainsNotSaved =
+const domainsNotSavedWarning =
   'This backup contains no custom domains and route rules, because an older version made it. Add them again.'
 
 /** Everything that `bringProjectBack` would create; undefined where the project exists. */
-export async function previewBringBack(
+export async function previewProjectRestore(
   saved: SavedProject,
   organizationId: string,
   { database: { db } }: ProjectsDeps,
-): Promise<BroughtBack | undefined> {
+): Promise<RestorePreview | undefined> {
   const { project, environments, domains, rules } = saved
   if (await findAnyProject(db, project.id)) return undefined
   const items = [
@@ -76,7 +76,7 @@ export async function previewBringBack(
     ]),
     ...(rules ?? []).map(({ kind, pathPrefix }) => ({ kind: 'route rule', name: pathPrefix ? `${kind} ${pathPrefix}` : kind })),
   ]
-  const warnings = domains === undefined ? [domainsNotSaved] : []
+  const warnings = domains === undefined ? [domainsNotSavedWarning] : []
   if ((await takenSlugs(db, [project.slug])).has(project.slug))
     warnings.push(`The slug ${project.slug} is now used by another project. The restored project gets another slug.`)
   for (const { hostname } of domains ?? [])
@@ -90,7 +90,7 @@ export async function previewBringBack(
  * the project exists. Its upload or its server may no longer exist; the next deployment reports that. Returns a warning for
  * each part that was not restored.
  */
-export async function bringProjectBack(saved: SavedProject, organizationId: string, deps: ProjectsDeps): Promise<string[]> {
+export async function restoreProject(saved: SavedProject, organizationId: string, deps: ProjectsDeps): Promise<string[]> {
   const { project, cloneToken, environments } = saved
   const [id, now] = [project.id, nowOf(deps)]
   return deps.database.transaction(async (bound) => {
@@ -100,7 +100,7 @@ export async function bringProjectBack(saved: SavedProject, organizationId: stri
     await insertProject(db, {
       ...project,
       organizationId,
-      slug: isTaken ? chanceSlug(project.slug) : project.slug,
+      slug: isTaken ? randomSlug(project.slug) : project.slug,
       cloneToken: cloneToken === null ? null : deps.secretBox.seal(cloneToken, sealedFor.cloneToken(id)),
       deletingSince: null,
       presence: 'here',
@@ -110,13 +110,13 @@ export async function bringProjectBack(saved: SavedProject, organizationId: stri
       await insertEnvironment(db, { ...environment, id: newId('env'), projectId: id })
       for (const { key, value, isSecret } of variables) {
         const sealed = deps.secretBox.seal(value, sealedFor.envVariable(id, environment.slug, key))
-        const flag = isSecret ? 1 : 0
+        const isSecretFlag = isSecret ? 1 : 0
         await upsertVariable(db, {
           projectId: id,
           environment: environment.slug,
           key,
           value: sealed,
-          isSecret: flag,
+          isSecret: isSecretFlag,
           updatedAt: now,
         })
       }

@@ -6,8 +6,8 @@ import { findAnyProject } from '../store.ts'
 import { never } from '../uploads/upload-claim.ts'
 import { UploadFiles } from '../uploads/upload-files.ts'
 import { receiveUpload } from '../uploads/uploads.ts'
+import { uploadIdOf } from './current-source.ts'
 import type { SavedProject } from './saved-project.ts'
-import { uploadVersion } from './version.ts'
 
 /** The tarball that is the source of a project, for backups and moves. */
 export interface SavedUpload {
@@ -17,9 +17,9 @@ export interface SavedUpload {
 }
 
 /** Undefined for a project with another kind of source. */
-export async function uploadOf(projectId: string, deps: ProjectsDeps): Promise<SavedUpload | undefined> {
+export async function findSourceUpload(projectId: string, deps: ProjectsDeps): Promise<SavedUpload | undefined> {
   const project = await findAnyProject(deps.database.db, projectId)
-  const uploadSessionId = project && (await uploadVersion(project, deps))
+  const uploadSessionId = project && (await uploadIdOf(project, deps))
   if (!uploadSessionId) return undefined
   const file = new UploadFiles(deps).of(uploadSessionId)
   const size = await sizeOf(file)
@@ -28,14 +28,14 @@ export async function uploadOf(projectId: string, deps: ProjectsDeps): Promise<S
 }
 
 /** The upload of production. Records from before environments had uploads name only the project's. */
-function uploadOfSaved({ project, environments }: SavedProject): string | null {
+function savedUploadId({ project, environments }: SavedProject): string | null {
   const production = environments.find(({ slug }) => slug === 'production')
   return production?.uploadSessionId ?? project.uploadSessionId
 }
 
 /** Whether the tarball of the saved project no longer exists, as after a deletion. */
 export async function isUploadMissing(saved: SavedProject, deps: ProjectsDeps): Promise<boolean> {
-  const uploadSessionId = uploadOfSaved(saved)
+  const uploadSessionId = savedUploadId(saved)
   return uploadSessionId !== null && (await sizeOf(new UploadFiles(deps).of(uploadSessionId))) === undefined
 }
 
@@ -43,20 +43,20 @@ export async function isUploadMissing(saved: SavedProject, deps: ProjectsDeps): 
  * Stores the upload of a restored project, with the same checks as any upload. An existing tarball is kept, and no longer
  * expires.
  */
-export async function bringUploadBack(
+export async function restoreUpload(
   saved: SavedProject,
   organizationId: string,
   content: () => AsyncIterable<Uint8Array>,
   deps: ProjectsDeps,
 ): Promise<void> {
-  const uploadSessionId = uploadOfSaved(saved)
+  const uploadSessionId = savedUploadId(saved)
   if (uploadSessionId === null) return
   const { id } = saved.project
   const isMissing = await isUploadMissing(saved, deps)
   const session = await deps.database.transaction(async ({ db, lock }) => {
     await lock(`upload:${uploadSessionId}`)
     const now = nowOf(deps)
-    const fresh: UploadSessionRow = {
+    const newSession: UploadSessionRow = {
       id: uploadSessionId,
       organizationId,
       // An empty user: no client may upload to this session.
@@ -74,13 +74,13 @@ export async function bringUploadBack(
       expiresAt: never,
       createdAt: now,
     }
-    const known = await db.selectFrom('uploadSessions').selectAll().where('id', '=', uploadSessionId).executeTakeFirst()
-    if (known && known.organizationId !== organizationId) return undefined
+    const existing = await db.selectFrom('uploadSessions').selectAll().where('id', '=', uploadSessionId).executeTakeFirst()
+    if (existing && existing.organizationId !== organizationId) return undefined
     const reopened = { status: 'open' as const, declaredBytes: null, declaredSha256: null, inStore: 0 as const }
     const changes = { expiresAt: never, ...(isMissing ? reopened : {}) }
-    if (known) await db.updateTable('uploadSessions').set(changes).where('id', '=', uploadSessionId).execute()
-    else await db.insertInto('uploadSessions').values(fresh).execute()
-    return { ...fresh, ...known, ...changes }
+    if (existing) await db.updateTable('uploadSessions').set(changes).where('id', '=', uploadSessionId).execute()
+    else await db.insertInto('uploadSessions').values(newSession).execute()
+    return { ...newSession, ...existing, ...changes }
   })
   if (session && isMissing) await receiveUpload(session, content(), deps)
 }

@@ -28,23 +28,23 @@ export function checkNames({ framework, packageManager }: Pick<ProjectOptions, '
 /** A running project finds each volume by `BERTH_VOLUME_<NAME>`, so two names must not map to the same variable. */
 function checkVolumes(volumes: readonly Volume[]): void {
   const variable = ({ name }: Volume) => name.toUpperCase().replace(/[^A-Z0-9]/g, '_')
-  volumes.forEach((volume, at) => {
-    const before = volumes.slice(0, at)
-    if (before.some((other) => variable(other) === variable(volume))) refuse(`volumes.${at}.name`, 'is a duplicate')
-    if (before.some(({ mountPath }) => mountPath === volume.mountPath)) refuse(`volumes.${at}.mountPath`, 'is a duplicate')
+  volumes.forEach((volume, position) => {
+    const before = volumes.slice(0, position)
+    if (before.some((other) => variable(other) === variable(volume))) refuse(`volumes.${position}.name`, 'is a duplicate')
+    if (before.some(({ mountPath }) => mountPath === volume.mountPath)) refuse(`volumes.${position}.mountPath`, 'is a duplicate')
   })
 }
 
 function checkServices(services: readonly Service[], stored: readonly Service[]): void {
   const names = services.map(({ name }) => name)
-  const known = new Set(stored.flatMap(bindsOf))
-  services.forEach((service, at) => {
-    if (names.indexOf(service.name) !== at) refuse(`services.${at}.name`, 'is a duplicate')
+  const storedBinds = new Set(stored.flatMap(bindsOf))
+  services.forEach((service, position) => {
+    if (names.indexOf(service.name) !== position) refuse(`services.${position}.name`, 'is a duplicate')
     for (const other of service.dependsOn ?? [])
-      if (!names.includes(other)) refuse(`services.${at}.dependsOn`, `service ${other} does not exist`)
+      if (!names.includes(other)) refuse(`services.${position}.dependsOn`, `service ${other} does not exist`)
     service.volumes?.forEach((mount, index) => {
-      const problem = mountProblem(mount, known)
-      if (problem) refuse(`services.${at}.volumes.${index}.${problem[0]}`, problem[1])
+      const problem = mountProblem(mount, storedBinds)
+      if (problem) refuse(`services.${position}.volumes.${index}.${problem[0]}`, problem[1])
     })
   })
 }
@@ -57,10 +57,14 @@ const containerPath = /^\/(?!(.*\/)?\.\.(\/|$))[^\0]+$/
 const projectPath = /^(?![/~])(?![a-zA-Z]:)(?!(.*\/)?\.\.(\/|$))[^\0\\]+$/
 
 /** A host path could expose the whole machine, so it is refused, except one that an adoption has recorded. */
-function mountProblem({ type, source, target }: Mount, known: ReadonlySet<string>): [field: string, words: string] | null {
+function mountProblem(
+  { type, source, target }: Mount,
+  storedBinds: ReadonlySet<string>,
+): [field: string, message: string] | null {
   if (!containerPath.test(target)) return ['target', 'must be an absolute path in the container']
   if (type === 'volume' && source && !volumeName.test(source)) return ['source', 'is not a valid volume name']
-  if (type === 'bind' && !(source && (projectPath.test(source) || known.has(source)))) return ['source', 'is outside the project']
+  if (type === 'bind' && !(source && (projectPath.test(source) || storedBinds.has(source))))
+    return ['source', 'is outside the project']
   return null
 }
 

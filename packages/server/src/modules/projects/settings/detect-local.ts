@@ -5,11 +5,11 @@ import { fail, refuse } from '../../../platform/failure.ts'
 import type { Detection } from '../../../source/detection/index.ts'
 import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
 
-type Chosen = Pick<UpdateProject, 'rootDirectory' | 'framework' | 'packageManager'>
+type DetectionSettings = Pick<UpdateProject, 'rootDirectory' | 'framework' | 'packageManager'>
 
 /** Detects a folder of this machine that the caller may read. */
-export async function detectLocal(folder: string, organizationId: string, chosen: Chosen = {}): Promise<Detection> {
-  const { rootDirectory, framework, packageManager } = chosen
+export async function detectLocal(folder: string, organizationId: string, settings: DetectionSettings = {}): Promise<Detection> {
+  const { rootDirectory, framework, packageManager } = settings
   try {
     return await folderReader.detect(folder, {
       organizationId,

@@ -6,14 +6,14 @@ import type { EnvVariableRow, ProjectRow } from '../../../platform/db/tables/pro
 import { fail, refuse } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
-import { namedEnvironment } from '../named-environment.ts'
 import { changeProject } from '../operations/change-project.ts'
+import { requireEnvironment } from '../require-environment.ts'
 import { deleteVariables, findAnyProject, findEnvironment, listVariables, upsertVariable } from '../store.ts'
 import { refuseLargeEnv, refuseLargeProject, sizeOf } from './env-bounds.ts'
 
 /** Variables sorted by key; a secret's value is masked. */
 export async function listEnv(project: ProjectRow, environment: string, deps: ProjectsDeps): Promise<EnvVariable[]> {
-  const { slug } = await namedEnvironment(deps.database.db, project.id, environment)
+  const { slug } = await requireEnvironment(deps.database.db, project.id, environment)
   const rows = await listVariables(deps.database.db, project.id, slug)
   return rows.sort(byKey).map((row) => ({
     key: row.key,
@@ -27,35 +27,37 @@ export async function listEnv(project: ProjectRow, environment: string, deps: Pr
 /** Merges: changes only the named keys, all of them or none. */
 export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: ProjectsDeps): Promise<EnvVariable[]> {
   const { environment: name = 'production', upserts = [], deletes = [] } = changes
-  refuseMisuse(upserts, deletes)
-  let written: EnvVariableRow[] = []
+  refuseInvalidVariables(upserts, deletes)
+  let changedRows: EnvVariableRow[] = []
   await changeProject(project, deps, async ({ id, envVersion }, { db }) => {
-    const { slug: environment, deletingSince } = await namedEnvironment(db, id, name)
+    const { slug: environment, deletingSince } = await requireEnvironment(db, id, name)
     if (deletingSince !== null) fail('conflict', { message: `The environment ${environment} is being deleted` })
     const stored = new Map((await listVariables(db, id, environment)).map((row) => [row.key, row]))
-    const rows = upserts.map((upsert, at) => merged(upsert, stored.get(upsert.key), at, { projectId: id, environment }, deps))
-    written = rows.filter((row) => row !== null)
-    if (written.length > 0) refuseLarger(stored, written, deletes, environment, deps)
-    for (const row of written) await upsertVariable(db, row)
+    const rows = upserts.map((upsert, index) =>
+      mergeVariable(upsert, stored.get(upsert.key), index, { projectId: id, environment }, deps),
+    )
+    changedRows = rows.filter((row) => row !== null)
+    if (changedRows.length > 0) refuseOversize(stored, changedRows, deletes, environment, deps)
+    for (const row of changedRows) await upsertVariable(db, row)
     await deleteVariables(db, id, environment, deletes)
-    if (written.length > 0) await refuseLargeProject(db, id, 'upserts')
-    if (written.length === 0 && !deletes.some((key) => stored.has(key))) return null
+    if (changedRows.length > 0) await refuseLargeProject(db, id, 'upserts')
+    if (changedRows.length === 0 && !deletes.some((key) => stored.has(key))) return null
     return environment === 'production' ? { envVersion: envVersion + 1 } : {}
   })
-  for (const row of written) if (row.isSecret) deps.scrubber.register(openValue(row, deps))
+  for (const row of changedRows) if (row.isSecret) deps.scrubber.register(openValue(row, deps))
   await deps.projectPorts.secrets?.refresh(project.id)
   return listEnv(project, name, deps)
 }
 
-function refuseLarger(
+function refuseOversize(
   stored: ReadonlyMap<string, EnvVariableRow>,
-  written: readonly EnvVariableRow[],
+  changedRows: readonly EnvVariableRow[],
   deletes: readonly string[],
   environment: string,
   deps: ProjectsDeps,
 ): void {
   const after = new Map(stored)
-  for (const row of written) after.set(row.key, row)
+  for (const row of changedRows) after.set(row.key, row)
   for (const key of deletes) after.delete(key)
   const size = (rows: ReadonlyMap<string, EnvVariableRow>) => sizeOf([...rows.values()].map((row) => openVariable(row, deps)))
   refuseLargeEnv(size(after), 'upserts', environment, size(stored))
@@ -78,10 +80,10 @@ export async function insertSecrets(
   deps: ProjectsDeps,
 ): Promise<void> {
   const upserts = secrets.map((one) => ({ ...one, isSecret: true }))
-  refuseMisuse(upserts, [])
+  refuseInvalidVariables(upserts, [])
   refuseLargeEnv(sizeOf(upserts), 'upserts', 'production')
-  for (const [at, upsert] of upserts.entries()) {
-    const row = merged(upsert, undefined, at, { projectId, environment: 'production' }, deps)
+  for (const [index, upsert] of upserts.entries()) {
+    const row = mergeVariable(upsert, undefined, index, { projectId, environment: 'production' }, deps)
     if (row) await upsertVariable(db, row)
   }
   deps.scrubber.register(...secrets.map(({ value }) => value))
@@ -100,9 +102,9 @@ export async function openEnv(
   deps: ProjectsDeps,
   { fromFork = false }: { fromFork?: boolean } = {},
 ): Promise<OpenedEnv> {
-  const layers = await layersOf(projectId, environment, fromFork, deps)
-  const found = await Promise.all(layers.map((slug) => listVariables(deps.database.db, projectId, slug)))
-  const rows = [...new Map(found.flat().map((row) => [row.key, row])).values()].sort(byKey)
+  const environments = await variableSources(projectId, environment, fromFork, deps)
+  const variables = await Promise.all(environments.map((slug) => listVariables(deps.database.db, projectId, slug)))
+  const rows = [...new Map(variables.flat().map((row) => [row.key, row])).values()].sort(byKey)
   const opened = rows.map((row) => ({ ...row, value: openValue(row, deps) }))
   const secrets = opened.filter(({ isSecret }) => isSecret)
   deps.scrubber.register(...secrets.map(({ value }) => value))
@@ -120,16 +122,16 @@ const sharedByPreviews = 'preview'
  * previews and its own; production's only where a user with `project:admin` has enabled it, and never where the environment or
  * the deployed source (`fromFork`) comes from a fork: the environment of a number may have belonged to another pull request.
  */
-async function layersOf(
+async function variableSources(
   projectId: string,
   environment: string,
   fromFork: boolean,
   { database: { db } }: ProjectsDeps,
 ): Promise<string[]> {
-  const known = await findEnvironment(db, projectId, environment)
-  if (known?.pullRequest == null) return [environment]
+  const row = await findEnvironment(db, projectId, environment)
+  if (row?.pullRequest == null) return [environment]
   const project = await findAnyProject(db, projectId)
-  const isTrusted = project?.previewsUseProduction === 1 && known.fromFork === 0 && !fromFork
+  const isTrusted = project?.previewsUseProduction === 1 && row.fromFork === 0 && !fromFork
   return [...(isTrusted ? ['production'] : []), sharedByPreviews, environment]
 }
 
@@ -149,39 +151,39 @@ export async function openSecrets(projectId: string, deps: ProjectsDeps): Promis
 
 type Upsert = NonNullable<EnvChanges['upserts']>[number]
 
-export function refuseMisuse(upserts: readonly Upsert[], deletes: readonly string[]): void {
+export function refuseInvalidVariables(upserts: readonly Upsert[], deletes: readonly string[]): void {
   const seen = new Set<string>()
-  const once = (key: string, field: string) => {
+  const refuseDuplicate = (key: string, field: string) => {
     if (seen.has(key)) refuse(field, `${key} is named twice`)
     seen.add(key)
   }
-  upserts.forEach(({ key, value }, at) => {
-    once(key, `upserts.${at}.key`)
+  upserts.forEach(({ key, value }, index) => {
+    refuseDuplicate(key, `upserts.${index}.key`)
     if (Buffer.byteLength(value) > limits.envValueBytes)
-      refuse(`upserts.${at}.value`, `must not be longer than ${limits.envValueBytes} bytes`)
+      refuse(`upserts.${index}.value`, `must not be longer than ${limits.envValueBytes} bytes`)
     // An environment variable cannot contain NUL, and an unpaired surrogate has no UTF-8 encoding.
     if (value.includes('\0') || !value.isWellFormed())
-      refuse(`upserts.${at}.value`, 'contains a character that is not allowed in environment variables')
+      refuse(`upserts.${index}.value`, 'contains a character that is not allowed in environment variables')
   })
-  deletes.forEach((key, at) => void once(key, `deletes.${at}`))
+  deletes.forEach((key, index) => void refuseDuplicate(key, `deletes.${index}`))
 }
 
 /** The new row of a key; null leaves it unchanged. The mask stands for the stored value and is never stored itself. */
-function merged(
+function mergeVariable(
   { key, value, isSecret }: Upsert,
   stored: EnvVariableRow | undefined,
-  at: number,
+  index: number,
   { projectId, environment }: { projectId: string; environment: string },
   deps: ProjectsDeps,
 ): EnvVariableRow | null {
-  const secrecy = isSecret === undefined ? (stored?.isSecret ?? 0) : isSecret ? 1 : 0
-  const own = { projectId, environment, key, isSecret: secrecy, updatedAt: nowOf(deps) } as const
-  if (value !== secretMask && stored?.isSecret === secrecy && openValue(stored, deps) === value) return null
+  const secretFlag = isSecret === undefined ? (stored?.isSecret ?? 0) : isSecret ? 1 : 0
+  const columns = { projectId, environment, key, isSecret: secretFlag, updatedAt: nowOf(deps) } as const
+  if (value !== secretMask && stored?.isSecret === secretFlag && openValue(stored, deps) === value) return null
   if (value !== secretMask)
-    return { ...own, value: deps.secretBox.seal(value, sealedFor.envVariable(projectId, environment, key)) }
-  if (!stored) refuse(`upserts.${at}.value`, 'is a masked secret, but no value is stored')
-  if (stored.isSecret && !secrecy) refuse(`upserts.${at}.isSecret`, 'a secret can be made visible only with a new value')
-  return stored.isSecret === secrecy ? null : { ...own, value: stored.value }
+    return { ...columns, value: deps.secretBox.seal(value, sealedFor.envVariable(projectId, environment, key)) }
+  if (!stored) refuse(`upserts.${index}.value`, 'is a masked secret, but no value is stored')
+  if (stored.isSecret && !secretFlag) refuse(`upserts.${index}.isSecret`, 'a secret can be made visible only with a new value')
+  return stored.isSecret === secretFlag ? null : { ...columns, value: stored.value }
 }
 
 export const openVariable = (row: EnvVariableRow, deps: ProjectsDeps) => ({

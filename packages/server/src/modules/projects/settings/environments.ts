@@ -9,7 +9,7 @@ import { environmentHostname, urlOf, urlSettings } from '../hostnames/hostnames.
 import { changeProject } from '../operations/change-project.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { showProject } from '../records/records.ts'
-import { chanceSlug, slugFrom } from '../slug.ts'
+import { randomSlug, slugFrom } from '../slug.ts'
 import { insertEnvironment, newestEnvironmentAt } from '../store.ts'
 
 export interface EnvironmentOptions {
@@ -30,7 +30,7 @@ export async function createEnvironment(
     id: newId('env'),
     projectId: project.id,
     name,
-    slug: options.slug ?? slugFrom(name) ?? chanceSlug('env'),
+    slug: options.slug ?? slugFrom(name) ?? randomSlug('env'),
     type: options.type ?? 'preview',
     branch: options.branch ?? null,
     uploadSessionId: null,

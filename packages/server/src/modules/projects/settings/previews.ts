@@ -22,20 +22,20 @@ export async function ensurePreview(
   deps: ProjectsDeps,
 ): Promise<EnvironmentRow | string> {
   const slug = previewSlug(pullRequest)
-  let answer: EnvironmentRow | string = ''
+  let result: EnvironmentRow | string = ''
   const decide = async (current: ProjectRow, bound: TransactionContext) => {
     const { db } = bound
     const all = await allEnvironments(db, project.id)
-    const known = all.find((row) => row.slug === slug)
-    answer = known ? usable(known) : (roomFor(all, current) ?? '')
-    if (known && typeof answer !== 'string') {
+    const existing = all.find((row) => row.slug === slug)
+    result = existing ? checkReusable(existing) : (previewLimitMessage(all, current) ?? '')
+    if (existing && typeof result !== 'string') {
       // The project may have changed its repository: the same number then names another pull request.
-      answer = { ...known, branch, fromFork: fromFork ? 1 : 0 }
-      if (known.branch === branch && known.fromFork === answer.fromFork) return null
-      await changeEnvironment(db, known.id, { branch, fromFork: answer.fromFork })
+      result = { ...existing, branch, fromFork: fromFork ? 1 : 0 }
+      if (existing.branch === branch && existing.fromFork === result.fromFork) return null
+      await changeEnvironment(db, existing.id, { branch, fromFork: result.fromFork })
       return {}
     }
-    if (answer) return null
+    if (result) return null
     const newest = Math.max(...all.map(({ createdAt }) => createdAt))
     const row: EnvironmentRow = {
       id: newId('env'),
@@ -52,7 +52,7 @@ export async function ensurePreview(
     }
     await insertEnvironment(db, row)
     await refuseOverQuota(bound, project.organizationId, ['cpuCores', 'memoryMb'], deps)
-    answer = row
+    result = row
     return {}
   }
   try {
@@ -62,17 +62,17 @@ export async function ensurePreview(
     if (error instanceof Failure && error.code === 'quota_exceeded') return error.message
     throw error
   }
-  return answer
+  return result
 }
 
-function usable(known: EnvironmentRow): EnvironmentRow | string {
-  if (known.pullRequest === null)
-    return `The environment ${known.slug} was created manually. Delete or rename it to get a preview.`
+function checkReusable(existing: EnvironmentRow): EnvironmentRow | string {
+  if (existing.pullRequest === null)
+    return `The environment ${existing.slug} was created manually. Delete or rename it to get a preview.`
   // An environment that is being deleted is handled by the caller: see `git-events`.
-  return known
+  return existing
 }
 
-function roomFor(all: readonly EnvironmentRow[], { previewsMaximum }: ProjectRow): string | undefined {
+function previewLimitMessage(all: readonly EnvironmentRow[], { previewsMaximum }: ProjectRow): string | undefined {
   const previews = all.filter(({ pullRequest, deletingSince }) => pullRequest !== null && deletingSince === null)
   if (previews.length < previewsMaximum) return undefined
   const names = previews.map(({ slug }) => slug).join(', ')

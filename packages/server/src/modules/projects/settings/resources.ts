@@ -14,10 +14,10 @@ export const showResources = (project: ProjectRow): Resources => ({
 /** Merges: an absent amount is left unchanged. */
 export async function setResources(project: ProjectRow, body: ResourcesBody, deps: ProjectsDeps): Promise<Resources> {
   const { production, build, sleepMode, port } = body
-  const sides = { ...(production === undefined ? {} : { production }), ...(build === undefined ? {} : { build }) }
+  const resources = { ...(production === undefined ? {} : { production }), ...(build === undefined ? {} : { build }) }
   const row = await changeProject(project, deps, (current) => {
     const options: ProjectOptions = {
-      ...(Object.keys(sides).length > 0 ? { resources: sides } : {}),
+      ...(Object.keys(resources).length > 0 ? { resources } : {}),
       ...(sleepMode === undefined ? {} : { sleepMode }),
       ...(port === undefined ? {} : { port }),
     }

@@ -37,16 +37,16 @@ export interface ScannedBody<Body> {
  * project: the file defines them, also after it has changed.
  */
 export async function readScanned<Body extends UpdateProject>(
-  given: Body,
+  input: Body,
   organizationId: string,
   deps: ProjectsDeps,
 ): Promise<ScannedBody<Body>> {
-  const body = given.name === null ? withoutName(given) : given
+  const body = input.name === null ? withoutName(input) : input
   const names = [...configFields, 'services'] as const
   const scan = names.some((field) => body[field] !== undefined) ? await scanOf(body, organizationId, deps) : undefined
   if (!scan) return { body, detected: {}, hasScannedServices: false }
-  const same = detectable.filter((field) => body[field] !== undefined && body[field] === (scan[field] ?? null))
-  const detected = Object.fromEntries(same.map((field) => [field, scan[field] ?? null]))
+  const unchanged = detectable.filter((field) => body[field] !== undefined && body[field] === (scan[field] ?? null))
+  const detected = Object.fromEntries(unchanged.map((field) => [field, scan[field] ?? null]))
   const hasScannedServices = !!body.services && isDeepStrictEqual(plain(scan.services), plain(body.services))
   return { body: hasScannedServices ? { ...body, services: null } : body, detected, hasScannedServices }
 }
@@ -55,7 +55,7 @@ export async function readScanned<Body extends UpdateProject>(
 const withoutName = <Body extends UpdateProject>({ name: _, ...body }: Body): Body => body as Body
 
 /** Names of new projects whose source has none. */
-const nameOfType: Record<Project['type'], string> = { app: 'app', static: 'site', worker: 'worker', services: 'services' }
+const defaultNames: Record<Project['type'], string> = { app: 'app', static: 'site', worker: 'worker', services: 'services' }
 
 /** The body of a new project with its name. A folder that is its source names it where the body does not. */
 export async function withName<Body extends UpdateProject>(
@@ -67,7 +67,7 @@ export async function withName<Body extends UpdateProject>(
   if (name != null) return { ...body, name }
   if (!body.uploadSessionId && !body.localPath) refuse('name', 'is required')
   const scan = await scanOf(body, organizationId, deps)
-  return { ...body, name: scan?.name ?? nameOfType[type ?? scan?.type ?? defaults.type] }
+  return { ...body, name: scan?.name ?? defaultNames[type ?? scan?.type ?? defaults.type] }
 }
 
 async function scanOf({ uploadSessionId, localPath }: UpdateProject, organizationId: string, deps: ProjectsDeps) {
@@ -81,7 +81,7 @@ async function scanOf({ uploadSessionId, localPath }: UpdateProject, organizatio
 /** Services as in a response: without undefined fields. */
 const plain = (services: readonly Service[]): unknown => JSON.parse(JSON.stringify(services))
 
-export interface KeptChoices<Body> {
+export interface BodyWithWarnings<Body> {
   body: Body
   /** Warnings, one for each field of the scan that was not applied. */
   warnings: string[]
@@ -91,16 +91,16 @@ export interface KeptChoices<Body> {
  * Removes scanned fields from the body where a user chose the project's value: a scan sent back for an existing project does
  * not overwrite the user's settings. A value that differs from the scan is the user's choice and stays in the body.
  */
-export function keepChoices<Body extends UpdateProject>(
+export function dropOverriddenFields<Body extends UpdateProject>(
   { body, detected, hasScannedServices }: ScannedBody<Body>,
   project: ProjectRow,
-): KeptChoices<Body> {
+): BodyWithWarnings<Body> {
   const before: DetectedFields = projectJson.detected(project) ?? {}
-  const kept = (Object.keys(detected) as Detectable[]).filter((field) => isChosen(project, field, before))
-  const warnings = kept
+  const keptFields = (Object.keys(detected) as Detectable[]).filter((field) => isUserChoice(project, field, before))
+  const warnings = keptFields
     .filter((field) => settingOf(project, field) !== detected[field])
     .map((field) => warningOf(field, settingOf(project, field), detected[field] ?? null))
-  const removed = new Set<string>([...kept, ...(hasScannedServices ? ['services'] : [])])
+  const removed = new Set<string>([...keptFields, ...(hasScannedServices ? ['services'] : [])])
   return { body: Object.fromEntries(Object.entries(body).filter(([field]) => !removed.has(field))) as Body, warnings }
 }
 
@@ -114,13 +114,13 @@ export function detectedColumn(detected: DetectedFields, project: ProjectRow | n
 const settingOf = (project: ProjectRow, field: Detectable): string | number | null =>
   field === 'port' && !project.portChosen ? null : project[field]
 
-function isChosen(project: ProjectRow, field: Detectable, before: DetectedFields): boolean {
+function isUserChoice(project: ProjectRow, field: Detectable, before: DetectedFields): boolean {
   const value = settingOf(project, field)
   if (value === null || value === before[field]) return false
   return !(field === 'type' && value === defaults.type)
 }
 
 function warningOf(field: string, value: unknown, scanned: unknown): string {
-  const other = scanned === null ? 'The scan detected none' : `The scan detected ${JSON.stringify(scanned)}`
-  return `${field}: ${JSON.stringify(value)} was chosen for this project and is kept. ${other}; PATCH /projects/:id changes it.`
+  const scanText = scanned === null ? 'The scan detected none' : `The scan detected ${JSON.stringify(scanned)}`
+  return `${field}: ${JSON.stringify(value)} was chosen for this project and is kept. ${scanText}; PATCH /projects/:id changes it.`
 }

@@ -1,6 +1,6 @@
 import type { UploadStore } from '../../../drivers/upload-store/upload-store.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { sessionOfStored } from './stored-upload.ts'
+import { sessionIdOf } from './stored-upload.ts'
 
 /** Removes objects from the store that no session waits for: expired, already fetched, or uploaded after that. */
 export async function sweepStored(store: UploadStore, deps: ProjectsDeps, abort: AbortSignal): Promise<void> {
@@ -8,13 +8,13 @@ export async function sweepStored(store: UploadStore, deps: ProjectsDeps, abort:
   for await (const { name } of store.list('', abort)) {
     names.push(name)
     if (names.length < 500) continue
-    await removeUnawaited(names, store, deps, abort)
+    await removeUnexpected(names, store, deps, abort)
     names = []
   }
-  await removeUnawaited(names, store, deps, abort)
+  await removeUnexpected(names, store, deps, abort)
 }
 
-async function removeUnawaited(
+async function removeUnexpected(
   names: readonly string[],
   store: UploadStore,
   deps: ProjectsDeps,
@@ -24,10 +24,10 @@ async function removeUnawaited(
   const rows = await deps.database.db
     .selectFrom('uploadSessions')
     .select('id')
-    .where('id', 'in', names.map(sessionOfStored))
+    .where('id', 'in', names.map(sessionIdOf))
     .where('status', '=', 'open')
     .where('expiresAt', '>', nowOf(deps))
     .execute()
-  const awaited = new Set(rows.map(({ id }) => id))
-  for (const name of names.filter((name) => !awaited.has(sessionOfStored(name)))) await store.remove(name, abort)
+  const openSessions = new Set(rows.map(({ id }) => id))
+  for (const name of names.filter((name) => !openSessions.has(sessionIdOf(name)))) await store.remove(name, abort)
 }

@@ -7,10 +7,10 @@ import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { findUploadSession, receiveUpload } from './uploads.ts'
 
-const withinMs = 5 * 60_000
+const fetchTimeoutMs = 5 * 60_000
 
 export const storedName = (sessionId: string): string => `${sessionId}.tar.gz`
-export const sessionOfStored = (name: string): string => name.replace(/\.tar\.gz$/, '')
+export const sessionIdOf = (name: string): string => name.replace(/\.tar\.gz$/, '')
 
 /** Upload URL, signed for that many bytes and valid as long as the session. */
 export const storeAddress = ({ id, declaredBytes }: UploadSessionRow, store: UploadStore) =>
@@ -35,22 +35,22 @@ export async function fetchStored(session: UploadSessionRow, deps: ProjectsDeps)
     const now = (await current()) ?? fail('not_found')
     // Another request has fetched it meanwhile, or the client uploaded it to the instance directly.
     if (now.status === 'received') return now
-    await fetchOnce(now, deps.uploadStore ?? fail('conflict', { message: noStore }), deps)
+    await fetchOnce(now, deps.uploadStore ?? fail('conflict', { message: noStoreMessage }), deps)
     return (await current()) ?? fail('not_found')
   })
 }
 
 /** Fetches the upload before a project or a deployment refers to it; an unknown session is refused by the later lookup. */
-export async function fetchNamed(sessionId: string, organizationId: string, deps: ProjectsDeps): Promise<void> {
+export async function fetchUploadById(sessionId: string, organizationId: string, deps: ProjectsDeps): Promise<void> {
   const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
   if (session) await fetchStored(session, deps)
 }
 
-const noStore = 'This instance no longer accepts uploads to an object store. Open a new upload session.'
+const noStoreMessage = 'This instance no longer accepts uploads to an object store. Open a new upload session.'
 
 async function fetchOnce(session: UploadSessionRow, store: UploadStore, deps: ProjectsDeps): Promise<void> {
   const name = storedName(session.id)
-  const abort = AbortSignal.timeout(withinMs)
+  const abort = AbortSignal.timeout(fetchTimeoutMs)
   try {
     const size = await store.size(name, abort)
     if (size === undefined) return
@@ -59,17 +59,17 @@ async function fetchOnce(session: UploadSessionRow, store: UploadStore, deps: Pr
     await receiveUpload(session, store.get(name, abort), deps)
   } catch (error) {
     // An invalid upload stays invalid: it is removed, so that it is not fetched again and the client can send another.
-    if (error instanceof Failure && error.status < 500) await forgetStored(name, store, deps)
-    throw error instanceof StoreFailure ? away(error) : error
+    if (error instanceof Failure && error.status < 500) await removeFromStore(name, store, deps)
+    throw error instanceof StoreFailure ? storeUnreachable(error) : error
   }
-  await forgetStored(name, store, deps)
+  await removeFromStore(name, store, deps)
 }
 
-const away = (cause: StoreFailure) =>
+const storeUnreachable = (cause: StoreFailure) =>
   new Failure('unavailable', { message: 'The object store for uploads is unreachable. Try again in a minute.', cause })
 
 /** An object that cannot be removed now is removed by the hourly job. */
-const forgetStored = (name: string, store: UploadStore, { log }: ProjectsDeps): Promise<void> =>
+const removeFromStore = (name: string, store: UploadStore, { log }: ProjectsDeps): Promise<void> =>
   store
     .remove(name, AbortSignal.timeout(30_000))
     .catch((err) => log.warn({ err, name }, 'projects: upload not removed from the object store yet'))

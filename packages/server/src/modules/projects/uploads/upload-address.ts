@@ -7,7 +7,7 @@ import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { findSession, findUploadSession, receiveUpload } from './uploads.ts'
 
 const purpose = 'upload-address'
-const notGood = 'This upload URL is invalid or has expired'
+const invalidUrlMessage = 'This upload URL is invalid or has expired'
 
 /** Upload addresses of a cloud. A self-hosted instance has none: its uploads use the relay. */
 export const storageAddresses = (deps: ProjectsDeps) =>
@@ -18,8 +18,8 @@ const storeHandlers = (deps: ProjectsDeps): Handlers<typeof rows> => ({
     const { audit } = context
     const { session, maxBytes } =
       context.isSignedIn && query.signature === undefined
-        ? await admitCaller(params.sessionId, context.caller, deps)
-        : await admit(params.sessionId, query, deps)
+        ? await authorizeCaller(params.sessionId, context.caller, deps)
+        : await authorizeBySignature(params.sessionId, query, deps)
     // The user who opened the session is recorded as the author of the upload.
     const { id, organizationId, createdBy } = session
     audit({ organizationId, userId: createdBy, objectKind: 'uploadSession', objectId: id })
@@ -28,32 +28,34 @@ const storeHandlers = (deps: ProjectsDeps): Handlers<typeof rows> => ({
 })
 
 /** A URL whose holder may send one tarball of at most that size, until the session expires. */
-export const signedUrl = (session: Signed, { publicUrl, secretBox }: Pick<ProjectsDeps, 'publicUrl' | 'secretBox'>): string =>
-  `${publicUrl()}/api/uploads/${session.id}?${signUpload(session, limits.tarballBytes, secretBox)}`
+export const signedUrl = (
+  session: SignedSession,
+  { publicUrl, secretBox }: Pick<ProjectsDeps, 'publicUrl' | 'secretBox'>,
+): string => `${publicUrl()}/api/uploads/${session.id}?${signUpload(session, limits.tarballBytes, secretBox)}`
 
-type Signed = Pick<UploadSessionRow, 'id' | 'organizationId' | 'expiresAt'>
+type SignedSession = Pick<UploadSessionRow, 'id' | 'organizationId' | 'expiresAt'>
 
-export function signUpload(session: Signed, maxBytes: number, secretBox: SecretBox): URLSearchParams {
-  const terms = { expires: String(session.expiresAt), maxBytes: String(maxBytes) }
-  return new URLSearchParams({ ...terms, signature: secretBox.sign(messageOf(session, terms), purpose) })
+export function signUpload(session: SignedSession, maxBytes: number, secretBox: SecretBox): URLSearchParams {
+  const signedFields = { expires: String(session.expiresAt), maxBytes: String(maxBytes) }
+  return new URLSearchParams({ ...signedFields, signature: secretBox.sign(messageOf(session, signedFields), purpose) })
 }
 
 /** Responds the same for an altered, expired or unknown address, so that it discloses nothing about sessions. */
-async function admit(sessionId: string, terms: QueryOf<typeof rows.storeUpload>, deps: ProjectsDeps) {
-  const { expires = '', maxBytes = '', signature = '' } = terms
+async function authorizeBySignature(sessionId: string, signedFields: QueryOf<typeof rows.storeUpload>, deps: ProjectsDeps) {
+  const { expires = '', maxBytes = '', signature = '' } = signedFields
   const now = nowOf(deps)
   const session = await findSession(deps.database.db, sessionId, now).executeTakeFirst()
-  const isOurs = session && deps.secretBox.isSigned(signature, messageOf(session, { expires, maxBytes }), purpose)
-  const isGood = isOurs && Number(expires) > now && (await mayStillUpload(session, deps))
-  if (!isGood) fail('not_found', { message: notGood })
+  const isSigned = session && deps.secretBox.isSigned(signature, messageOf(session, { expires, maxBytes }), purpose)
+  const isAllowed = isSigned && Number(expires) > now && (await mayStillUpload(session, deps))
+  if (!isAllowed) fail('not_found', { message: invalidUrlMessage })
   return { session, maxBytes: Number(maxBytes) }
 }
 
 /** Authorizes a linked instance that forwards an upload with the token of its link. */
-async function admitCaller(sessionId: string, caller: Caller, deps: ProjectsDeps) {
+async function authorizeCaller(sessionId: string, caller: Caller, deps: ProjectsDeps) {
   const { organizationId, projectIds } = caller
   const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
-  if (!session || (projectIds && !projectIds.has(session.projectId ?? ''))) fail('not_found', { message: notGood })
+  if (!session || (projectIds && !projectIds.has(session.projectId ?? ''))) fail('not_found', { message: invalidUrlMessage })
   const tag = 'project:write'
   if (!holds(caller, tag)) fail('forbidden', { permission: tag, message: `Permission ${tag} is required` })
   return { session, maxBytes: limits.tarballBytes }
@@ -66,5 +68,7 @@ async function mayStillUpload({ createdBy, organizationId }: UploadSessionRow, {
 }
 
 /** Encoded as JSON, so that different values never produce the same message. */
-const messageOf = ({ id, organizationId }: Pick<Signed, 'id' | 'organizationId'>, terms: { expires: string; maxBytes: string }) =>
-  JSON.stringify([id, organizationId, terms.expires, terms.maxBytes])
+const messageOf = (
+  { id, organizationId }: Pick<SignedSession, 'id' | 'organizationId'>,
+  signedFields: { expires: string; maxBytes: string },
+) => JSON.stringify([id, organizationId, signedFields.expires, signedFields.maxBytes])

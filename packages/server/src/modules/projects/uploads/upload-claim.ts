@@ -4,14 +4,14 @@ import { fail } from '../../../platform/failure.ts'
 import { sharedKind } from '../../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { isMadeOfUploads } from '../source.ts'
+import { isUploadProject } from '../source.ts'
 import { changeEnvironment, saveProject } from '../store.ts'
 
 /** Expiry of a session in use: the largest time that a Date can hold. */
 export const never = 8_640_000_000_000_000
 
 /** The project that uses the upload; a project that is being created has no id yet. */
-interface Claimant {
+interface UploadOwner {
   organizationId: string
   id: string | null
 }
@@ -25,7 +25,7 @@ type ClaimDeps = Pick<ProjectsDeps, 'clock' | 'projectPorts'>
 export async function claimUpload(
   bound: TransactionContext,
   sessionId: string,
-  { organizationId, id }: Claimant,
+  { organizationId, id }: UploadOwner,
   deps: Pick<ProjectsDeps, 'clock'>,
 ): Promise<void> {
   await bound.lock(`upload:${sessionId}`)
@@ -48,21 +48,21 @@ export async function claimUpload(
 }
 
 /** Makes the upload of a deployment the source of its environment, replacing the previous upload. */
-export async function adoptUpload(
+export async function setEnvironmentUpload(
   bound: TransactionContext,
   sessionId: string,
   { project, environment }: { project: ProjectRow; environment: EnvironmentRow },
   deps: ClaimDeps,
 ): Promise<void> {
-  const isProjects = environment.slug === 'production' && isMadeOfUploads(project)
-  const before = isProjects ? project.uploadSessionId : environment.uploadSessionId
-  if (isProjects) await saveProject(bound.db, project.id, { gitProvider: 'upload', uploadSessionId: sessionId })
+  const isProjectSource = environment.slug === 'production' && isUploadProject(project)
+  const before = isProjectSource ? project.uploadSessionId : environment.uploadSessionId
+  if (isProjectSource) await saveProject(bound.db, project.id, { gitProvider: 'upload', uploadSessionId: sessionId })
   else await changeEnvironment(bound.db, environment.id, { uploadSessionId: sessionId })
   if (before && before !== sessionId) await releaseUpload(bound, before, deps)
 }
 
 /** Another source was chosen for the environment: its upload is released. */
-export async function dropUpload(
+export async function clearEnvironmentUpload(
   bound: TransactionContext,
   environment: EnvironmentRow | undefined,
   deps: ClaimDeps,
@@ -81,7 +81,7 @@ export const removeUploadKind = sharedKind<{ sessionId: string }>('projects.remo
  */
 export async function releaseUpload(bound: TransactionContext, sessionId: string, deps: ClaimDeps): Promise<void> {
   await bound.lock(`upload:${sessionId}`)
-  if (await isNamed(bound.db, sessionId, deps)) return
+  if (await isReferenced(bound.db, sessionId, deps)) return
   const released = await bound.db
     .updateTable('uploadSessions')
     .set({ expiresAt: nowOf(deps) })
@@ -93,7 +93,7 @@ export async function releaseUpload(bound: TransactionContext, sessionId: string
 }
 
 /** Sessions that no project and no environment refers to. */
-export const unnamedSessions = (db: Db) =>
+export const unreferencedSessions = (db: Db) =>
   db
     .selectFrom('uploadSessions')
     .select('uploadSessions.id')
@@ -109,25 +109,29 @@ export const unnamedSessions = (db: Db) =>
     )
 
 /** Whether a project, an environment, or a deployment that can be rebuilt refers to the session. */
-export async function isNamed(db: Db, sessionId: string, { projectPorts }: Pick<ProjectsDeps, 'projectPorts'>): Promise<boolean> {
-  const unnamed = await unnamedSessions(db).where('uploadSessions.id', '=', sessionId).executeTakeFirst()
-  if (!unnamed) return true
-  return (await projectPorts.deployments?.keptUploads(db, [sessionId]))?.has(sessionId) ?? false
+export async function isReferenced(
+  db: Db,
+  sessionId: string,
+  { projectPorts }: Pick<ProjectsDeps, 'projectPorts'>,
+): Promise<boolean> {
+  const unreferenced = await unreferencedSessions(db).where('uploadSessions.id', '=', sessionId).executeTakeFirst()
+  if (!unreferenced) return true
+  return (await projectPorts.deployments?.listUsedUploads(db, [sessionId]))?.has(sessionId) ?? false
 }
 
 /** Whether another project refers to the session. */
-export async function isNamedByAnother(
+export async function isReferencedByOther(
   db: Db,
   sessionId: string,
   projectId: string,
   { projectPorts }: Pick<ProjectsDeps, 'projectPorts'>,
 ): Promise<boolean> {
-  const ofAnother = (table: 'projects' | 'environments', owner: 'projects.id' | 'environments.projectId') =>
+  const findOtherOwner = (table: 'projects' | 'environments', owner: 'projects.id' | 'environments.projectId') =>
     db.selectFrom(table).select(owner).where('uploadSessionId', '=', sessionId).where(owner, '!=', projectId).limit(1).execute()
   const [projects, environments, deployments] = await Promise.all([
-    ofAnother('projects', 'projects.id'),
-    ofAnother('environments', 'environments.projectId'),
-    projectPorts.deployments?.keptUploads(db, [sessionId], { exceptProject: projectId }),
+    findOtherOwner('projects', 'projects.id'),
+    findOtherOwner('environments', 'environments.projectId'),
+    projectPorts.deployments?.listUsedUploads(db, [sessionId], { exceptProject: projectId }),
   ])
   return projects.length + environments.length + (deployments?.size ?? 0) > 0
 }

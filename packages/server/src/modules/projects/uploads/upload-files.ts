@@ -15,20 +15,20 @@ export class UploadFiles {
   }
 
   of(sessionId: string): string {
-    return join(this.folder, `${sessionId}${ending}`)
+    return join(this.folder, `${sessionId}${extension}`)
   }
 
   /** Each request writes to its own file: concurrent uploads of one session must not share one. */
   incoming(sessionId: string): string {
-    return join(this.folder, `${sessionId}.${chance()}.incoming`)
+    return join(this.folder, `${sessionId}.${randomName()}.incoming`)
   }
 
   scanFolder(): string {
-    return join(this.folder, `scan-${chance()}`)
+    return join(this.folder, `scan-${randomName()}`)
   }
 
   /** Moves the tarball into place durably, also across a power failure. */
-  async keep(incoming: string, sessionId: string): Promise<void> {
+  async store(incoming: string, sessionId: string): Promise<void> {
     await rename(incoming, this.of(sessionId))
     const folder = await open(this.folder, 'r')
     try {
@@ -43,9 +43,9 @@ export class UploadFiles {
   }
 
   /** Session ids that have a tarball. */
-  async kept(): Promise<string[]> {
+  async listStored(): Promise<string[]> {
     const names = await this.#names()
-    return names.filter((name) => name.endsWith(ending)).map((name) => name.slice(0, -ending.length))
+    return names.filter((name) => name.endsWith(extension)).map((name) => name.slice(0, -extension.length))
   }
 
   /** Removes files that requests left behind and that were last written before `before`. */
@@ -68,5 +68,5 @@ export class UploadFiles {
   }
 }
 
-const ending = '.tar.gz'
-const chance = () => randomBytes(8).toString('hex')
+const extension = '.tar.gz'
+const randomName = () => randomBytes(8).toString('hex')

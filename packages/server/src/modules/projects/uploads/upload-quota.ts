@@ -11,8 +11,8 @@ export async function refuseTooManyUploads(
   now: number,
   { settings }: Pick<ProjectsDeps, 'settings'>,
 ): Promise<void> {
-  const most = settings.quotas.uploads
-  if (most === null || (await isSetupOrganization(db, organizationId))) return
+  const limit = settings.quotas.uploads
+  if (limit === null || (await isSetupOrganization(db, organizationId))) return
   await lock(`uploads:${organizationId}`)
   const { count } = await db
     .selectFrom('uploadSessions')
@@ -21,9 +21,9 @@ export async function refuseTooManyUploads(
     .where('expiresAt', '>', now)
     .where('expiresAt', '<', never)
     .executeTakeFirstOrThrow()
-  if (Number(count) >= most)
+  if (Number(count) >= limit)
     fail('quota_exceeded', {
       field: 'uploads',
-      message: `Quota uploads: the organisation has ${count} uploads without a project, and the limit is ${most}. Use an open session, or wait: each expires after an hour.`,
+      message: `Quota uploads: the organisation has ${count} uploads without a project, and the limit is ${limit}. Use an open session, or wait: each expires after an hour.`,
     })
 }

@@ -3,10 +3,10 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { sweepStored } from './stored-sweep.ts'
-import { isNamed, never, removeUploadKind, unnamedSessions } from './upload-claim.ts'
+import { isReferenced, never, removeUploadKind, unreferencedSessions } from './upload-claim.ts'
 import { UploadFiles } from './upload-files.ts'
 
-type Nothing = Record<string, never>
+type NoPayload = Record<string, never>
 const kind = 'projects.sweep-uploads'
 const deadlineMs = 10 * 60_000
 
@@ -14,7 +14,7 @@ export const sweepSchedule: Schedule<unknown> = { key: kind, job: { kind }, payl
 
 /** Removes expired and unreferenced sessions, their tarballs, and files that a killed process left. */
 export const sweepJob = (deps: ProjectsDeps) =>
-  job<Nothing, unknown>(kind, {
+  job<NoPayload, unknown>(kind, {
     deadlineMs,
     run: (_payload, _deps, abort) => sweepUploads(deps, abort),
   })
@@ -24,7 +24,7 @@ export const removeUploadJob = (deps: ProjectsDeps) =>
   job<{ sessionId: string }, unknown>(removeUploadKind, {
     deadlineMs: 60_000,
     async run({ sessionId }) {
-      if (await forget(sessionId, deps, nowOf(deps))) await new UploadFiles(deps).remove(sessionId)
+      if (await deleteSession(sessionId, deps, nowOf(deps))) await new UploadFiles(deps).remove(sessionId)
     },
   })
 
@@ -33,16 +33,16 @@ export async function sweepUploads(deps: ProjectsDeps, abort = AbortSignal.timeo
   const now = nowOf(deps)
   for (const id of await expiredSessions(deps, now)) {
     abort.throwIfAborted()
-    if (await forget(id, deps, now)) await files.remove(id)
+    if (await deleteSession(id, deps, now)) await files.remove(id)
   }
   for await (const id of abandonedSessions(deps)) {
     abort.throwIfAborted()
-    if (await forget(id, deps, now)) await files.remove(id)
+    if (await deleteSession(id, deps, now)) await files.remove(id)
   }
   // The row is inserted before its file and deleted before it: a file without a row is orphaned.
-  const kept = await files.kept()
-  const known = await knownSessions(kept, deps)
-  for (const id of kept.filter((id) => !known.has(id))) await files.remove(id)
+  const storedIds = await files.listStored()
+  const knownIds = await knownSessions(storedIds, deps)
+  for (const id of storedIds.filter((id) => !knownIds.has(id))) await files.remove(id)
   await files.sweepLeftovers(Date.now() - limits.uploadSessionSeconds * 1000)
   if (deps.uploadStore) await sweepStored(deps.uploadStore, deps, abort)
 }
@@ -53,10 +53,10 @@ const expiredSessions = async ({ database }: ProjectsDeps, now: number): Promise
   )
 
 /** Takes the same lock as a claim. */
-const forget = (id: string, deps: ProjectsDeps, now: number): Promise<boolean> =>
+const deleteSession = (id: string, deps: ProjectsDeps, now: number): Promise<boolean> =>
   deps.database.transaction(async ({ db, lock }) => {
     await lock(`upload:${id}`)
-    if (await isNamed(db, id, deps)) return false
+    if (await isReferenced(db, id, deps)) return false
     const { numDeletedRows } = await db
       .deleteFrom('uploadSessions')
       .where('id', '=', id)
@@ -71,29 +71,29 @@ const pageLength = 500
 async function* abandonedSessions({ database: { db }, projectPorts }: ProjectsDeps): AsyncGenerator<string> {
   let last = ''
   for (;;) {
-    const rows = await unnamedSessions(db)
+    const rows = await unreferencedSessions(db)
       .where('uploadSessions.expiresAt', '=', never)
       .where('uploadSessions.id', '>', last)
       .orderBy('uploadSessions.id')
       .limit(pageLength)
       .execute()
     const ids = rows.map(({ id }) => id)
-    const kept = await projectPorts.deployments?.keptUploads(db, ids)
-    yield* ids.filter((id) => !kept?.has(id))
+    const storedIds = await projectPorts.deployments?.listUsedUploads(db, ids)
+    yield* ids.filter((id) => !storedIds?.has(id))
     if (ids.length < pageLength) return
     last = ids.at(-1) as string
   }
 }
 
 async function knownSessions(ids: readonly string[], { database }: ProjectsDeps): Promise<Set<string>> {
-  const known = new Set<string>()
+  const knownIds = new Set<string>()
   for (let at = 0; at < ids.length; at += 500) {
     const rows = await database.db
       .selectFrom('uploadSessions')
       .select('id')
       .where('id', 'in', ids.slice(at, at + 500))
       .execute()
-    for (const { id } of rows) known.add(id)
+    for (const { id } of rows) knownIds.add(id)
   }
-  return known
+  return knownIds
 }

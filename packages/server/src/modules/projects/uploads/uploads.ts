@@ -32,7 +32,7 @@ export interface UploadHints {
   sha256?: string
 }
 
-const unpacked = { maxDecompressedBytes: limits.unpackedBytes }
+const unpackLimits = { maxDecompressedBytes: limits.unpackedBytes }
 
 export const findUploadSession = (
   db: Db,
@@ -92,41 +92,44 @@ export async function receiveUpload(
   const incoming = files.incoming(session.id)
   try {
     const { sizeBytes, sha256 } = await receiveTarball(inSteadyMemory(bytes), incoming, { maxBytes })
-    refuseOther(session, { sizeBytes, sha256 })
-    const summary = await readTarball(incoming, unpacked, (_entry, content) => drain(inSteadyMemory(content)))
-    await record(session, { incoming, sizeBytes, files: summary.files }, files, deps)
+    refuseMismatch(session, { sizeBytes, sha256 })
+    const summary = await readTarball(incoming, unpackLimits, (_entry, content) => drain(inSteadyMemory(content)))
+    await recordUpload(session, { incoming, sizeBytes, files: summary.files }, files, deps)
     return { sizeBytes, files: summary.files }
   } catch (error) {
-    throw explain(error)
+    throw toApiFailure(error)
   } finally {
     await rm(incoming, { force: true })
   }
 }
 
 /** Refuses an upload that differs from the declared size or SHA-256. */
-function refuseOther({ declaredBytes, declaredSha256 }: UploadSessionRow, came: { sizeBytes: number; sha256: string }): void {
-  if (declaredBytes !== null && came.sizeBytes !== declaredBytes)
-    refuse('upload', `has ${came.sizeBytes} bytes instead of the announced ${declaredBytes}. Send it again.`)
-  if (declaredSha256 !== null && came.sha256 !== declaredSha256)
-    refuse('upload', `has the SHA-256 ${came.sha256} instead of the announced one. Send it again.`)
+function refuseMismatch(
+  { declaredBytes, declaredSha256 }: UploadSessionRow,
+  received: { sizeBytes: number; sha256: string },
+): void {
+  if (declaredBytes !== null && received.sizeBytes !== declaredBytes)
+    refuse('upload', `has ${received.sizeBytes} bytes instead of the announced ${declaredBytes}. Send it again.`)
+  if (declaredSha256 !== null && received.sha256 !== declaredSha256)
+    refuse('upload', `has the SHA-256 ${received.sha256} instead of the announced one. Send it again.`)
 }
 
 /** The first of two concurrent uploads wins: a stored upload never changes, since a project may refer to it. */
-async function record(
+async function recordUpload(
   { id, organizationId }: UploadSessionRow,
-  arrived: { incoming: string; sizeBytes: number; files: number },
+  received: { incoming: string; sizeBytes: number; files: number },
   files: UploadFiles,
   deps: ProjectsDeps,
 ): Promise<void> {
-  let inPlace = false
+  let isStored = false
   await deps.database.transaction(async ({ db, lock }) => {
     await lock(`upload:${id}`)
     refuseReceived((await findUploadSession(db, organizationId, id, nowOf(deps))) ?? fail('not_found'))
-    if (!inPlace) await files.keep(arrived.incoming, id)
-    inPlace = true
+    if (!isStored) await files.store(received.incoming, id)
+    isStored = true
     await db
       .updateTable('uploadSessions')
-      .set({ status: 'received', sizeBytes: arrived.sizeBytes, files: arrived.files })
+      .set({ status: 'received', sizeBytes: received.sizeBytes, files: received.files })
       .where('id', '=', id)
       .execute()
   })
@@ -160,7 +163,7 @@ export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps):
   try {
     // The worker starts while the files are being unpacked.
     folderReader.warm()
-    const { rootName } = await unpackSource(files.of(session.id), folder, unpacked)
+    const { rootName } = await unpackSource(files.of(session.id), folder, unpackLimits)
     const detection = await folderReader.detect(folder, { organizationId: session.organizationId })
     // A name that equals the scan folder's is temporary, not the user's.
     const name = detection.name === basename(folder) ? rootName : detection.name
@@ -173,7 +176,7 @@ export async function scanUpload(session: UploadSessionRow, deps: ProjectsDeps):
       .execute()
     return scan
   } catch (error) {
-    throw explain(error)
+    throw toApiFailure(error)
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   }
@@ -183,29 +186,29 @@ function withHints(detection: Detection, hints: UploadHints): Detection {
   return {
     ...detection,
     name: cleanName(detection.name ?? '') || cleanName(hints.name ?? '') || null,
-    framework: detection.framework ?? known(hints.stack, knownFrameworks),
-    packageManager: detection.packageManager ?? known(hints.packageManager, knownPackageManagers),
+    framework: detection.framework ?? knownHint(hints.stack, knownFrameworks),
+    packageManager: detection.packageManager ?? knownHint(hints.packageManager, knownPackageManagers),
   }
 }
 
 /** An unknown hint is ignored. */
-const known = (hint: string | undefined, names: readonly string[]): string | null =>
+const knownHint = (hint: string | undefined, names: readonly string[]): string | null =>
   names.find((name) => name === hint?.trim().toLowerCase()) ?? null
 
 /** Maps errors to API failures: the client learns what is wrong with its upload. */
-function explain(error: unknown): unknown {
+function toApiFailure(error: unknown): unknown {
   try {
     if (error instanceof TooLarge) fail('payload_too_large', { message: error.message, field: 'upload' })
     if (error instanceof BadEntry || error instanceof BadArchive) refuse('upload', error.message)
     if (error instanceof FolderTooMuch) fail('source_unreadable', { message: error.message, cause: error })
     if (error instanceof TooManyWaiting) fail('rate_limited', { message: error.message, cause: error })
     if (isDiskFull(error)) fail('storage_full', { cause: error })
-    if (isCut(error)) refuse('upload', 'is incomplete: the connection was lost')
+    if (isConnectionLost(error)) refuse('upload', 'is incomplete: the connection was lost')
     return error
   } catch (failure) {
     return failure
   }
 }
 
-const isCut = (error: unknown): boolean =>
+const isConnectionLost = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'ERR_STREAM_PREMATURE_CLOSE')

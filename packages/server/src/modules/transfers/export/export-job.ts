@@ -1,6 +1,6 @@
 import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
-import { untilAlone } from '../../projects/index.ts'
+import { waitUntilAlone } from '../../projects/index.ts'
 import { removeFiles } from '../bundle/bundle-files.ts'
 import type { TransfersDeps } from '../deps.ts'
 import { failureOf } from '../failures.ts'
@@ -54,7 +54,7 @@ async function packFirst(row: TransferSideRow, deps: TransfersDeps, abort: Abort
 
 /** Stops the project and packs it again: no process writes its data from here on, so this pass is complete. */
 async function release(row: TransferSideRow, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
-  await untilAlone(row.id, deps, abort)
+  await waitUntilAlone(row.id, deps, abort)
   await deps.data.takeOffline(row.projectId)
   const files = await pack(row, 2, deps, abort)
   await changeSideState(row, 'ready', deps.database, deps, { files: JSON.stringify(files) })

@@ -69,7 +69,7 @@ async function packAll(packing: Packing): Promise<Omit<BundleBody, 'contentKey'>
     ...(row.withData
       ? []
       : existing.map(({ name }) => `Volume ${name} was not transferred: at the target it is empty or unchanged`)),
-    ...described.uploadsLeftBehind.map(uploadLeftBehind),
+    ...described.notExportedUploads.map(uploadLeftBehind),
     ...(await deps.untransferredParts(row.projectId)),
   ]
   await updateSide(deps.database.db, row.id, { warnings: JSON.stringify(warnings) })

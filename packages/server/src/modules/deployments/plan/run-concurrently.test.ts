@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Unit } from './deployed.ts'
-import { inDependencyOrder } from './side-by-side.ts'
+import { inDependencyOrder } from './run-concurrently.ts'
 
 const unit = (service: string, ...dependsOn: string[]) => ({ service, dependsOn }) as unknown as Unit
 const never = new AbortController().signal

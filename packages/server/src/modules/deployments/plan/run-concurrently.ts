@@ -1,7 +1,7 @@
 import type { Unit } from './deployed.ts'
 
 /** Maximum number of units started or probed concurrently; more would only compete for the machine. */
-const atOnce = 8
+const maxConcurrent = 8
 
 /**
  * Runs the work for each unit concurrently, once the work for its dependencies is done. After the first failure no more work
@@ -12,37 +12,37 @@ export async function inDependencyOrder<Result>(
   abort: AbortSignal,
   work: (unit: Unit, abort: AbortSignal) => Promise<Result>,
 ): Promise<Result[]> {
-  const failed = new AbortController()
-  const signal = AbortSignal.any([abort, failed.signal])
-  const turns = new Turns(atOnce)
-  const done = new Map<string, Promise<Result>>()
-  const isReady = new Map(units.map(({ service }) => [service, Promise.withResolvers<void>()]))
+  const failure = new AbortController()
+  const signal = AbortSignal.any([abort, failure.signal])
+  const semaphore = new Semaphore(maxConcurrent)
+  const results = new Map<string, Promise<Result>>()
+  const readiness = new Map(units.map(({ service }) => [service, Promise.withResolvers<void>()]))
   for (const unit of units) {
     const run = async () => {
       // A dependency outside this list is already running.
-      await Promise.all(unit.dependsOn.map((name) => isReady.get(name)?.promise))
-      const result = await turns.run(() => {
+      await Promise.all(unit.dependsOn.map((name) => readiness.get(name)?.promise))
+      const result = await semaphore.run(() => {
         signal.throwIfAborted()
         return work(unit, signal)
       })
-      isReady.get(unit.service)?.resolve()
+      readiness.get(unit.service)?.resolve()
       return result
     }
     const running = run()
     running.catch((error: unknown) => {
-      failed.abort(error)
-      isReady.get(unit.service)?.resolve()
+      failure.abort(error)
+      readiness.get(unit.service)?.resolve()
     })
-    done.set(unit.service, running)
+    results.set(unit.service, running)
   }
-  await Promise.allSettled(done.values())
+  await Promise.allSettled(results.values())
   abort.throwIfAborted()
-  if (failed.signal.aborted) throw failed.signal.reason
-  return Promise.all(done.values())
+  if (failure.signal.aborted) throw failure.signal.reason
+  return Promise.all(results.values())
 }
 
 /** Runs the work for all units concurrently, like `inDependencyOrder` but without regard to dependencies. */
-export const sideBySide = <Result>(
+export const runConcurrently = <Result>(
   units: readonly Unit[],
   abort: AbortSignal,
   work: (unit: Unit, abort: AbortSignal) => Promise<Result>,
@@ -54,7 +54,7 @@ export const sideBySide = <Result>(
   )
 
 /** A first-in, first-out semaphore. */
-class Turns {
+class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 

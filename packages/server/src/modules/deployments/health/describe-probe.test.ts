@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { checkedAt } from './health-messages.ts'
+import { describeProbe } from './describe-probe.ts'
 
 const unit = { port: 3000, exposed: true }
 const at = (port: number) => ({ address: { host: '127.0.0.1', port } })
-const message = (...args: Parameters<typeof checkedAt>) =>
-  Object.values(checkedAt(...args))
+const message = (...args: Parameters<typeof describeProbe>) =>
+  Object.values(describeProbe(...args))
     .filter(Boolean)
     .join('. ')
 

@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest'
-import { HealthRounds } from './health-rounds.ts'
+import { HealthSchedule } from './health-schedule.ts'
 
-const rounds = () => new HealthRounds({ firstMs: 5_000, maxMs: 30_000 }, () => 0.5)
+const rounds = () => new HealthSchedule({ firstMs: 5_000, maxMs: 30_000 }, () => 0.5)
 const all = (...names: string[]) => new Map(names.map((name) => [name, 'dep_1']))
 
 /** When each look of one that is always as `isWell` says takes place, in seconds. */
-function checks(one: HealthRounds, isWell: boolean, seconds: number): number[] {
+function checks(one: HealthSchedule, isWell: boolean, seconds: number): number[] {
   const found: number[] = []
   for (let at = 0; at <= seconds; at++)
     for (const key of one.due(at * 1000)) {
       found.push(at)
-      one.begin(key)(isWell, at * 1000)
+      one.startCheck(key)(isWell, at * 1000)
     }
   return found
 }
 
 test('while all is well the pauses grow up to a bound', () => {
   const one = rounds()
-  one.keep(all('a'), 0)
+  one.setKeys(all('a'), 0)
   const at = checks(one, true, 300)
   const pauses = at.slice(1).map((time, index) => time - at[index]!)
   expect(pauses.slice(0, 4)).toEqual([8, 12, 17, 26])
@@ -26,18 +26,18 @@ test('while all is well the pauses grow up to a bound', () => {
 
 test('what is not well is looked at every time', () => {
   const one = rounds()
-  one.keep(all('a'), 0)
+  one.setKeys(all('a'), 0)
   expect(checks(one, false, 30).slice(0, 4)).toEqual([4, 9, 14, 19])
 })
 
 test('news of one make its next look due at once, also when one is under way', () => {
   const one = rounds()
-  one.keep(all('a', 'b'), 0)
+  one.setKeys(all('a', 'b'), 0)
   checks(one, true, 200)
-  one.hurry('a', 201_000)
+  one.checkNow('a', 201_000)
   expect(one.due(201_000)).toContain('a')
-  const end = one.begin('a')
-  one.hurry('a', 201_500)
+  const end = one.startCheck('a')
+  one.checkNow('a', 201_500)
   expect(one.due(201_500)).not.toContain('a')
   end(true, 202_000)
   expect(one.due(202_000)).toContain('a')
@@ -45,26 +45,26 @@ test('news of one make its next look due at once, also when one is under way', (
 
 test('one whose look does not end keeps no other from its own', () => {
   const one = rounds()
-  one.keep(all('hung', 'well'), 0)
+  one.setKeys(all('hung', 'well'), 0)
   expect(one.due(5_000)).toEqual(['hung', 'well'])
-  one.begin('hung')
-  one.begin('well')(true, 5_000)
+  one.startCheck('hung')
+  one.startCheck('well')(true, 5_000)
   expect(one.due(60_000)).toEqual(['well'])
 })
 
 test('another version begins anew; what is gone is not looked at', () => {
   const one = rounds()
-  one.keep(all('a', 'b'), 0)
+  one.setKeys(all('a', 'b'), 0)
   checks(one, true, 200)
-  one.keep(new Map([['a', 'dep_2']]), 200_000)
+  one.setKeys(new Map([['a', 'dep_2']]), 200_000)
   expect(one.due(205_000)).toEqual(['a'])
 })
 
 test('looks that fell together drift apart', () => {
   const chances = [0.5, 0.5, 0, 1]
-  const two = new HealthRounds({ firstMs: 5_000, maxMs: 30_000 }, () => chances.shift() ?? 0.5)
-  two.keep(all('a', 'b'), 0)
-  for (const key of two.due(5_000)) two.begin(key)(true, 5_000)
+  const two = new HealthSchedule({ firstMs: 5_000, maxMs: 30_000 }, () => chances.shift() ?? 0.5)
+  two.setKeys(all('a', 'b'), 0)
+  for (const key of two.due(5_000)) two.startCheck(key)(true, 5_000)
   expect(two.due(5_000 + 7_500 * 0.95)).toEqual(['a'])
   expect(two.due(5_000 + 7_500 * 1.15)).toEqual(['a', 'b'])
 })

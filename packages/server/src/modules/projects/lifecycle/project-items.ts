@@ -2,36 +2,41 @@ import { basename } from 'node:path'
 import type { DeletionItem } from '@berth/contract'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import type { WorkUnderWay } from '../project-part.ts'
+import type { BlockingOperation } from '../project-part.ts'
 import { allEnvironments, allRules, allVariableNames, domainsOf, findUpload } from '../store.ts'
-import { isNamedByAnother } from '../uploads/upload-claim.ts'
+import { isReferencedByOther } from '../uploads/upload-claim.ts'
 
 /** Items that this module stores for a project, for the list of a deletion. */
-export async function ownItems(project: ProjectRow, deps: ProjectsDeps): Promise<DeletionItem[]> {
+export async function projectItems(project: ProjectRow, deps: ProjectsDeps): Promise<DeletionItem[]> {
   const { db } = deps.database
   const { id, name, localPath, uploadSessionId } = project
-  const [environments, variables, domains, rules, upload, isShared] = await Promise.all([
+  const [environments, variables, domains, rules, upload, isUploadShared] = await Promise.all([
     allEnvironments(db, id),
     allVariableNames(db, id),
     domainsOf(db, [id]),
     allRules(db, id),
     uploadSessionId ? findUpload(db, uploadSessionId) : undefined,
-    uploadSessionId ? isNamedByAnother(db, uploadSessionId, id, deps) : false,
+    uploadSessionId ? isReferencedByOther(db, uploadSessionId, id, deps) : false,
   ])
   return [
-    removed('project', id, name),
-    ...environments.map((row) => removed('environment', row.id, row.name)),
-    ...variables.map(({ environment, key }) => removed('variable', `${environment}/${key}`, key)),
-    ...(domains.get(id) ?? []).map((row) => removed('domain', row.id, row.hostname)),
-    ...rules.map((row) => removed('route rule', row.id, row.kind)),
+    removedItem('project', id, name),
+    ...environments.map((row) => removedItem('environment', row.id, row.name)),
+    ...variables.map(({ environment, key }) => removedItem('variable', `${environment}/${key}`, key)),
+    ...(domains.get(id) ?? []).map((row) => removedItem('domain', row.id, row.hostname)),
+    ...rules.map((row) => removedItem('route rule', row.id, row.kind)),
     ...(upload
-      ? [{ ...removed('upload', upload.id, 'the uploaded folder', upload.sizeBytes), ...(isShared ? sharedUpload : {}) }]
+      ? [
+          {
+            ...removedItem('upload', upload.id, 'the uploaded folder', upload.sizeBytes),
+            ...(isUploadShared ? sharedUpload : {}),
+          },
+        ]
       : []),
     ...(localPath ? [keptFolder(basename(localPath))] : []),
   ]
 }
 
-export const removed = (kind: string, id: string, name: string, sizeBytes: number | null = null): DeletionItem => ({
+export const removedItem = (kind: string, id: string, name: string, sizeBytes: number | null = null): DeletionItem => ({
   ...{ kind, id, name, sizeBytes },
   kept: false,
 })
@@ -55,7 +60,7 @@ export const removedAndKept = (items: readonly DeletionItem[]) => ({
 })
 
 /** Response of a deletion preview: the same list, and the disk space that it frees. */
-export const shownPreview = ({ items, blockedBy }: { items: DeletionItem[]; blockedBy: WorkUnderWay[] }) => ({
+export const deletionPreview = ({ items, blockedBy }: { items: DeletionItem[]; blockedBy: BlockingOperation[] }) => ({
   items,
   totalSizeBytes: items.reduce((sum, { kept, sizeBytes }) => sum + (kept ? 0 : (sizeBytes ?? 0)), 0),
   blockedBy,

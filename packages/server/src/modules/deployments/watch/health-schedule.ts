@@ -1,14 +1,14 @@
 /** Check intervals. The current time is always an argument. */
-export interface Pauses {
+export interface CheckIntervals {
   firstMs: number
   /** While healthy, each interval is 1.5 times the previous one, up to this. */
   maxMs: number
 }
 
-interface Round {
+interface ScheduledCheck {
   /** Identity of the checked thing; a change starts with a new schedule. */
   subject: string
-  pauseMs: number
+  intervalMs: number
   dueAt: number
   isChecking: boolean
   /** A check was requested while one was running, which may have seen the older state. */
@@ -19,51 +19,51 @@ interface Round {
  * Schedules health checks. Each key has its own schedule, so a slow check delays no other. Healthy keys are checked less and less
  * often; unhealthy ones, and those with an event, soon again.
  */
-export class HealthRounds {
-  readonly #pauses: Pauses
-  readonly #chance: () => number
-  readonly #rounds = new Map<string, Round>()
+export class HealthSchedule {
+  readonly #intervals: CheckIntervals
+  readonly #random: () => number
+  readonly #rounds = new Map<string, ScheduledCheck>()
 
-  constructor(pauses: Pauses, chance: () => number = Math.random) {
-    this.#pauses = pauses
-    this.#chance = chance
+  constructor(intervals: CheckIntervals, random: () => number = Math.random) {
+    this.#intervals = intervals
+    this.#random = random
   }
 
   /** Sets the keys to check, each with its identity. New ones are checked within the first interval, spread over it. */
-  keep(all: ReadonlyMap<string, string>, now: number): void {
+  setKeys(all: ReadonlyMap<string, string>, now: number): void {
     for (const key of this.#rounds.keys()) if (!all.has(key)) this.#rounds.delete(key)
     for (const [key, subject] of all) {
       if (this.#rounds.get(key)?.subject === subject) continue
-      const pauseMs = this.#pauses.firstMs
-      const dueAt = now + pauseMs * (0.5 + this.#chance() / 2)
-      this.#rounds.set(key, { subject, pauseMs, dueAt, isChecking: false, isRequested: false })
+      const intervalMs = this.#intervals.firstMs
+      const dueAt = now + intervalMs * (0.5 + this.#random() / 2)
+      this.#rounds.set(key, { subject, intervalMs, dueAt, isChecking: false, isRequested: false })
     }
   }
 
   due(now: number): string[] {
-    return [...this.#rounds].filter(([, { dueAt, isChecking: isLooking }]) => !isLooking && dueAt <= now).map(([key]) => key)
+    return [...this.#rounds].filter(([, { dueAt, isChecking: isRunning }]) => !isRunning && dueAt <= now).map(([key]) => key)
   }
 
   /** Starts a check; returns the function that ends it with the result. `maxMs` overrides the longest interval. */
-  begin(key: string): (isWell: boolean, now: number, maxMs?: number) => void {
+  startCheck(key: string): (isHealthy: boolean, now: number, maxMs?: number) => void {
     const round = this.#rounds.get(key)
     if (!round) return () => undefined
     round.isChecking = true
-    return (isWell, now, maxMs = this.#pauses.maxMs) => {
+    return (isHealthy, now, maxMs = this.#intervals.maxMs) => {
       round.isChecking = false
-      const { firstMs } = this.#pauses
-      const next = isWell ? Math.min(maxMs, round.pauseMs * 1.5) : firstMs
-      round.pauseMs = Math.min(maxMs, Math.max(firstMs, next))
-      round.dueAt = round.isRequested ? now : now + round.pauseMs * (0.9 + this.#chance() / 5)
+      const { firstMs } = this.#intervals
+      const next = isHealthy ? Math.min(maxMs, round.intervalMs * 1.5) : firstMs
+      round.intervalMs = Math.min(maxMs, Math.max(firstMs, next))
+      round.dueAt = round.isRequested ? now : now + round.intervalMs * (0.9 + this.#random() / 5)
       round.isRequested = false
     }
   }
 
   /** Makes the check of a key due now, because of an event. */
-  hurry(key: string, now: number): void {
+  checkNow(key: string, now: number): void {
     const round = this.#rounds.get(key)
     if (!round) return
-    round.pauseMs = this.#pauses.firstMs
+    round.intervalMs = this.#intervals.firstMs
     if (round.isChecking) round.isRequested = true
     else round.dueAt = now
   }

@@ -5,7 +5,7 @@ import { findDeployment } from '../store.ts'
 import { artifactsOf } from './deployed.ts'
 
 /** Data that this machine's Docker engine stores outside the data folder: volumes, and the images of live deployments. */
-export async function heldByEngine(db: Db): Promise<{ volumes: VolumeRow[]; images: string[] }> {
+export async function listEngineData(db: Db): Promise<{ volumes: VolumeRow[]; images: string[] }> {
   const volumes = await db
     .selectFrom('volumes')
     .selectAll()

@@ -1,10 +1,10 @@
 import type { OperationKind, ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { thatMeet } from './meetings.ts'
+import { filterByRule } from './conflict-table.ts'
 import { beginOperation, lockProject } from './operation.ts'
 import { deleteOperation, listOperations, renewLease } from './operation-store.ts'
 
-type Holding = Pick<ProjectsDeps, 'clock' | 'database' | 'log'>
+type LeaseDeps = Pick<ProjectsDeps, 'clock' | 'database' | 'log'>
 
 export const leaseMs = 60_000
 
@@ -12,25 +12,29 @@ export const leaseMs = 60_000
  * Runs short work that no client requested (a restart, a wake-up, a sleep) as an operation that this process holds by a lease.
  * False where another operation conflicts: nothing was done, and that operation leaves the project in its correct state.
  */
-export async function holdOperation(
+export async function runLeasedOperation(
   { projectId, environment, kind }: { projectId: string; environment: string | null; kind: OperationKind },
-  deps: Holding,
+  deps: LeaseDeps,
   work: () => Promise<void>,
 ): Promise<boolean> {
   const operation = await deps.database.transaction(async (bound): Promise<ProjectOperationRow | undefined> => {
     await lockProject(bound, projectId)
-    const underWay = await listOperations(bound.db, projectId, nowOf(deps))
-    if (thatMeet({ kind, environment }, underWay, 'beside').length < underWay.length) return undefined
+    const running = await listOperations(bound.db, projectId, nowOf(deps))
+    if (filterByRule({ kind, environment }, running, 'beside').length < running.length) return undefined
     const heldUntil = nowOf(deps) + leaseMs
     return (await beginOperation({ projectId, environment, kind, heldUntil }, bound, deps)).operation
   })
   if (!operation) return false
-  await keepLease(operation, deps, work)
+  await runWithLease(operation, deps, work)
   return true
 }
 
 /** Renews the lease of an operation until the work has ended, and ends the operation with it. */
-export async function keepLease({ id, projectId }: ProjectOperationRow, deps: Holding, work: () => Promise<void>): Promise<void> {
+export async function runWithLease(
+  { id, projectId }: ProjectOperationRow,
+  deps: LeaseDeps,
+  work: () => Promise<void>,
+): Promise<void> {
   const { db } = deps.database
   const warn = (err: unknown) => deps.log.warn({ err, projectId, operationId: id }, 'projects: operation lease not renewed')
   const heartbeat = setInterval(() => void renewLease(db, id, nowOf(deps) + leaseMs).catch(warn), leaseMs / 3)

@@ -4,23 +4,23 @@ import { refuse } from '../../platform/failure.ts'
 import { findEnvironment, present } from './store.ts'
 
 /** Finds the environment that a body, query or path names, by slug or id; responds 400 where it does not exist. */
-export async function namedEnvironment(db: Db, projectId: string, name: string): Promise<EnvironmentRow> {
-  const found = name.includes('\0') ? undefined : await findEnvironment(db, projectId, name)
-  return found ?? refuseUnknown(name)
+export async function requireEnvironment(db: Db, projectId: string, name: string): Promise<EnvironmentRow> {
+  const environment = name.includes('\0') ? undefined : await findEnvironment(db, projectId, name)
+  return environment ?? refuseUnknown(name)
 }
 
 /** The environment's slug; undefined where no name was given. */
-export const namedSlug = async (db: Db, projectId: string, name: string | undefined): Promise<string | undefined> =>
-  name === undefined ? undefined : (await namedEnvironment(db, projectId, name)).slug
+export const environmentSlug = async (db: Db, projectId: string, name: string | undefined): Promise<string | undefined> =>
+  name === undefined ? undefined : (await requireEnvironment(db, projectId, name)).slug
 
 /** Resolves an environment name in a list of the whole organisation: a slug may match several projects, an id matches one. */
-export async function namedInOrganization(
+export async function environmentInOrganization(
   db: Db,
   organizationId: string,
   name: string,
 ): Promise<{ environment: string; projectId?: string }> {
   const isId = name.includes('_')
-  const found = name.includes('\0')
+  const environment = name.includes('\0')
     ? undefined
     : await db
         .selectFrom('environments')
@@ -31,8 +31,8 @@ export async function namedInOrganization(
         .where(isId ? 'environments.id' : 'environments.slug', '=', name)
         .limit(1)
         .executeTakeFirst()
-  if (!found) return refuseUnknown(name)
-  return { environment: found.slug, ...(isId ? { projectId: found.projectId } : {}) }
+  if (!environment) return refuseUnknown(name)
+  return { environment: environment.slug, ...(isId ? { projectId: environment.projectId } : {}) }
 }
 
 const refuseUnknown = (name: string): never => refuse('environment', `environment ${JSON.stringify(name)} does not exist`)

@@ -15,26 +15,30 @@ export interface UsageMinute {
   memoryKb: number
 }
 
-const noRequests = { requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, latency: null }
-const nothingRan = { cpuMs: 0, observedMs: 0, memoryKb: 0, restarts: 0 }
+const zeroTraffic = { requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0, latency: null }
+const zeroUsage = { cpuMs: 0, observedMs: 0, memoryKb: 0, restarts: 0 }
 
-export const keepTraffic = (minutes: readonly TrafficMinute[], database: Database): Promise<void> =>
-  keep(
+export const saveTraffic = (minutes: readonly TrafficMinute[], database: Database): Promise<void> =>
+  saveMinutes(
     minutes,
     ({ latency, requests, errors4xx, errors5xx, bytesOut }) => ({
       ...{ requests, errors4xx, errors5xx, bytesOut, latency: JSON.stringify(latency) },
-      ...nothingRan,
+      ...zeroUsage,
     }),
     database,
   )
 
-export const keepUsage = (minutes: readonly UsageMinute[], database: Database): Promise<void> =>
-  keep(minutes, ({ cpuMs, observedMs, memoryKb }) => ({ ...noRequests, ...nothingRan, cpuMs, observedMs, memoryKb }), database)
+export const saveUsage = (minutes: readonly UsageMinute[], database: Database): Promise<void> =>
+  saveMinutes(
+    minutes,
+    ({ cpuMs, observedMs, memoryKb }) => ({ ...zeroTraffic, ...zeroUsage, cpuMs, observedMs, memoryKb }),
+    database,
+  )
 
 const minuteMs = minuteSeconds * 1000
 
 /** Counts services of an environment that exited unexpectedly; called in the transaction that records the exit. */
-export async function keepRestarts(
+export async function saveRestarts(
   db: Db,
   { projectId, environment, at, count }: { projectId: string; environment: string; at: number; count: number },
 ): Promise<void> {
@@ -42,13 +46,13 @@ export async function keepRestarts(
   if (!environmentId) return
   const minute = Math.floor(at / minuteMs) * minuteMs
   const key = { environmentId, spanSeconds: minuteSeconds, at: minute, counter: 'restarts' }
-  await addRestarts(db, { ...key, ...noRequests, ...nothingRan, restarts: count })
+  await addRestarts(db, { ...key, ...zeroTraffic, ...zeroUsage, restarts: count })
 }
 
 type Key = Pick<UsageMinute, 'counter' | 'projectId' | 'environment' | 'at'>
 
 /** Stores minutes; those of a deleted environment are dropped. */
-async function keep<Minute extends Key>(
+async function saveMinutes<Minute extends Key>(
   minutes: readonly Minute[],
   numbers: (minute: Minute) => Omit<MetricRow, 'environmentId' | 'spanSeconds' | 'at' | 'counter'>,
   { transaction }: Database,
