@@ -6,8 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { contract, type TransferExport } from '@berth/contract'
 import { encryptBundleKey, newBundleKey } from '@berth/server/bundle-key'
 import { newId } from '@berth/server/ids'
+import { tarEnd } from '@berth/server/tar-header'
+import { fileEntry, textEntry } from '@berth/server/write-tar'
 import { type Command, Option } from 'commander'
-import { pack } from 'tar-stream'
 import { type Connection, connect } from '../../credentials.ts'
 import { CliError } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
@@ -82,19 +83,17 @@ async function write(
 ): Promise<void> {
   const temporaryFile = `${file}.${process.pid}.draft`
   const head: BundleHead = { format: 'berth-bundle/1', transfer, project: projectId, signer, files }
-  const tar = pack()
-  const filling = (async () => {
-    tar.entry({ name: headName }, JSON.stringify(head))
-    tar.entry({ name: keyName }, Buffer.from(key))
+  async function* tar(): AsyncGenerator<Uint8Array> {
+    yield textEntry({ name: headName, mode: 0o644 }, Buffer.from(JSON.stringify(head)))
+    yield textEntry({ name: keyName, mode: 0o644 }, key)
     for (const { name, sizeBytes } of files) {
       const bytes = await client.bytes(contract.transfers.readFile, { params: { id: transfer, file: name } })
-      await pipeline(Readable.fromWeb(bytes as never), tar.entry({ name: `files/${name}`, size: sizeBytes }))
+      yield* fileEntry({ name: `files/${name}`, mode: 0o644, size: sizeBytes }, Readable.fromWeb(bytes as never))
     }
-    tar.finalize()
-  })()
-  filling.catch((error: Error) => tar.destroy(error))
+    yield tarEnd
+  }
   try {
-    await Promise.all([filling, pipeline(tar, createWriteStream(temporaryFile, { mode: 0o600 }))])
+    await pipeline(tar, createWriteStream(temporaryFile, { mode: 0o600 }))
     await rename(temporaryFile, file)
   } catch (error) {
     await rm(temporaryFile, { force: true })

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { contract, type TransferImport } from '@berth/contract'
 import { decryptBundleKey } from '@berth/server/bundle-key'
+import { readTar } from '@berth/server/read-tar'
 import type { Command } from 'commander'
-import { extract } from 'tar-stream'
 import { type Connection, connect } from '../../credentials.ts'
 import { CliError } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
@@ -62,17 +62,16 @@ async function sendBundle(
 ): Promise<BundleHead> {
   let head: BundleHead | undefined
   let isOpen = false
-  const entries = createReadStream(file).pipe(extract())
   try {
-    for await (const entry of entries) {
-      const { name } = entry.header
-      if (name === headName) head = readHead((await readWhole(entry)).toString('utf8'))
+    for await (const { header, content } of readTar(createReadStream(file))) {
+      const { name } = header
+      if (name === headName) head = readHead((await readWhole(content)).toString('utf8'))
       else if (!head) throw new CliError(`${file} is not a project bundle`)
       else if (name === keyName) {
-        const identity = await decryptBundleKey(await readWhole(entry), decryption).catch(() => failDecryption())
+        const identity = await decryptBundleKey(await readWhole(content), decryption).catch(() => failDecryption())
         await client.call(contract.transfers.arrive, { params: { id: head.transfer }, body: { project: head.project, identity } })
         isOpen = true
-      } else await sendFile(name.replace(/^files\//, ''), entry, head, client)
+      } else await sendFile(name.replace(/^files\//, ''), content, head, client)
     }
   } catch (error) {
     if (head && isOpen) await abortImport(head.transfer, client)
@@ -81,18 +80,18 @@ async function sendBundle(
   return head ?? failNotABundle(file)
 }
 
-async function sendFile(name: string, entry: AsyncIterable<unknown>, { transfer, files }: BundleHead, client: Connection) {
+async function sendFile(name: string, content: AsyncIterable<Uint8Array>, { transfer, files }: BundleHead, client: Connection) {
   const listed = files.find((one) => one.name === name)
   if (!listed) throw new CliError(`The bundle is damaged: it contains ${name}, which is not in its list of files`)
-  const upload = Readable.toWeb(Readable.from(entry, { objectMode: false })) as unknown as ReadableStream
+  const upload = Readable.toWeb(Readable.from(content, { objectMode: false })) as unknown as ReadableStream
   const input = { params: { id: transfer, file: name }, query: { sha256: listed.sha256 }, upload }
   await client.call(contract.transfers.writeFile, input)
 }
 
-async function readWhole(entry: AsyncIterable<unknown>): Promise<Buffer> {
+async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of entry as AsyncIterable<Uint8Array>) {
+  for await (const chunk of content) {
     bytes += chunk.length
     if (bytes > maxHeadBytes) throw new CliError('The bundle is damaged: its header is too large')
     chunks.push(chunk)

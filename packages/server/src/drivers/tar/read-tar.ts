@@ -1,8 +1,8 @@
-import { block, decodeHeader, decodeRecords, type TarHeader } from './tar-header.ts'
+import { block, decodeHeader, decodeRecords, TarError, type TarHeader } from './tar-header.ts'
 
 /** Limit of an extended header. Names have at most some KiB; a longer one is an attack on memory. */
 const maxExtensionLength = 1024 * 1024
-const cutOff = 'The tar archive is incomplete'
+const cutOff = () => new TarError('The tar archive is incomplete', { isCutOff: true })
 
 export interface TarEntry {
   header: TarHeader
@@ -21,7 +21,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
       if (!raw) return
       const header = decodeHeader(raw)
       if (!header) continue
-      if (!Number.isSafeInteger(header.size)) throw new Error('The tar archive has an entry without a size')
+      if (!Number.isSafeInteger(header.size)) throw new TarError('The tar archive has an entry without a size')
       if ('xgLK'.includes(header.flag)) {
         for (const [key, value] of await extension(bytes, header)) (header.flag === 'g' ? everywhere : here).set(key, value)
         continue
@@ -37,9 +37,9 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 async function extension(bytes: Bytes, { flag, size }: { flag: string; size: number }): Promise<Map<string, string>> {
-  if (size > maxExtensionLength) throw new Error('The tar archive has a header that is too long')
+  if (size > maxExtensionLength) throw new TarError('The tar archive has a header that is too long')
   const raw = await bytes.exactly(Math.ceil(size / block) * block)
-  if (!raw) throw new Error(cutOff)
+  if (!raw) throw cutOff()
   const content = raw.subarray(0, size)
   if (flag === 'x' || flag === 'g') return decodeRecords(content)
   const end = content.indexOf(0)
@@ -55,10 +55,11 @@ function apply(header: TarHeader, everywhere: Map<string, string>, here: Map<str
     const number = reported(key)
     if (number !== undefined) header[key] = /^\d{1,15}$/.test(number) ? Number(number) : Number.NaN
   }
-  if (!Number.isSafeInteger(header.size)) throw new Error('The tar archive has an entry without a size')
+  if (!Number.isSafeInteger(header.size)) throw new TarError('The tar archive has an entry without a size')
+  for (const key of here.keys()) if (key.startsWith('GNU.sparse')) header.isSparse = true
   if (here.get('GNU.sparse.major') === '1' && here.get('GNU.sparse.minor') === '0' && header.type === 'file') {
     const realSize = here.get('GNU.sparse.realsize') ?? ''
-    if (!/^\d{1,15}$/.test(realSize)) throw new Error('The tar archive has an entry without a size')
+    if (!/^\d{1,15}$/.test(realSize)) throw new TarError('The tar archive has an entry without a size')
     header.name = here.get('GNU.sparse.name') || header.name
     header.sparse = { realSize: Number(realSize) }
   }
@@ -99,7 +100,7 @@ class Bytes {
 
   /** Returns at least one byte. */
   async some(max: number): Promise<Uint8Array> {
-    if (!(await this.#more())) throw new Error(cutOff)
+    if (!(await this.#more())) throw cutOff()
     const piece = this.#chunk.subarray(0, max)
     this.#chunk = this.#chunk.subarray(piece.length)
     return piece

@@ -4,6 +4,18 @@
  */
 export const block = 512
 
+/** The bytes are not a tar archive, or a damaged or incomplete one. */
+export class TarError extends Error {
+  override readonly name = 'TarError'
+  /** The archive ends too early. */
+  readonly isCutOff: boolean
+
+  constructor(message: string, { isCutOff = false } = {}) {
+    super(message)
+    this.isCutOff = isCutOff
+  }
+}
+
 export interface TarHeader {
   name: string
   type: TarType
@@ -15,6 +27,8 @@ export interface TarHeader {
   linkname: string
   /** Size of a sparse file, whose content is a map of its data and the data. See `sparse-content.ts`. */
   sparse?: { realSize: number }
+  /** Stored as a sparse file, also in a version that is not read. */
+  isSparse?: true
 }
 
 const types = {
@@ -30,6 +44,8 @@ const types = {
 export type TarType = (typeof types)[keyof typeof types] | 'other'
 
 export const asText = (name: string): string => Buffer.from(name, 'latin1').toString('utf8')
+/** The name of an entry, from text. */
+export const fromText = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 export const asBytes = (name: string): Buffer => Buffer.from(name, 'latin1')
 
 /** Null: an empty block, as at the end. Throws when the bytes are not a header. */
@@ -37,9 +53,9 @@ export function decodeHeader(bytes: Buffer): (TarHeader & { flag: string }) | nu
   const sum = checksum(bytes)
   if (sum === 8 * 32) return null
   if (sum !== numberAt(bytes, 148, 8))
-    throw new Error('This is not a tar archive, or it is damaged: a header checksum does not match')
+    throw new TarError('This is not a tar archive, or it is damaged: a header checksum does not match')
   const magic = bytes.toString('latin1', 257, 265)
-  if (!magic.startsWith('ustar\0') && magic !== 'ustar  \0') throw new Error('This tar archive is of an unknown format')
+  if (!magic.startsWith('ustar\0') && magic !== 'ustar  \0') throw new TarError('This tar archive is of an unknown format')
   const flag = bytes[156] === 0 ? '0' : String.fromCharCode(bytes[156]!)
   const prefix = magic.startsWith('ustar\0') ? textAt(bytes, 345, 155) : ''
   const name = textAt(bytes, 0, 100)
@@ -87,6 +103,7 @@ export function decodeRecords(bytes: Buffer): Map<string, string> {
     const equals = text.indexOf('=')
     const key = text.slice(0, Math.max(0, equals))
     if (readKeys.has(key)) records.set(key, text.slice(equals + 1))
+    else if (key.startsWith('GNU.sparse')) records.set('GNU.sparse', '')
     at = end
   }
   return records

@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
+import type { TarType } from '../tar/tar-header.ts'
 import { BadArchive, BadEntry } from './tarball-errors.ts'
 
-/** An untrusted tar header. */
+/** An untrusted tar header; its names are text. */
 export interface EntryHeader {
   name: string
-  /** Null for a type that tar-stream does not know. */
-  type: string | null
+  type: TarType
   size: number
   mode: number
-  linkname: string | null
-  pax?: unknown
+  linkname: string
+  isSparse?: true
 }
 
 /** An entry that may be written: its path is relative, and every folder above it is a real folder of the archive. */
@@ -118,7 +118,7 @@ export class ArchiveTree {
   }
 
   #addSymlink(location: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
-    const target = header.linkname ?? ''
+    const target = header.linkname
     if (target === '' || target.includes('\0') || Buffer.byteLength(target) > maxPathBytes) {
       throw new BadEntry(header.name, 'is a link without a usable target')
     }
@@ -129,7 +129,7 @@ export class ArchiveTree {
   }
 
   #addHardlink(location: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
-    const target = safePath(header.linkname ?? '', header.name)
+    const target = safePath(header.linkname, header.name)
     if (this.#made.get(target) !== 'file')
       throw new BadEntry(header.name, `links to ${target}, which is not a file in the archive`)
     this.#refuseSecond(location.path)
@@ -173,14 +173,14 @@ export class ArchiveTree {
 }
 
 function kindOf(header: EntryHeader): 'file' | 'folder' | 'symlink' | 'hardlink' {
-  const { type, name, pax } = header
-  if (pax && Object.keys(pax).some((key) => key.startsWith('GNU.sparse'))) throw new BadEntry(name, 'is stored as a sparse file')
+  const { type, name, isSparse } = header
+  if (isSparse) throw new BadEntry(name, 'is stored as a sparse file')
   // Old archives mark a folder by a trailing slash alone.
   if (type === 'directory' || (type === 'file' && name.endsWith('/'))) return 'folder'
   if (type === 'file' || type === 'contiguous-file') return 'file'
   if (type === 'symlink') return 'symlink'
   if (type === 'link') return 'hardlink'
-  const what = type === 'fifo' ? 'a named pipe' : type?.endsWith('-device') ? 'a device' : 'neither a file, a folder nor a link'
+  const what = type === 'fifo' ? 'a named pipe' : type.endsWith('-device') ? 'a device' : 'neither a file, a folder nor a link'
   throw new BadEntry(name, `is ${what}`)
 }
 

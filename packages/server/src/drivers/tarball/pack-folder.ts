@@ -1,12 +1,12 @@
 import { constants, type Dirent } from 'node:fs'
 import { open, readdir, readlink, realpath } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import { Readable, type Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
-import { pack } from 'tar-stream'
 import { IgnoreRules } from '../../source/ignore/git-ignore.ts'
 import { readInside } from '../../source/read-inside.ts'
+import { tarEnd } from '../tar/tar-header.ts'
+import { fileEntry, folderEntry, SizeMismatch, symlinkEntry } from '../tar/write-tar.ts'
 
 export interface PackOptions {
   /** Additional lines of a .berthignore at the top; they take precedence over the files. */
@@ -56,31 +56,12 @@ interface Found {
 }
 
 async function* tarOf(folder: string, options: PackOptions): AsyncGenerator<Uint8Array> {
-  const tar = pack()
-  let failure: unknown
-  const filling = fill(tar, folder, options).then(
-    () => tar.finalize(),
-    (error) => {
-      failure = error
-      tar.destroy(error)
-    },
-  )
-  try {
-    yield* tar as unknown as AsyncIterable<Uint8Array>
-  } catch (error) {
-    // A broken entry ends the stream with an error of its own before `fill` has named the file.
-    await filling
-    throw failure ?? error
-  }
-}
-
-async function fill(tar: ReturnType<typeof pack>, folder: string, options: PackOptions): Promise<void> {
   const walk = new FolderWalk(folder, options)
   for await (const found of walk.entriesIn('', IgnoreRules.none)) {
     options.abort?.throwIfAborted()
-    if (tar.destroying) return
-    await addEntry(tar, join(folder, found.path), found)
+    yield* entryOf(join(folder, found.path), found)
   }
+  yield tarEnd
 }
 
 class FolderWalk {
@@ -157,31 +138,26 @@ async function leavesFolder(folder: string, path: string): Promise<boolean> {
 /** Fixed, so that the same files give the same bytes; the server ignores times in an archive. */
 const noTime = new Date(0)
 
-async function addEntry(tar: ReturnType<typeof pack>, file: string, { path, kind }: Found): Promise<void> {
-  if (kind === 'folder')
-    return written((done) => tar.entry({ name: `${path}/`, type: 'directory', mode: 0o755, mtime: noTime }, done))
-  if (kind === 'file') return addFile(tar, file, path)
-  const linkname = await readlink(file)
-  return written((done) => tar.entry({ name: path, type: 'symlink', linkname, mode: 0o777, mtime: noTime }, done))
+async function* entryOf(file: string, { path, kind }: Found): AsyncGenerator<Uint8Array> {
+  if (kind === 'folder') yield folderEntry({ name: `${path}/`, mode: 0o755, mtime: noTime })
+  else if (kind === 'file') yield* fileOf(file, path)
+  else yield symlinkEntry({ name: path, linkname: await readlink(file), mode: 0o777, mtime: noTime })
 }
-
-const written = (write: (done: (error?: Error | null) => void) => unknown) =>
-  new Promise<void>((resolve, reject) => write((error) => (error ? reject(error) : resolve())))
 
 /** Flags that refuse a symlink, and do not block on a pipe, that has replaced the file since it was listed. */
 const readOnlyIfFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-async function addFile(tar: ReturnType<typeof pack>, file: string, path: string): Promise<void> {
+async function* fileOf(file: string, path: string): AsyncGenerator<Uint8Array> {
   const handle = await open(file, readOnlyIfFile).catch((cause) => Promise.reject(new ChangedWhilePacking(path, cause)))
   try {
     const stat = await handle.stat()
     if (!stat.isFile()) throw new ChangedWhilePacking(path)
-    const header = { name: path, size: stat.size, mode: stat.mode & 0o111 ? 0o755 : 0o644, mtime: noTime }
-    if (stat.size === 0) return await written((done) => tar.entry(header, Buffer.alloc(0), done))
-    const content = handle.createReadStream({ start: 0, end: stat.size - 1, autoClose: false })
-    await pipeline(content, tar.entry(header) as unknown as Writable)
+    const entry = { name: path, size: stat.size, mode: stat.mode & 0o111 ? 0o755 : 0o644, mtime: noTime }
+    const content =
+      stat.size > 0 ? handle.createReadStream({ start: 0, end: stat.size - 1, autoClose: false }) : Readable.from([])
+    yield* fileEntry(entry, content)
   } catch (error) {
-    throw error instanceof Error && error.message === 'Size mismatch' ? new ChangedWhilePacking(path, error) : error
+    throw error instanceof SizeMismatch ? new ChangedWhilePacking(path, error) : error
   } finally {
     await handle.close()
   }

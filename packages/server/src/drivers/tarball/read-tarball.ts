@@ -1,8 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { Transform, type Writable } from 'node:stream'
+import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, type Gunzip } from 'node:zlib'
-import { extract } from 'tar-stream'
+import { readTar, type TarEntry } from '../tar/read-tar.ts'
+import { asText, TarError } from '../tar/tar-header.ts'
 import { ArchiveTree, type CheckedEntry, type EntryHeader } from './archive-tree.ts'
 import { BadArchive, BadEntry, megabytes } from './tarball-errors.ts'
 
@@ -32,13 +33,7 @@ export const defaultLimits = { maxDecompressedBytes: 2 * 1024 ** 3, maxEntries: 
  */
 export async function readTarball(file: string, limits: TarballLimits, visit: EntryVisitor): Promise<TarballSummary> {
   const reading = new Reading({ ...defaultLimits, ...limits }, visit)
-  const unpacked = extract()
-  const entries = reading.readEntries(unpacked).catch((error) => {
-    unpacked.destroy()
-    throw error
-  })
-  const bytes = decompress(file, [reading.meter(), unpacked as unknown as Writable], limits.abort)
-  const outcomes = await Promise.allSettled([entries, bytes])
+  const outcomes = await Promise.allSettled(decompress(file, reading, limits.abort))
   limits.abort?.throwIfAborted()
   const failures = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reading.explain(reason))
   if (failures.length > 0) throw failures.find(isOurs) ?? failures.find((failure) => !isAftermath(failure)) ?? failures[0]
@@ -49,9 +44,20 @@ export async function readTarball(file: string, limits: TarballLimits, visit: En
  * Decompresses the file with one reused buffer. A stream would leave hundreds of megabytes of buffers to the garbage collector,
  * which frees them late on a busy machine.
  */
-async function decompress(file: string, [meter, unpacked]: [Transform, Writable], abort?: AbortSignal): Promise<void> {
+function decompress(file: string, reading: Reading, abort?: AbortSignal): Promise<void>[] {
   const gunzip = createGunzip()
-  const drained = pipeline(gunzip, meter, unpacked, { signal: abort })
+  const entries = Promise.withResolvers<void>()
+  const drained = pipeline(
+    gunzip,
+    reading.meter(),
+    (bytes: AsyncIterable<Uint8Array>) => {
+      entries.resolve(reading.readEntries(readTar(bytes)))
+      return entries.promise
+    },
+    { signal: abort },
+  )
+  // Without a first byte the entries are never asked for.
+  drained.catch(() => entries.resolve())
   const fed = withFile(file, async (handle) => {
     const buffer = Buffer.alloc(65_536)
     for (let size = -1; size !== 0 && !gunzip.destroyed; ) {
@@ -59,9 +65,10 @@ async function decompress(file: string, [meter, unpacked]: [Transform, Writable]
       if (size > 0) await taken(gunzip, buffer.subarray(0, size))
     }
     gunzip.end()
-  }).catch((error) => gunzip.destroy(error))
-  await Promise.allSettled([drained, fed])
-  await drained
+  }).catch((error) => {
+    gunzip.destroy(error)
+  })
+  return [entries.promise, drained, fed]
 }
 
 /** A destroyed stream calls no callback, so its close event is awaited too; its reader receives the error. */
@@ -116,10 +123,9 @@ class Reading {
     })
   }
 
-  async readEntries(unpacked: AsyncIterable<{ header: EntryHeader }>): Promise<void> {
-    for await (const entry of unpacked) {
-      await this.#read(entry.header, entry as unknown as AsyncIterable<Buffer>)
-    }
+  async readEntries(entries: AsyncIterable<TarEntry>): Promise<void> {
+    for await (const { header, content } of entries)
+      await this.#read({ ...header, name: asText(header.name), linkname: asText(header.linkname) }, content)
   }
 
   async finish(): Promise<TarballSummary> {
@@ -130,14 +136,15 @@ class Reading {
     return { ...this.#summary, commonRoot: this.#tree.commonRoot }
   }
 
-  async #read(header: EntryHeader, content: AsyncIterable<Buffer>): Promise<void> {
+  async #read(header: EntryHeader, content: AsyncIterable<Uint8Array>): Promise<void> {
     this.#lastName = header.name
     this.#summary.entries += 1
     if (this.#summary.entries > this.#limits.maxEntries)
       throw new BadArchive(`holds more than ${this.#limits.maxEntries} entries`)
     if (header.size > this.#limits.maxDecompressedBytes) throw this.#tooMuch()
-    // tar-stream never ends the content of such an entry: its reader would wait for ever.
-    if (header.type === 'directory' && header.size > 0) throw new BadEntry(header.name, 'is a folder with a non-zero size')
+    // Tar readers disagree on whether content follows. Old archives mark a folder by a trailing slash alone.
+    const isFolder = header.type === 'directory' || (header.type === 'file' && header.name.endsWith('/'))
+    if (isFolder && header.size > 0) throw new BadEntry(header.name, 'is a folder with a non-zero size')
     const shown = await withoutAppleDouble(header, content)
     const entry = shown && this.#tree.add(header)
     if (!shown || !entry) return drain(shown ?? content)
@@ -145,7 +152,7 @@ class Reading {
     await this.#visit(entry, this.#counted(shown))
   }
 
-  async *#counted(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  async *#counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
       this.#summary.contentBytes += chunk.length
       yield chunk
@@ -163,11 +170,11 @@ class Reading {
     return this.#lastName === undefined ? '' : ` at or after "${this.#lastName}"`
   }
 
-  /** Maps errors of zlib and tar-stream to messages for the user who made the archive. */
+  /** Maps errors of zlib and of the tar reader to messages for the user who made the archive. */
   explain(error: unknown): unknown {
     if (!(error instanceof Error)) return error
     const code = 'code' in error ? String(error.code) : ''
-    if (code === 'Z_BUF_ERROR' || error.message === 'Unexpected end of data')
+    if (code === 'Z_BUF_ERROR' || (error instanceof TarError && error.isCutOff))
       return new BadArchive(`is cut off${this.#where()}`, error)
     if (code.startsWith('Z_')) {
       return new BadArchive(
@@ -175,7 +182,7 @@ class Reading {
         error,
       )
     }
-    if (/^(Invalid|Header exceeds)/.test(error.message)) {
+    if (error instanceof TarError) {
       return new BadArchive(this.#lastName === undefined ? 'is not a tar archive' : `is damaged${this.#where()}`, error)
     }
     return error
@@ -188,7 +195,10 @@ const appleDoubleMagic = Buffer.from([0x00, 0x05, 0x16, 0x07])
  * macOS stores a file's extended attributes beside it as `._name`; builds that load whole folders fail on them. Null for such
  * an entry, which is recognised by its content: a project may have a file with such a name.
  */
-async function withoutAppleDouble(header: EntryHeader, content: AsyncIterable<Buffer>): Promise<AsyncIterable<Buffer> | null> {
+async function withoutAppleDouble(
+  header: EntryHeader,
+  content: AsyncIterable<Uint8Array>,
+): Promise<AsyncIterable<Uint8Array> | null> {
   if (header.type !== 'file' || !/(^|\/)\._[^/]*$/.test(header.name)) return content
   const chunks = content[Symbol.asyncIterator]()
   let start: Buffer = Buffer.alloc(0)
@@ -203,7 +213,7 @@ async function withoutAppleDouble(header: EntryHeader, content: AsyncIterable<Bu
   return null
 }
 
-async function* joined(start: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+async function* joined(start: Buffer, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield start
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
 }

@@ -1,6 +1,5 @@
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { pack } from 'tar-stream'
+import { tarEnd } from '../../../drivers/tar/tar-header.ts'
+import { fileEntry } from '../../../drivers/tar/write-tar.ts'
 import type { RestoreRow } from '../../../platform/db/tables/backups.ts'
 import type { DumpDetails, RunningUnit } from '../content/database-kind.ts'
 import { databaseKind } from '../content/databases.ts'
@@ -112,14 +111,8 @@ async function writeFile(artifact: ManifestArtifact, writing: Writing): Promise<
 
 /** A tar with this single file, whose length is known before it is read. */
 async function* asFile(name: string, artifact: ManifestArtifact, writing: Writing): AsyncGenerator<Uint8Array> {
-  const archive = pack()
-  const entry = archive.entry({ name, size: artifact.index.plainBytes, mode: 0o644 })
-  const filled = pipeline(Readable.from(contentOf(artifact, writing)), entry).then(
-    () => archive.finalize(),
-    (error: Error) => archive.destroy(error),
-  )
-  for await (const chunk of archive) yield chunk as Uint8Array
-  await filled
+  yield* fileEntry({ name, size: artifact.index.plainBytes, mode: 0o644 }, contentOf(artifact, writing))
+  yield tarEnd
 }
 
 /** Starts only the services with databases, and loads the dumps. */

@@ -3,9 +3,10 @@ import { cp, lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } 
 import { dirname, join, posix, relative, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { extract } from 'tar-stream'
 import { isGenerated } from '../../../../source/list-source.ts'
 import { measureFolder } from '../../../folder/measure-folder.ts'
+import { readTar } from '../../../tar/read-tar.ts'
+import { asText } from '../../../tar/tar-header.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import type { BuildParts } from './build-parts.ts'
 import { prepareBuild, runCommands, workFolder } from './build-stack.ts'
@@ -80,21 +81,16 @@ const missingOutput = ({ plan }: Pick<BuildRequest, 'plan'>) =>
 /** Keeps files and folders only: a link in the output of a build could point anywhere on this machine. */
 async function unpackPages(tar: AsyncIterable<Uint8Array>, target: string, diskMb: number): Promise<void> {
   await mkdir(target, { recursive: true })
-  const reader = extract()
-  const piping = pipeline(Readable.from(tar), reader)
-  piping.catch(() => undefined)
   let remainingBytes = diskMb * 1024 * 1024
-  for await (const entry of reader) {
-    const { name, type, size } = entry.header
-    const path = join(target, name)
-    remainingBytes -= size ?? 0
+  for await (const { header, content } of readTar(tar)) {
+    const path = join(target, asText(header.name))
+    remainingBytes -= header.size
     if (remainingBytes < 0) throw new BuildFailed('disk_full', `The pages are more than the ${diskMb} MB allowed`)
-    if (type === 'file' && path.startsWith(target + sep)) {
+    if (header.type === 'file' && path.startsWith(target + sep)) {
       await mkdir(dirname(path), { recursive: true })
-      await pipeline(Readable.from(entry), createWriteStream(path, { mode: 0o644 }))
-    } else entry.resume()
+      await pipeline(Readable.from(content), createWriteStream(path, { mode: 0o644 }))
+    }
   }
-  await piping
 }
 
 export async function listStaticArtifacts(folder: string): Promise<(Artifact & { deploymentId: string; projectId: string })[]> {

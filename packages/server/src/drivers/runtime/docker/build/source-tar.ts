@@ -3,11 +3,11 @@ import { constants, createReadStream } from 'node:fs'
 import { lstat, open, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { type Pack, pack } from 'tar-stream'
 import type { Excluded, SourceEntry } from '../../../../source/list-source.ts'
 import { FolderTooMuch, folderReader, type ReadFor } from '../../../reader/folder-reader.ts'
 import { TooManyWaiting } from '../../../reader/reader-queue.ts'
+import { tarEnd } from '../../../tar/tar-header.ts'
+import { fileEntry, folderEntry, symlinkEntry, textEntry } from '../../../tar/write-tar.ts'
 import { BuildFailed, type BuildRequest } from '../../runtime.ts'
 
 /** Refuses links and pipes that have replaced a file since it was listed. */
@@ -41,40 +41,32 @@ export interface PackOptions {
 }
 
 /** Packs the entries as a tar stream. Each file is opened when its turn comes. */
-export function packSource({ folder, entries, prefix, folders, uid, texts, files }: PackOptions, abort: AbortSignal): Readable {
-  const archive = pack()
-  const packAll = async () => {
-    for (const name of folders) await addEntry(archive, { name, type: 'directory', mode: 0o755, uid, gid: uid })
-    for (const entry of entries) {
-      abort.throwIfAborted()
-      await packEntry(archive, join(folder, entry.path), prefix + entry.path, uid)
-    }
-    for (const [name, file] of files ?? []) await packEntry(archive, file, prefix + name, uid)
-    for (const [name, text] of texts ?? [])
-      await new Promise<void>((resolve, reject) =>
-        archive.entry({ name: prefix + name, uid, gid: uid }, text, (error) => (error ? reject(error) : resolve())),
-      )
-    archive.finalize()
+export const packSource = (options: PackOptions, abort: AbortSignal): Readable => Readable.from(tarOf(options, abort))
+
+async function* tarOf(options: PackOptions, abort: AbortSignal): AsyncGenerator<Uint8Array> {
+  const { folder, entries, prefix, folders, uid, texts, files } = options
+  for (const name of folders) yield folderEntry({ name, mode: 0o755, uid, gid: uid })
+  for (const entry of entries) {
+    abort.throwIfAborted()
+    yield* entryOf(join(folder, entry.path), prefix + entry.path, uid)
   }
-  packAll().catch((error: unknown) => archive.destroy(error as Error))
-  return Readable.from(archive)
+  for (const [name, file] of files ?? []) yield* entryOf(file, prefix + name, uid)
+  for (const [name, text] of texts ?? []) yield textEntry({ name: prefix + name, mode: 0o644, uid, gid: uid }, Buffer.from(text))
+  yield tarEnd
 }
 
-async function packEntry(archive: Pack, file: string, name: string, uid: number): Promise<void> {
+async function* entryOf(file: string, name: string, uid: number): AsyncGenerator<Uint8Array> {
   const stat = await lstat(file)
-  const header = { name, mode: stat.mode & 0o777, mtime: stat.mtime, uid, gid: uid }
-  if (stat.isDirectory()) await addEntry(archive, { ...header, type: 'directory', mode: header.mode | 0o700 })
-  else if (stat.isSymbolicLink()) await addEntry(archive, { ...header, type: 'symlink', linkname: await readlink(file) })
+  const entry = { name, mode: stat.mode & 0o777, mtime: stat.mtime, uid, gid: uid }
+  if (stat.isDirectory()) yield folderEntry({ ...entry, mode: entry.mode | 0o700 })
+  else if (stat.isSymbolicLink()) yield symlinkEntry({ ...entry, linkname: await readlink(file) })
   else if (stat.isFile()) {
     // Exactly the size in the header, even if the file grows.
     const content =
       stat.size > 0 ? createReadStream(file, { flags: flags as unknown as string, end: stat.size - 1 }) : Readable.from([])
-    await pipeline(content, archive.entry({ ...header, size: stat.size }))
+    yield* fileEntry({ ...entry, size: stat.size }, content)
   }
 }
-
-const addEntry = (archive: Pack, header: Parameters<Pack['entry']>[0]) =>
-  new Promise<void>((resolve, reject) => archive.entry(header, (error) => (error ? reject(error) : resolve())))
 
 /** Hashes names and contents. Modification times are left out, because every checkout has new ones. */
 export async function hashFiles(folder: string, paths: readonly string[], hash: Hmac): Promise<Hmac> {

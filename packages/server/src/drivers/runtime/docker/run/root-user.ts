@@ -1,5 +1,5 @@
 import type { Container } from 'dockerode'
-import { extract } from 'tar-stream'
+import { readTar } from '../../../tar/read-tar.ts'
 import { StartFailed } from '../../runtime.ts'
 import { callEngine, type Engine } from '../engine.ts'
 
@@ -37,14 +37,9 @@ export async function refuseRoot(container: Container, engine: Engine, abort: Ab
 async function uidOf(name: string, container: Container, abort: AbortSignal): Promise<string> {
   const archive = await container.getArchive({ path: '/etc/passwd', abortSignal: abort }).catch(() => null)
   if (!archive) return ''
-  const reader = extract()
-  archive.on('error', (error: Error) => reader.destroy(error))
-  archive.pipe(reader)
-  for await (const entry of reader) {
-    if (entry.header.type !== 'file' || (entry.header.size ?? 0) > maxPasswd) return ''
-    const chunks: Buffer[] = []
-    for await (const chunk of entry) chunks.push(chunk as Buffer)
-    const line = Buffer.concat(chunks)
+  for await (const { header, content } of readTar(archive as AsyncIterable<Buffer>)) {
+    if (header.type !== 'file' || header.size > maxPasswd) return ''
+    const line = Buffer.concat(await Array.fromAsync(content))
       .toString('latin1')
       .split('\n')
       .find((one) => one.startsWith(`${name}:`))

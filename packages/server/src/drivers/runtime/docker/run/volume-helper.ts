@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import type { Container } from 'dockerode'
-import { extract, type Header, pack } from 'tar-stream'
-import { encodeHeader } from '../../../tar/tar-header.ts'
+import { readTar } from '../../../tar/read-tar.ts'
+import { encodeHeader, type TarHeader, tarEnd } from '../../../tar/tar-header.ts'
+import { folderEntry, smallTar } from '../../../tar/write-tar.ts'
 import { callEngine, callEngineOrMissing, type Engine } from '../engine.ts'
 import type { Labels } from '../labels.ts'
 
@@ -40,10 +41,8 @@ export const removeHelper = (helper: Container) =>
 
 async function ensureEmptyImage(engine: Engine, abort: AbortSignal): Promise<void> {
   if (await callEngineOrMissing(() => engine.getImage(emptyImage).inspect(), { abort })) return
-  const emptyTar = pack()
-  emptyTar.finalize()
   const [repo, tag] = emptyImage.split(':')
-  const stream = await engine.importImage(emptyTar as unknown as NodeJS.ReadableStream, {
+  const stream = await engine.importImage(Readable.from([tarEnd]), {
     repo,
     tag,
     changes: 'LABEL berth.kind=helper',
@@ -53,19 +52,16 @@ async function ensureEmptyImage(engine: Engine, abort: AbortSignal): Promise<voi
 }
 
 /** Whether the folder has the owner and mode of a new volume. */
-export const hasDefaultOwner = ({ uid, gid, mode }: Header) => !uid && !gid && ((mode ?? 0o755) & 0o7777) === 0o755
+export const hasDefaultOwner = ({ uid, gid, mode }: TarHeader) => !uid && !gid && (mode & 0o7777) === 0o755
 
 /** Tar entry with the owner of the volume's own folder. Without it an unprivileged program could not write there after a restore. */
-export const topFolderEntry = ({ uid = 0, gid = 0, mode = 0o755, mtime = new Date(0) }: Header) =>
+export const topFolderEntry = ({ uid, gid, mode, mtime }: TarHeader) =>
   encodeHeader({ name: './', type: 'directory', size: 0, mode, uid, gid, mtime, linkname: '' })
 
 /** Archive that changes the owner of a mounted folder. The engine applies it by the folder's path, but not by `./`. */
-export function folderArchive(path: string, { uid, gid, mode = 0o755 }: Pick<Partial<Header>, 'uid' | 'gid' | 'mode'>): Readable {
-  const archive = pack()
+export function folderArchive(path: string, { uid, gid, mode }: Pick<TarHeader, 'uid' | 'gid' | 'mode'>): Readable {
   const name = `${path.replace(/^\/+|\/+$/g, '')}/`
-  archive.entry({ name, type: 'directory', uid: uid ?? 0, gid: gid ?? 0, mode: mode & 0o7777 })
-  archive.finalize()
-  return Readable.from(archive)
+  return Readable.from([smallTar(folderEntry({ name, uid, gid, mode }))])
 }
 
 export async function putArchive(container: Container, path: string, tar: Readable, abort: AbortSignal): Promise<void> {
@@ -73,17 +69,13 @@ export async function putArchive(container: Container, path: string, tar: Readab
 }
 
 /** Reads the first entries of an archive and stops. The first is the folder itself. */
-export async function firstEntries(container: Container, path: string, count: number, abort: AbortSignal): Promise<Header[]> {
+export async function firstEntries(container: Container, path: string, count: number, abort: AbortSignal): Promise<TarHeader[]> {
   const end = new AbortController()
   const stream = await container.getArchive({ path, abortSignal: AbortSignal.any([abort, end.signal]) })
-  const reader = extract()
-  stream.on('error', (error) => reader.destroy(error))
-  stream.pipe(reader)
-  const headers: Header[] = []
+  const headers: TarHeader[] = []
   try {
-    for await (const entry of reader) {
-      headers.push(entry.header)
-      entry.resume()
+    for await (const { header } of readTar(stream as AsyncIterable<Buffer>)) {
+      headers.push(header)
       if (headers.length >= count) break
     }
   } catch (error) {

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Container } from 'dockerode'
-import type { Header } from 'tar-stream'
 import type { TarHeader } from '../../../tar/tar-header.ts'
 import { type AdoptedVolume, StartFailed, type VolumeRef } from '../../runtime.ts'
 import { sanitizeArchive, withoutTopFolder } from '../build/tar-names.ts'
@@ -129,7 +128,7 @@ export class Volumes {
   async #fill(
     name: string,
     tar: AsyncIterable<Uint8Array>,
-    owner: Header | undefined,
+    owner: TarHeader | undefined,
     abort: AbortSignal,
   ): Promise<TarHeader | undefined> {
     const helper = await this.#helperOf(name, abort)
@@ -161,7 +160,7 @@ export class Volumes {
   }
 
   /** Headers of the volume's own folder and of the first entry in it. */
-  async #firstHeaders(name: string, abort: AbortSignal): Promise<Header[]> {
+  async #firstHeaders(name: string, abort: AbortSignal): Promise<TarHeader[]> {
     const helper = await this.#helperOf(name, abort)
     try {
       return await firstEntries(helper, mountPoint, 2, abort)
