@@ -41,7 +41,7 @@ export const mutations = [
   api(
     'pruning takes away what a later run counts on',
     'prune.ts',
-    '.filter((name) => !used.has(name))',
+    '.filter((name) => !usedNames.has(name))',
     '',
     'backups/runs.test.ts',
   ),

@@ -5,7 +5,7 @@ import { Labels } from '../../packages/server/src/drivers/runtime/docker/labels.
 import { execIn } from '../../packages/server/src/drivers/runtime/docker/run/exec.ts'
 import type { Runtime } from '../../packages/server/src/drivers/runtime/runtime.ts'
 import type { RunningUnit } from '../../packages/server/src/modules/backups/content/database-kind.ts'
-import { databaseIn } from '../../packages/server/src/modules/backups/content/databases.ts'
+import { detectDatabase } from '../../packages/server/src/modules/backups/content/databases.ts'
 import { outputOf } from '../../packages/server/src/modules/backups/content/exec-output.ts'
 import { type BackupLocations, backupLocations } from '../kit/backup-locations.ts'
 import { type Backups, backupsOf } from '../kit/backups.ts'
@@ -106,10 +106,10 @@ describeOnDocker('databases in services', () =>
       const instance = { id: await instanceOf(projectId), serverId: null }
       const unit = { service: name, image, env: environment, volumes: [], instance, runtime: { exec } } as unknown as RunningUnit
       const abort = AbortSignal.timeout(120_000)
-      const kind = databaseIn(unit)
-      if (!kind?.prove) return null
+      const kind = detectDatabase(unit)
+      if (!kind?.tryRestore) return null
       const dump = (await kind.dumps(unit, abort))?.find(({ details }) => details.database === 'shop')
-      return dump ? kind.prove(unit, dump.details, outputOf(unit.runtime, instance.id, dump.command, abort), abort) : -1
+      return dump ? kind.tryRestore(unit, dump.details, outputOf(unit.runtime, instance.id, dump.command, abort), abort) : -1
     }
 
     async function inside(projectId: string, argv: string[]): Promise<string> {

@@ -120,7 +120,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     people: { ...access, isOperator },
     cloudLinks: parts.cloudLinks ?? cloud?.gitHostLinks,
     hookAddress: projects.deliveryAddress,
-    onConnected: projects.requestHooks,
+    onConnected: projects.enqueueWebhookChecks,
   })
   projectPorts.gitHost ??= gitHost
   const running =

@@ -118,7 +118,7 @@ export function assembleRunning(
     untransferredParts: (projectId) => untransferredParts(projectId, { database: common.database, backups, registries }),
     syncRoutes: (projectId) => edge.routes.sync(projectId),
   })
-  backupPorts.hasLeft = transfers.hasLeft
+  backupPorts.wasTransferredAway = transfers.hasLeft
   projectPorts.deployments ??= deployments.reader
   projectPorts.reserved ??= deployments.allotted
   projectPorts.running ??= deployments.running

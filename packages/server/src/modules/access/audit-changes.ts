@@ -11,13 +11,13 @@ const deepest = 8
 
 /** The changes as JSON to store; long texts and lists are truncated and state how much is missing. */
 export function changesText(changes: unknown): string {
-  const whole = JSON.stringify(changes ?? {})
-  if (whole.length <= changesCharacters) return whole
+  const json = JSON.stringify(changes ?? {})
+  if (json.length <= changesCharacters) return json
   for (const bound of bounds) {
-    const text = JSON.stringify({ ...(shortened(changes, bound, 0) as object), shortenedFrom: whole.length })
+    const text = JSON.stringify({ ...(shortened(changes, bound, 0) as object), shortenedFrom: json.length })
     if (text.length <= changesCharacters) return text
   }
-  return shortenedText(whole.length)
+  return shortenedText(json.length)
 }
 
 /** Replacement for the oversized changes that an earlier version stored. */
@@ -33,12 +33,14 @@ function shortened(value: unknown, bound: LevelBound, depth: number): unknown {
     return value.length <= bound.text ? value : `${value.slice(0, bound.text)}… (${value.length} characters)`
   if (typeof value !== 'object' || value === null) return value
   if (depth >= deepest) return '…'
-  const more = (count: number) => `… (${count - bound.items} more)`
+  const moreText = (count: number) => `… (${count - bound.items} more)`
   if (Array.isArray(value)) {
     const items = value.slice(0, bound.items).map((item) => shortened(item, bound, depth + 1))
-    return value.length > bound.items ? [...items, more(value.length)] : items
+    return value.length > bound.items ? [...items, moreText(value.length)] : items
   }
   const entries = Object.entries(value)
-  const kept = entries.slice(0, bound.items).map(([key, inner]) => [key.slice(0, bound.text), shortened(inner, bound, depth + 1)])
-  return Object.fromEntries(entries.length > bound.items ? [...kept, ['…', more(entries.length)]] : kept)
+  const keptEntries = entries
+    .slice(0, bound.items)
+    .map(([key, inner]) => [key.slice(0, bound.text), shortened(inner, bound, depth + 1)])
+  return Object.fromEntries(entries.length > bound.items ? [...keptEntries, ['…', moreText(entries.length)]] : keptEntries)
 }

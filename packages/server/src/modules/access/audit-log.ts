@@ -68,7 +68,7 @@ async function append(
   for (let attempt = 1; attempt <= attempts; attempt++) {
     let last = await newest(db, organizationId)
     const rows = entries.map(({ event, at }) => {
-      const row = linked(last, organizationId, event, at)
+      const row = chainedRow(last, organizationId, event, at)
       last = row
       return { ...row, userEmail: emails.get(event.userId ?? '') ?? null }
     })
@@ -102,7 +102,7 @@ const newest = (db: Db, organizationId: string) =>
     .limit(1)
     .executeTakeFirst()
 
-function linked(last: { sequence: number; hash: string } | undefined, organizationId: string, event: AuditEvent, at: number) {
+function chainedRow(last: { sequence: number; hash: string } | undefined, organizationId: string, event: AuditEvent, at: number) {
   const entry = {
     id: newId('aud'),
     organizationId,

@@ -25,10 +25,10 @@ export function createAuthenticator({ database, clock, log }: AccessDeps): Authe
   return {
     authenticate(request) {
       const now = clock.now().getTime()
-      const { authorization, 'x-organization-id': wanted } = request.headers
+      const { authorization, 'x-organization-id': requestedId } = request.headers
       return thenSync(authorization ? byToken(db, authorization, now) : bySession(db, request, now), (caller) => {
         if (caller?.tokenId) noteUse(caller.tokenId, now)
-        if (caller && wanted && wanted !== caller.organizationId)
+        if (caller && requestedId && requestedId !== caller.organizationId)
           fail('forbidden', { message: 'You are not a member of the organisation in X-Organization-Id' })
         return caller
       })
@@ -52,7 +52,7 @@ export async function renewed(db: Db, caller: Credential, now: number): Promise<
   const { userId, organizationId, tokenId, sessionId } = caller
   if (tokenId) {
     const found = await findTokenById.first(db, { id: tokenId })
-    return found && isGood(found, now) ? callerOfToken(found) : null
+    return found && isUnexpired(found, now) ? callerOfToken(found) : null
   }
   const session = sessionId ? await findSessionById.first(db, { id: sessionId }) : undefined
   if (!session || session.expiresAt <= now) return null
@@ -106,11 +106,11 @@ function byToken(db: Db, authorization: string, now: number): Awaitable<Caller |
   const [scheme, value] = authorization.split(' ')
   if (scheme?.toLowerCase() !== 'bearer' || !value?.startsWith('brt_')) return null
   return thenSync(findToken.first(db, { secretHash: hashToken(value) }), (found) =>
-    found && isGood(found, now) ? callerOfToken(found) : null,
+    found && isUnexpired(found, now) ? callerOfToken(found) : null,
   )
 }
 
-const isGood = ({ expiresAt }: FoundToken, now: number): boolean => expiresAt === null || expiresAt > now
+const isUnexpired = ({ expiresAt }: FoundToken, now: number): boolean => expiresAt === null || expiresAt > now
 
 const callerOfToken = memoizeByRows(
   (found: FoundToken): Caller => ({
@@ -133,22 +133,22 @@ function bySession(db: Db, request: FastifyRequest, now: number): Awaitable<Call
   return thenSync(findSession.first(db, { secretHash: hashToken(value) }), (session) => {
     if (!session || session.expiresAt <= now) return null
     checkOrigin(request)
-    const wanted = request.headers['x-organization-id'] as string | undefined
-    return thenSync(membershipOf(db, session, wanted), (member) => {
+    const requestedId = request.headers['x-organization-id'] as string | undefined
+    return thenSync(membershipOf(db, session, requestedId), (member) => {
       if (member) return callerOfSession(session, member)
-      return wanted ? fail('forbidden', { message: 'You are not a member of the organisation in X-Organization-Id' }) : null
+      return requestedId ? fail('forbidden', { message: 'You are not a member of the organisation in X-Organization-Id' }) : null
     })
   })
 }
 
 /** The membership in the requested organisation; else in the user's default one, or the first one they joined. */
-function membershipOf(db: Db, session: FoundSession, wanted: string | undefined): Awaitable<Membership | undefined> {
+function membershipOf(db: Db, session: FoundSession, requestedId: string | undefined): Awaitable<Membership | undefined> {
   const { userId, defaultOrganizationId } = session
-  const organizationId = wanted ?? defaultOrganizationId
+  const organizationId = requestedId ?? defaultOrganizationId
   if (!organizationId) return firstOf(db, userId)
   return thenSync(
     findMember.first(db, { userId, organizationId }),
-    (member) => member ?? (wanted ? undefined : firstOf(db, userId)),
+    (member) => member ?? (requestedId ? undefined : firstOf(db, userId)),
   )
 }
 

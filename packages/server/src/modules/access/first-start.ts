@@ -74,13 +74,13 @@ export async function setUp({ code, email, password, organization }: Setup, deps
   const passwordHash = await hashPassword(password)
   return database.transaction(async ({ db }) => {
     if (await hasUsers(db)) fail('already_set_up')
-    const spent = await db
+    const used = await db
       .deleteFrom('instance')
       .where('key', '=', setupKey)
       .where('value', '=', hashToken(code))
       .returning('key')
       .executeTakeFirst()
-    if (!spent) fail('not_found', { message: wrongCode })
+    if (!used) fail('not_found', { message: wrongCode })
     const owner = await insertOwner(db, { email, passwordHash, organization }, clock.now().getTime())
     await noteSetupOrganization(db, owner.organizationId)
     return { ...owner, session: await openSession(db, owner.userId, deps) }
@@ -97,14 +97,14 @@ export async function createAdmin({ email, password, organization }: Omit<Setup,
   return database.transaction(async ({ db }) => {
     const setUp = await findSetupOrganization.first(db, {})
     await db.deleteFrom('instance').where('key', '=', setupKey).execute()
-    const known = await findUserByEmail(db, email)
-    if (known) {
-      await db.updateTable('users').set({ passwordHash }).where('id', '=', known.id).execute()
-      await db.deleteFrom('sessions').where('userId', '=', known.id).execute()
+    const existing = await findUserByEmail(db, email)
+    if (existing) {
+      await db.updateTable('users').set({ passwordHash }).where('id', '=', existing.id).execute()
+      await db.deleteFrom('sessions').where('userId', '=', existing.id).execute()
     }
-    if (known && setUp) {
-      await insertMember(db, setUp.id, known.id, 'owner', now)
-      return { userId: known.id, organizationId: setUp.id }
+    if (existing && setUp) {
+      await insertMember(db, setUp.id, existing.id, 'owner', now)
+      return { userId: existing.id, organizationId: setUp.id }
     }
     const owner = await insertOwner(db, { email, passwordHash, organization }, now)
     await noteSetupOrganization(db, owner.organizationId)

@@ -44,17 +44,17 @@ export async function mailInvitation(
       .selectFrom('invitationMails')
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .where('createdAt', '>', now - withinMs)
-  const refuseMore = async (query: ReturnType<typeof since>, { count, withinMs }: typeof maxPerMailbox, whom: string) => {
+  const refuseMore = async (query: ReturnType<typeof since>, { count, withinMs }: typeof maxPerMailbox, recipient: string) => {
     const { count: sent } = await query.executeTakeFirstOrThrow()
     if (Number(sent) >= count)
       fail('rate_limited', {
         retryAfterSeconds: withinMs / 1000,
-        message: `${whom} ${count} invitations within ${withinMs / hour} h. Try again later.`,
+        message: `${recipient} ${count} invitations within ${withinMs / hour} h. Try again later.`,
       })
   }
   await refuseMore(since(maxPerMailbox.withinMs).where('email', '=', email), maxPerMailbox, 'This e-mail address was sent')
-  const ofOrganization = since(maxPerOrganization.withinMs).where('organizationId', '=', organizationId)
-  await refuseMore(ofOrganization, maxPerOrganization, 'This organisation has sent')
+  const organizationInvitations = since(maxPerOrganization.withinMs).where('organizationId', '=', organizationId)
+  await refuseMore(organizationInvitations, maxPerOrganization, 'This organisation has sent')
   await db.insertInto('invitationMails').values({ invitationId: id, organizationId, email, createdAt: now }).execute()
   await enqueue(invitationMailKind.of({ organizationId }), { invitationId: id })
 }

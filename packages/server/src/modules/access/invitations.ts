@@ -14,7 +14,7 @@ import { provePassword } from './prove-password.ts'
 import { openSession } from './sign-in.ts'
 import { findMembership, findUserByEmail, showInvitation } from './store.ts'
 
-const goodForMs = 7 * 86_400_000
+const validForMs = 7 * 86_400_000
 
 /**
  * Creates an invitation. The code is mailed if the instance has a mail server. A cloud with one only mails it: the code proves
@@ -24,8 +24,8 @@ export async function invite({ email, role }: { email: string; role: Role }, cal
   const { database, clock, mailer } = deps
   if (role === 'owner' && caller.role !== 'owner') fail('forbidden', { message: 'Only an owner can invite owners' })
   refuseSecondPerson(role, deps)
-  const known = await findUserByEmail(database.db, email)
-  if (known && (await findMembership(database.db, known.id, caller.organizationId)))
+  const existingUser = await findUserByEmail(database.db, email)
+  if (existingUser && (await findMembership(database.db, existingUser.id, caller.organizationId)))
     fail('conflict', { message: 'This user is already a member', field: 'email' })
   const now = clock.now().getTime()
   const invited = { id: newId('inv'), organizationId: caller.organizationId, email: email.toLowerCase() }
@@ -35,7 +35,7 @@ export async function invite({ email, role }: { email: string; role: Role }, cal
     role,
     codeHash: hashToken(code),
     invitedBy: caller.userId,
-    expiresAt: now + goodForMs,
+    expiresAt: now + validForMs,
     createdAt: now,
   }
   await database.transaction(async (bound) => {
@@ -62,22 +62,22 @@ export async function acceptInvitation({ code, email, password, name, device }: 
   const { database, clock } = deps
   const now = clock.now().getTime()
   // Password hashing is expensive: reject a wrong code first.
-  const good = await goodInvitation({ code, email, now }, deps)
-  if (!good) return fail('not_found', { message: notGood })
-  const known = await findUserByEmail(database.db, email)
+  const validInvitation = await findValidInvitation({ code, email, now }, deps)
+  if (!validInvitation) return fail('not_found', { message: invalidInvitationMessage })
+  const existingUser = await findUserByEmail(database.db, email)
   // Rate-limited like a sign-in: otherwise a user who may invite could guess a stranger's password here.
-  if (known) await provePassword({ email, password, device }, known, deps)
-  const passwordHash = known ? known.passwordHash : await hashPassword(password)
+  if (existingUser) await provePassword({ email, password, device }, existingUser, deps)
+  const passwordHash = existingUser ? existingUser.passwordHash : await hashPassword(password)
   return database.transaction(async ({ db, announce }) => {
     const invitation = await db
       .deleteFrom('invitations')
-      .where('id', '=', good.id)
+      .where('id', '=', validInvitation.id)
       .where('expiresAt', '>', now)
       .returningAll()
       .executeTakeFirst()
-    if (!invitation) fail('not_found', { message: notGood })
+    if (!invitation) fail('not_found', { message: invalidInvitationMessage })
     refuseSecondPerson(invitation.role, deps)
-    const user = known ?? (await insertUser(db, { email, passwordHash, name }, now))
+    const user = existingUser ?? (await insertUser(db, { email, passwordHash, name }, now))
     await insertMember(db, invitation.organizationId, user.id, invitation.role, now)
     await announce('member.joined', {
       organizationId: invitation.organizationId,
@@ -91,14 +91,14 @@ export async function acceptInvitation({ code, email, password, name, device }: 
   })
 }
 
-const notGood =
+const invalidInvitationMessage =
   'The invitation is invalid: it was already used, withdrawn or expired, or it is for another address. Ask for a new one.'
 
 /**
  * Finds the invitation of a code and verifies the signature, which older keys may have made. Codes of older versions are found by
  * hash.
  */
-async function goodInvitation({ code, email, now }: { code: string; email: string; now: number }, deps: AccessDeps) {
+async function findValidInvitation({ code, email, now }: { code: string; email: string; now: number }, deps: AccessDeps) {
   const codeHash = hashToken(code)
   const row = await deps.database.db
     .selectFrom('invitations')

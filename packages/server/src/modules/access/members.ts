@@ -50,9 +50,9 @@ async function keepAnOwner(db: TransactionContext['db'], organizationId: string)
   if ((await countOwners(db, organizationId)) < 2) fail('last_owner')
 }
 
-interface Narrowed<Q> {
+interface Filterable<Q> {
   where(column: 'organizationId' | 'userId', operator: '=', value: string): Q
 }
 
-const ofMember = <Q extends Narrowed<Q>>(query: Q, { organizationId, userId }: MemberRow): Q =>
+const ofMember = <Q extends Filterable<Q>>(query: Q, { organizationId, userId }: MemberRow): Q =>
   query.where('organizationId', '=', organizationId).where('userId', '=', userId)

@@ -19,9 +19,9 @@ export async function insertUser(
 
 /** Creates an organisation. If its slug is taken, a random suffix is added. */
 export async function insertOrganization(db: Db, name: string, now: number): Promise<OrganizationRow> {
-  const wanted = slugOf(name)
+  const baseSlug = slugOf(name)
   const organization = { id: newId('org'), name: name.trim(), memberRepositories: null, quotas: null, createdAt: now }
-  for (const slug of [wanted, `${wanted}-${randomCode(6)}`]) {
+  for (const slug of [baseSlug, `${baseSlug}-${randomCode(6)}`]) {
     const row = { ...organization, slug }
     const inserted = await db
       .insertInto('organizations')
@@ -31,7 +31,7 @@ export async function insertOrganization(db: Db, name: string, now: number): Pro
       .executeTakeFirst()
     if (inserted) return row
   }
-  throw new Error(`every slug derived from ${wanted} is already used`)
+  throw new Error(`every slug derived from ${baseSlug} is already used`)
 }
 
 /** Adds a member; an existing membership keeps its role. */

@@ -18,13 +18,13 @@ interface Attempt {
  */
 export async function provePassword({ email, password, device }: Attempt, user: UserRow | undefined, deps: AccessDeps) {
   const account = email.toLowerCase()
-  const known = device && nameOfDevice(device, account, deps)
-  const counted = known ? `${account} ${known}` : account
+  const deviceName = device && nameOfDevice(device, account, deps)
+  const counterKey = deviceName ? `${account} ${deviceName}` : account
   // Counted before the slow hash check: otherwise many concurrent guesses would pass before the first one fails.
-  deps.limiter.count('account', counted)
+  deps.limiter.count('account', counterKey)
   const proven = await verifyPassword(password, user?.passwordHash ?? null)
   if (!user || !proven) fail('unauthorized', { message: 'Wrong e-mail address or password' })
-  deps.limiter.uncount('account', counted)
+  deps.limiter.uncount('account', counterKey)
   return user
 }
 
@@ -37,9 +37,9 @@ export const knownDevice = (random: string, email: string, { secretBox }: Pick<A
  * create a second counter.
  */
 function nameOfDevice(device: string, account: string, { secretBox }: AccessDeps): string | null {
-  const at = device.indexOf('.')
-  const random = device.slice(0, at)
-  return secretBox.isSigned(device.slice(at + 1), messageOf(random, account), purpose) ? random : null
+  const dotIndex = device.indexOf('.')
+  const random = device.slice(0, dotIndex)
+  return secretBox.isSigned(device.slice(dotIndex + 1), messageOf(random, account), purpose) ? random : null
 }
 
 const messageOf = (random: string, account: string) => JSON.stringify([random, account])

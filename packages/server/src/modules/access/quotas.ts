@@ -16,8 +16,8 @@ export const setQuotas = (organizationId: string, body: QuotaLimitsBody, { datab
     await lock(`quota:${organizationId}`)
     if (!(await findOrganization(db, organizationId))) fail('not_found')
     const merged = { ...(await quotaOverride(db, organizationId)), ...body }
-    const given = Object.entries(merged).filter(([, limit]) => limit !== null && limit !== undefined)
-    const quotas = given.length > 0 ? JSON.stringify(Object.fromEntries(given)) : null
+    const limitEntries = Object.entries(merged).filter(([, limit]) => limit !== null && limit !== undefined)
+    const quotas = limitEntries.length > 0 ? JSON.stringify(Object.fromEntries(limitEntries)) : null
     await db.updateTable('organizations').set({ quotas }).where('id', '=', organizationId).execute()
   })
 

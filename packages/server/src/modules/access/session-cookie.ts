@@ -11,8 +11,9 @@ function cookie(name: string, seconds: number) {
   return {
     read(header: string | undefined, secure: boolean): string | null {
       for (const part of header?.split(';') ?? []) {
-        const at = part.indexOf('=')
-        if (at > 0 && part.slice(0, at).trim() === nameFor(secure)) return part.slice(at + 1).trim() || null
+        const equalsIndex = part.indexOf('=')
+        if (equalsIndex > 0 && part.slice(0, equalsIndex).trim() === nameFor(secure))
+          return part.slice(equalsIndex + 1).trim() || null
       }
       return null
     },

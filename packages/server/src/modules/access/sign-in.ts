@@ -69,8 +69,11 @@ const sessionOf = memoizeByRows((caller: Caller, user: UserRow, organization: Or
 }))
 
 /** The session of a user who has just signed in: in their default organisation, else in the first one they joined. */
-export async function describeNewSession(db: Db, opened: Awaited<ReturnType<typeof openSession>>): Promise<{ data: Session }> {
-  const user = (await findUser(db, opened.userId)) ?? fail('unauthorized')
+export async function describeNewSession(
+  db: Db,
+  newSession: Awaited<ReturnType<typeof openSession>>,
+): Promise<{ data: Session }> {
+  const user = (await findUser(db, newSession.userId)) ?? fail('unauthorized')
   const member = await membershipAfterSignIn(db, user)
   return describeSession(db, {
     userId: user.id,
@@ -78,11 +81,11 @@ export async function describeNewSession(db: Db, opened: Awaited<ReturnType<type
     organizationId: member.organizationId,
     role: member.role,
     via: 'session',
-    sessionId: opened.sessionId,
+    sessionId: newSession.sessionId,
     tokenId: null,
     scopes: null,
     projectIds: null,
-    expiresAt: opened.expiresAt,
+    expiresAt: newSession.expiresAt,
   })
 }
 

@@ -17,7 +17,7 @@ import { findUserByEmail } from './store.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
-const goodForMs = day
+const validForMs = day
 const invitationGoodForMs = 7 * day
 /** Limit per client address: a user asks once or twice; a shared address may need a few more. */
 const maxPerClient = { count: 20, withinMs: day }
@@ -32,7 +32,7 @@ export async function requestSignUp({ email, client }: { email: string; client: 
   const settings = await openTo(['open'], deps)
   const now = deps.clock.now().getTime()
   // Only used for counting, so a hash is enough.
-  const row = newRow(email, now, goodForMs, { client: hashToken(client) })
+  const row = newRow(email, now, validForMs, { client: hashToken(client) })
   await deps.database.transaction(async (bound) => {
     // Serialized, so that concurrent requests are all counted.
     await bound.lock('sign-ups')
@@ -76,21 +76,21 @@ export async function completeSignUp({ code, email, password, organization, name
   const { database, clock } = deps
   const now = clock.now().getTime()
   const row = await goodRows(database.db, email, now).where('id', '=', idIn(code)).executeTakeFirst()
-  const isGood = row && isCodeOf(row, code, 'sign-up', deps) && (mode === 'open' || row.invitedBy !== null)
+  const isValid = row && isCodeOf(row, code, 'sign-up', deps) && (mode === 'open' || row.invitedBy !== null)
   // Password hashing is expensive: reject a wrong code first.
-  if (!isGood) return fail('not_found', { message: notGood })
-  if (await findUserByEmail(database.db, email)) taken()
+  if (!isValid) return fail('not_found', { message: invalidLinkMessage })
+  if (await findUserByEmail(database.db, email)) failEmailTaken()
   const passwordHash = await hashPassword(password)
   return database.transaction(async ({ db }) => {
-    const used = await db
+    const usedRow = await db
       .updateTable('signUps')
       .set({ usedAt: now })
       .where('email', '=', row.email)
       .where('usedAt', 'is', null)
       .returning('id')
       .execute()
-    if (!used.some(({ id }) => id === row.id)) fail('not_found', { message: notGood })
-    if (await findUserByEmail(db, email)) taken()
+    if (!usedRow.some(({ id }) => id === row.id)) fail('not_found', { message: invalidLinkMessage })
+    if (await findUserByEmail(db, email)) failEmailTaken()
     const user = await insertUser(db, { email, passwordHash, name: name ?? null }, now)
     const { id } = await insertOrganization(db, organization, now)
     await insertMember(db, id, user.id, 'owner', now)
@@ -98,8 +98,8 @@ export async function completeSignUp({ code, email, password, organization, name
   })
 }
 
-const notGood = 'The code is invalid: it was already used or expired, or it is for another address. Sign up again.'
-const taken = () => fail('email_taken', { field: 'email', message: 'This address already has an account. Sign in.' })
+const invalidLinkMessage = 'The code is invalid: it was already used or expired, or it is for another address. Sign up again.'
+const failEmailTaken = () => fail('email_taken', { field: 'email', message: 'This address already has an account. Sign in.' })
 
 /**
  * Rejects sign-up where the mode does not allow it. A self-hosted instance has no such route, and a cloud that is not set up has
@@ -118,13 +118,13 @@ interface Requested {
   invitedBy?: string
 }
 
-const newRow = (email: string, now: number, lastsMs: number, { client = '', invitedBy = '' }: Requested) => ({
+const newRow = (email: string, now: number, lifetimeMs: number, { client = '', invitedBy = '' }: Requested) => ({
   id: newId('inv'),
   email: email.toLowerCase(),
   client: client || null,
   invitedBy: invitedBy || null,
   createdAt: now,
-  expiresAt: now + lastsMs,
+  expiresAt: now + lifetimeMs,
   usedAt: null,
 })
 

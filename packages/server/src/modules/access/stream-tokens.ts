@@ -24,7 +24,7 @@ export interface StreamTokens {
 
 export function createStreamTokens({ database, clock }: AccessDeps): StreamTokens {
   const { db } = database
-  const keep = async (
+  const saveToken = async (
     token: string,
     path: string,
     caller: Caller,
@@ -43,34 +43,37 @@ export function createStreamTokens({ database, clock }: AccessDeps): StreamToken
       .execute()
     return expiresAt
   }
-  const opened = async (found: Selectable<StreamTokensTable> | undefined, path: string) => {
+  const openToken = async (row: Selectable<StreamTokensTable> | undefined, path: string) => {
     const now = clock.now().getTime()
-    if (!found || found.path !== path || found.expiresAt <= now) return null
-    const caller = await renewed(db, found, now)
-    return caller && found.elsewhere ? { ...caller, onlyElsewhere: true as const } : caller
+    if (!row || row.path !== path || row.expiresAt <= now) return null
+    const caller = await renewed(db, row, now)
+    return caller && row.elsewhere ? { ...caller, onlyElsewhere: true as const } : caller
   }
   return {
     async mint(path, caller) {
       const token = randomCode(40)
-      return { token, expiresAt: iso(await keep(token, path, caller, 0)) }
+      return { token, expiresAt: iso(await saveToken(token, path, caller, 0)) }
     },
     async mintForUpload(path, caller) {
       const token = randomCode(40)
-      await keep(token, path, caller, 0, limits.uploadSessionSeconds)
+      await saveToken(token, path, caller, 0, limits.uploadSessionSeconds)
       return token
     },
     async note(token, path, caller) {
-      await keep(token, path, caller, 1)
+      await saveToken(token, path, caller, 1)
     },
     async spend(token, path) {
-      const spent = await db
+      const used = await db
         .deleteFrom('streamTokens')
         .where('secretHash', '=', hashToken(token))
         .returningAll()
         .executeTakeFirst()
-      return opened(spent, path)
+      return openToken(used, path)
     },
     use: async (token, path) =>
-      opened(await db.selectFrom('streamTokens').selectAll().where('secretHash', '=', hashToken(token)).executeTakeFirst(), path),
+      openToken(
+        await db.selectFrom('streamTokens').selectAll().where('secretHash', '=', hashToken(token)).executeTakeFirst(),
+        path,
+      ),
   }
 }

@@ -35,7 +35,7 @@ export async function createToken(options: TokenOptions, caller: Caller, deps: A
     lastFour: value.slice(-4),
     scopes: scopes && JSON.stringify(scopes),
     projectIds: projectIds && JSON.stringify(projectIds),
-    expiresAt: earlier(options.expiresInDays ? now + options.expiresInDays * 86_400_000 : null, parentExpiry(caller)),
+    expiresAt: earlierTime(options.expiresInDays ? now + options.expiresInDays * 86_400_000 : null, parentExpiry(caller)),
     lastUsedAt: null,
     parentId: caller.tokenId,
     createdAt: now,
@@ -46,7 +46,7 @@ export async function createToken(options: TokenOptions, caller: Caller, deps: A
 
 const parentExpiry = ({ tokenId, expiresAt }: Caller): number | null => (tokenId && expiresAt ? Date.parse(expiresAt) : null)
 
-const earlier = (left: number | null, right: number | null): number | null =>
+const earlierTime = (left: number | null, right: number | null): number | null =>
   left === null || right === null ? (left ?? right) : Math.min(left, right)
 
 /** Tokens that expire soon, for warnings. */
@@ -61,7 +61,7 @@ function checkScope(scope: Permission, caller: Caller): void {
 
 async function checkProjects(projectIds: string[] | null, caller: Caller, { ownedProjects }: AccessDeps): Promise<void> {
   if (!projectIds) return
-  const known = await ownedProjects?.(caller.organizationId, projectIds)
-  const outsider = projectIds.find((id) => !known?.has(id) || (caller.projectIds && !caller.projectIds.has(id)))
+  const ownedIds = await ownedProjects?.(caller.organizationId, projectIds)
+  const outsider = projectIds.find((id) => !ownedIds?.has(id) || (caller.projectIds && !caller.projectIds.has(id)))
   if (outsider) refuse('projectIds', `project ${outsider} does not exist`)
 }

@@ -47,7 +47,7 @@ export interface BackupsDeps {
   /** Set by the code that assembles the instance, once the modules above this one exist. */
   ports: {
     /** Whether the project was moved away from this instance and has not come back. */
-    hasLeft?(db: Db, projectId: string): Promise<boolean>
+    wasTransferredAway?(db: Db, projectId: string): Promise<boolean>
     /** Starts a policy's run in a linked cloud by its webhook token; null where no cloud knows the token. */
     runInCloud?(webhookToken: string): Promise<string | null>
     /** A page of the destinations that a policy of a project in the linked cloud may use; null where there is no such project. */

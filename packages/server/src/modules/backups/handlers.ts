@@ -62,7 +62,7 @@ type DestinationRows =
   | 'checkDestination'
 
 function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, DestinationRows> {
-  const withSameLocation = async (row: DestinationRow) => {
+  const showWithWarnings = async (row: DestinationRow) => {
     const warnings = await sameLocationWarnings(row, deps)
     return { data: showDestination(row, deps), ...(warnings.length > 0 ? { warnings } : {}) }
   }
@@ -75,11 +75,11 @@ function destinationHandlers(deps: BackupsDeps): Pick<Handlers<Rows>, Destinatio
     },
     createDestination: async ({ body }, { caller, audit }) => {
       audit({ objectKind: 'backupDestination', made: 'bkd' })
-      return withSameLocation(await createDestination(body, caller, deps))
+      return showWithWarnings(await createDestination(body, caller, deps))
     },
     getDestination: (_, { backupDestination }) => ({ data: showDestination(backupDestination, deps) }),
     updateDestination: async ({ body }, { backupDestination, caller }) =>
-      withSameLocation(await changeDestination(backupDestination, body, caller, deps)),
+      showWithWarnings(await changeDestination(backupDestination, body, caller, deps)),
     deleteDestination: async ({ query: { force = false } }, { backupDestination }) => {
       await deleteDestination(backupDestination, { force }, deps)
       return undefined

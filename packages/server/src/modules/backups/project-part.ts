@@ -4,8 +4,8 @@ import type { TransactionContext } from '../../platform/transaction.ts'
 import { findAnyProject, findBySubject, listOperations, type ProjectPart, ResumeLater } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 import { allPolicies } from './policies/policy-store.ts'
-import { retire } from './policies/retire.ts'
-import { keepPolicy } from './policies/retired-policies.ts'
+import { retirePolicy } from './policies/retire.ts'
+import { storeRetiredPolicy } from './policies/retired-policies.ts'
 import { cancelRestore, enqueueApply } from './restores/apply.ts'
 import * as restores from './restores/restore-store.ts'
 import { cancelRun } from './runs/cancel-run.ts'
@@ -24,7 +24,7 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
       sizeBytes: null,
       kept: false,
     }))
-    const saved = (await runs.allRuns(db, id))
+    const storedRuns = (await runs.allRuns(db, id))
       .filter(({ status, prunedAt }) => status === 'succeeded' && prunedAt === null)
       .map((run) => ({
         kind: 'backup run',
@@ -34,22 +34,22 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
         kept: true,
         reason: 'the backups stay at their destination; a restore brings the project back',
       }))
-    return [...policies, ...saved]
+    return [...policies, ...storedRuns]
   },
   resume: (projectId) => resumeWaiting(projectId, deps),
   async remove({ id }, { deleteVolumes }) {
     const { db } = deps.database
-    for (const run of await runs.listUnderWay(db, id))
+    for (const run of await runs.listUnfinished(db, id))
       await cancelRun(run, 'The project was deleted', deps).catch(() => undefined)
-    for (const restore of await restores.listUnderWay(db, id))
+    for (const restore of await restores.listUnfinished(db, id))
       await cancelRestore(restore, deps, { message: 'The project was deleted', isAbandoned: deleteVolumes }).catch(
         () => undefined,
       )
-    if (deleteVolumes) await untilRestoresEnded(id, deps)
+    if (deleteVolumes) await waitUntilRestoresEnded(id, deps)
     await deps.database.transaction(async (bound) => {
       for (const policy of await allPolicies(bound.db, id)) {
-        await keepPolicy(policy, bound, deps)
-        await retire(policy, bound)
+        await storeRetiredPolicy(policy, bound, deps)
+        await retirePolicy(policy, bound)
       }
     })
   },
@@ -62,7 +62,7 @@ const maxWaitMs = 60_000
  * Waits for restores: one that still writes would create deleted volumes again. Rejects after a timeout, so that the removal is
  * retried.
  */
-async function untilRestoresEnded(projectId: string, { database: { db } }: BackupsDeps): Promise<void> {
+async function waitUntilRestoresEnded(projectId: string, { database: { db } }: BackupsDeps): Promise<void> {
   for (const end = performance.now() + maxWaitMs; performance.now() < end; await pause(pollMs))
     if ((await listOperations(db, projectId, 0)).every(({ kind }) => kind !== 'restore')) return
   throw new Error('a restore is still being rolled back')
@@ -73,7 +73,7 @@ async function resumeWaiting(projectId: string, deps: BackupsDeps): Promise<void
   const { db } = deps.database
   const project = await findAnyProject(db, projectId)
   const isWaiting = async (id: string) => (await findBySubject(db, id))?.phase === 'waiting'
-  for (const run of await runs.listUnderWay(db, projectId)) {
+  for (const run of await runs.listUnfinished(db, projectId)) {
     if (!(await isWaiting(run.id))) continue
     if (project?.presence !== 'here' && project?.presence !== 'departing')
       await cancelRun(
@@ -81,13 +81,16 @@ async function resumeWaiting(projectId: string, deps: BackupsDeps): Promise<void
         'The project was transferred while this run was queued. Its backups now run at the target.',
         deps,
       ).catch(() => undefined)
-    else await resumed((bound) => enqueue(run, run, bound), deps)
+    else await enqueueOrRetry((bound) => enqueue(run, run, bound), deps)
   }
-  for (const restore of await restores.listUnderWay(db, projectId))
-    if (await isWaiting(restore.id)) await resumed((bound) => enqueueApply(restore, bound), deps)
+  for (const restore of await restores.listUnfinished(db, projectId))
+    if (await isWaiting(restore.id)) await enqueueOrRetry((bound) => enqueueApply(restore, bound), deps)
 }
 
-async function resumed(enqueueJob: (bound: TransactionContext) => Promise<Enqueued>, { database }: BackupsDeps): Promise<void> {
+async function enqueueOrRetry(
+  enqueueJob: (bound: TransactionContext) => Promise<Enqueued>,
+  { database }: BackupsDeps,
+): Promise<void> {
   const { isRunning } = await database.transaction(enqueueJob)
   if (isRunning) throw new ResumeLater()
 }

@@ -6,13 +6,12 @@ import { LinkRevoked } from './request-cloud.ts'
 // biome-ignore lint/suspicious/noExplicitAny: each caller knows the shape
 export function answered({ status, body }: { status: number; body: any }): any {
   if (status >= 200 && status < 300) return body?.data
-  const reported = typeof body?.error === 'string' ? body.error.slice(0, 500) : `it answered ${status}`
+  const reason = typeof body?.error === 'string' ? body.error.slice(0, 500) : `it answered ${status}`
   if (status === 401) throw new LinkRevoked()
   // A transient error: the request is retried.
-  if (status === 429 || status >= 500)
-    throw new Failure('cloud_unreachable', { message: `The cloud is unreachable: ${reported}` })
+  if (status === 429 || status >= 500) throw new Failure('cloud_unreachable', { message: `The cloud is unreachable: ${reason}` })
   const code = typeof body?.code === 'string' && body.code in errors ? (body.code as ErrorCode) : 'conflict'
-  throw new Failure(code, { message: `The cloud says: ${reported}` })
+  throw new Failure(code, { message: `The cloud says: ${reason}` })
 }
 
 /** Whether a retry may help: a revoked token stays revoked. */

@@ -23,7 +23,7 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-  const given = async (organizationId: string, path: string, sent: object): Promise<HandedTokens> => {
+  const fetchTokens = async (organizationId: string, path: string, sent: object): Promise<HandedTokens> => {
     const { status, body } = await post(organizationId, path, sent)
     if (status === 200 && body?.data) return body.data
     // 400 concerns the login itself; any other status is a problem of the link.
@@ -40,8 +40,8 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
       const url: unknown = body?.data?.url
       return status === 200 && typeof url === 'string' && /^https?:\/\//.test(url) ? url : null
     },
-    collectHandoff: (organizationId, collection) => given(organizationId, '/collect', collection),
-    refreshHandoff: (organizationId, refresh) => given(organizationId, '/refresh', refresh),
+    collectHandoff: (organizationId, collection) => fetchTokens(organizationId, '/collect', collection),
+    refreshHandoff: (organizationId, refresh) => fetchTokens(organizationId, '/refresh', refresh),
     isLinked: async (organizationId) => links.has(organizationId),
     installUrl,
     async connectUrl({ organizationId, provider, source }) {

@@ -14,7 +14,7 @@ export { answered, isUnreachable } from './cloud-answer.ts'
 export { deleteCloudProject, findCloudProject, saveCloudProject } from './cloud-project-store.ts'
 export type { CloudDeps } from './deps.ts'
 export { accountOf, type Link } from './links.ts'
-export { cloudUnreachable, requestCloud as ask } from './request-cloud.ts'
+export { cloudUnreachable, requestCloud } from './request-cloud.ts'
 
 /** Connection to the clouds that organisations are linked to. */
 export interface CloudConnection {

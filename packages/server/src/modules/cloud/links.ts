@@ -26,27 +26,27 @@ export interface Link {
  */
 export class Links {
   readonly #deps: CloudDeps
-  readonly #kept = new Map<string, Awaitable<Link | null>>()
+  readonly #cache = new Map<string, Awaitable<Link | null>>()
 
   constructor(deps: CloudDeps) {
     this.#deps = deps
     deps.database.signals.subscribe<LinkSignal>(topic, (event) => {
-      if (isReread(event)) this.#kept.clear()
-      else this.#kept.delete(event.organizationId)
+      if (isReread(event)) this.#cache.clear()
+      else this.#cache.delete(event.organizationId)
     })
   }
 
   of(organizationId: string): Awaitable<Link | null> {
-    const known = this.#kept.get(organizationId)
-    if (known !== undefined) return known
-    const requested = this.read(organizationId)
-    this.#kept.set(organizationId, requested)
-    const isStillWanted = () => this.#kept.get(organizationId) === requested
-    requested.then(
-      (link) => isStillWanted() && this.#kept.set(organizationId, link),
-      () => isStillWanted() && this.#kept.delete(organizationId),
+    const cached = this.#cache.get(organizationId)
+    if (cached !== undefined) return cached
+    const link = this.read(organizationId)
+    this.#cache.set(organizationId, link)
+    const isStillWanted = () => this.#cache.get(organizationId) === link
+    link.then(
+      (link) => isStillWanted() && this.#cache.set(organizationId, link),
+      () => isStillWanted() && this.#cache.delete(organizationId),
     )
-    return requested
+    return link
   }
 
   has(organizationId: string): Awaitable<boolean> {
@@ -55,7 +55,7 @@ export class Links {
 
   /** Called after the change was committed. */
   changed(organizationId: string): void {
-    this.#kept.delete(organizationId)
+    this.#cache.delete(organizationId)
     this.#deps.database.signals.publish(topic, { organizationId } satisfies LinkSignal)
   }
 

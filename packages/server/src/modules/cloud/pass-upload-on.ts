@@ -17,7 +17,7 @@ export async function forwardUpload(
   if (upload.status !== 'received')
     fail('conflict', { field: 'uploadSessionId', message: 'This session has no upload yet. Upload the tarball first.' })
   if (upload.cloudSessionId) return upload.cloudSessionId
-  const opened = answered(
+  const cloudSession = answered(
     await requestCloud(api, address, {
       method: 'POST',
       path: '/api/projects/folder/session',
@@ -25,15 +25,15 @@ export async function forwardUpload(
       body: JSON.stringify({ projectId }),
     }),
   ) as { sessionId: string }
-  const there = String(opened.sessionId)
+  const cloudSessionId = String(cloudSession.sessionId)
   answered(
     await requestCloud(api, address, {
       method: 'PUT',
-      path: `/api/uploads/${encodeURIComponent(there)}`,
+      path: `/api/uploads/${encodeURIComponent(cloudSessionId)}`,
       headers: { 'content-type': 'application/gzip', 'content-length': String(upload.sizeBytes) },
       body: createReadStream(uploads.file(sessionId)),
     }),
   )
-  await uploads.noteCloudSession(sessionId, there)
-  return there
+  await uploads.noteCloudSession(sessionId, cloudSessionId)
+  return cloudSessionId
 }

@@ -9,7 +9,7 @@ import { saveFeedPosition } from './store.ts'
 const overlapMs = 2 * 60_000
 const pageSize = 200
 const maxAnnounced = 50
-const known: ReadonlySet<string> = new Set(categories.map(({ id }) => id))
+const knownCategories: ReadonlySet<string> = new Set(categories.map(({ id }) => id))
 
 /**
  * Announces the cloud's notifications of its projects to the linked organisation. They are read from the feed of the user whose
@@ -23,12 +23,12 @@ export async function relayFeed(link: Link, deps: CloudDeps, abort: AbortSignal)
   if (status !== 200 || !Array.isArray(body?.data)) return
   const feed = (body.data as Delivery[]).filter(isReadable)
   const position = cloudLinkJson.feedPosition(link.row)
-  const fresh = position ? feed.filter((one) => isNew(one, position)).slice(-maxAnnounced) : []
-  const next = nextPosition(position, position ? [...fresh, ...feed.filter((one) => !isNew(one, position))] : feed, deps)
-  if (position && fresh.length === 0) return
+  const newDeliveries = position ? feed.filter((one) => isNew(one, position)).slice(-maxAnnounced) : []
+  const next = nextPosition(position, position ? [...newDeliveries, ...feed.filter((one) => !isNew(one, position))] : feed, deps)
+  if (position && newDeliveries.length === 0) return
   await deps.database.transaction(async ({ db, announce }) => {
     if (!(await saveFeedPosition(db, link.row, JSON.stringify(next)))) return
-    for (const { category, projectId, subject, text } of oncePerEvent(fresh).toReversed())
+    for (const { category, projectId, subject, text } of oncePerEvent(newDeliveries).toReversed())
       await announce(category as CategoryId, {
         organizationId,
         projectId: projectId as string,
@@ -44,7 +44,7 @@ const isReadable = (one: Delivery | null): one is Delivery =>
   one !== null &&
   typeof one.id === 'string' &&
   one.channelKind === 'in_app' &&
-  known.has(one.category) &&
+  knownCategories.has(one.category) &&
   /^prj_[a-z2-7]{20}$/.test(String(one.projectId)) &&
   typeof one.subject === 'string' &&
   typeof one.text === 'string' &&

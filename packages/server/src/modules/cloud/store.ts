@@ -24,11 +24,17 @@ export async function linkedOrganizations(db: Db): Promise<string[]> {
 /** False: the link or its position has changed since it was read. */
 export async function saveFeedPosition(
   db: Db,
-  { organizationId, linkedAt, feedPosition: known }: Pick<CloudLinkRow, 'organizationId' | 'linkedAt' | 'feedPosition'>,
+  {
+    organizationId,
+    linkedAt,
+    feedPosition: previousPosition,
+  }: Pick<CloudLinkRow, 'organizationId' | 'linkedAt' | 'feedPosition'>,
   feedPosition: string,
 ): Promise<boolean> {
   const link = db.updateTable('cloudLinks').set({ feedPosition }).where('organizationId', '=', organizationId)
-  const unchanged = link.where('linkedAt', '=', linkedAt).where('feedPosition', known === null ? 'is' : '=', known)
+  const unchanged = link
+    .where('linkedAt', '=', linkedAt)
+    .where('feedPosition', previousPosition === null ? 'is' : '=', previousPosition)
   return (await unchanged.returning('organizationId').executeTakeFirst()) !== undefined
 }
 

@@ -7,7 +7,7 @@ import { relayFeed } from './relay-feed.ts'
 import { linkedOrganizations } from './store.ts'
 import { watchMissing } from './watch-missing.ts'
 
-type Nothing = Record<string, never>
+type NoPayload = Record<string, never>
 export const watchKind = { kind: 'cloud.watch' }
 export const watchSchedule: Schedule<unknown> = {
   key: watchKind.kind,
@@ -21,7 +21,7 @@ const perLinkMs = 20_000
 
 /** Polls each linked cloud for events of its projects. */
 export const watchJob = (deps: CloudDeps, links: Links) =>
-  job<Nothing, unknown>(watchKind.kind, {
+  job<NoPayload, unknown>(watchKind.kind, {
     deadlineMs: 10 * 60_000,
     maxAttempts: 1,
     async run(_, __, abort) {

@@ -70,6 +70,6 @@ async function act(row: GitDeliveryRow, delivery: Delivery, attempt: number, dep
 /** Organisations with a newer handled delivery. A retry may run after a later delivery and must not undo its effect. */
 async function whoHasNewer(row: GitDeliveryRow, organizations: string[] | 'all', { database }: GitEventsDeps) {
   const newer = row.subject === null ? [] : await listNewerHandled(database.db, row)
-  const reported = newer.map((one) => gitDeliveryJson.organizations(one))
-  return (id: string) => reported.some((ids) => (ids === 'all' ? organizations === 'all' : ids.includes(id)))
+  const organizationLists = newer.map((one) => gitDeliveryJson.organizations(one))
+  return (id: string) => organizationLists.some((ids) => (ids === 'all' ? organizations === 'all' : ids.includes(id)))
 }

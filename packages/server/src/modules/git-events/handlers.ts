@@ -33,12 +33,12 @@ function webhookHandler(deps: GitEventsDeps): Handlers<typeof contract.gitEvents
 
 function show(row: PullRequestRow, project: ProjectRow, deps: GitEventsDeps): PullRequest {
   const { number, title, author, branch, commit, state, reason, approvedBy, approvedCommit } = row
-  const isThere = state === 'active'
+  const isActive = state === 'active'
   return {
     ...{ number, title, author, branch, commit, state, reason, approvedBy, approvedCommit },
     fork: row.fromFork === 1,
-    environment: isThere ? row.environment : null,
-    url: isThere ? deps.projects.environmentUrl(project, row.environment) : null,
+    environment: isActive ? row.environment : null,
+    url: isActive ? deps.projects.environmentUrl(project, row.environment) : null,
     updatedAt: iso(row.updatedAt),
   }
 }

@@ -26,16 +26,14 @@ export async function startPreview(project: ProjectRow, row: PullRequestRow, dep
 
 /** Removes a preview entirely: containers, route, variables and volumes. */
 export async function removePreview({ projectId, number, environment }: PullRequestRow, deps: GitEventsDeps): Promise<void> {
-  const all = await deps.projects.environmentsOf(projectId)
-  const found = all.find(({ slug, pullRequest }) => slug === environment && pullRequest === number)
-  if (!found || found.deletingSince !== null) return
-  await deps.projects
-    .removeEnvironment(found, { force: true, deleteVolumes: true, isAutomatic: true })
-    .catch((error: unknown) => {
-      // The environment is marked for deletion and its removal is retried.
-      if (!(error instanceof Failure)) throw error
-      deps.log.warn({ err: error, projectId, environment }, 'git-events: preview not removed yet')
-    })
+  const environments = await deps.projects.environmentsOf(projectId)
+  const row = environments.find(({ slug, pullRequest }) => slug === environment && pullRequest === number)
+  if (!row || row.deletingSince !== null) return
+  await deps.projects.removeEnvironment(row, { force: true, deleteVolumes: true, isAutomatic: true }).catch((error: unknown) => {
+    // The environment is marked for deletion and its removal is retried.
+    if (!(error instanceof Failure)) throw error
+    deps.log.warn({ err: error, projectId, environment }, 'git-events: preview not removed yet')
+  })
 }
 
 /** The ref of a pull request's newest commit in the base repository, including those from forks. */

@@ -24,9 +24,9 @@ async function updatePullRequest(project: ProjectRow, delivery: PullRequestDeliv
   const row = await deps.database.transaction(async ({ db, enqueue, lock }) => {
     // Serializes with approvals, so that an approval applies to either the old or the new commit.
     await lock(lockOf(project.id, number))
-    const known = await findPullRequest(db, project.id, number)
-    if (isOutdated(delivery, known)) return null
-    const row = reported(project, delivery, known, deps)
+    const existing = await findPullRequest(db, project.id, number)
+    if (isOutdated(delivery, existing)) return null
+    const row = reported(project, delivery, existing, deps)
     await putPullRequest(db, row)
     if (row.state === 'waiting')
       await enqueue(commentKind.of(row), { projectId: project.id, number }, { groupKey: commentKey(row) })
@@ -38,20 +38,20 @@ async function updatePullRequest(project: ProjectRow, delivery: PullRequestDeliv
 function reported(
   project: ProjectRow,
   { number, title, author, branch, commit, fromFork, changedAt }: PullRequestDelivery,
-  known: PullRequestRow | undefined,
+  existing: PullRequestRow | undefined,
   deps: GitEventsDeps,
 ): PullRequestRow {
-  const mayRun = !fromFork || known?.approvedCommit === commit
+  const mayRun = !fromFork || existing?.approvedCommit === commit
   return {
-    ...{ projectId: project.id, number, branch, commit, changedAt: newest(changedAt, known) },
+    ...{ projectId: project.id, number, branch, commit, changedAt: newest(changedAt, existing) },
     title,
     author: author ?? '',
     fromFork: fromFork ? 1 : 0,
     state: mayRun ? 'active' : 'waiting',
     reason: mayRun ? null : waitingReason,
     environment: previewSlug(number),
-    approvedBy: known?.approvedBy ?? null,
-    approvedCommit: known?.approvedCommit ?? null,
+    approvedBy: existing?.approvedBy ?? null,
+    approvedCommit: existing?.approvedCommit ?? null,
     updatedAt: nowOf(deps),
   }
 }
@@ -63,11 +63,11 @@ const disorderMs = 60_000
  * Whether a delivery is older than the known state. Delivery ids are not signed: an attacker could replay a recorded delivery
  * under another id to restore an old state.
  */
-const isOutdated = ({ changedAt }: PullRequestDelivery, known: PullRequestRow | undefined): boolean =>
-  changedAt !== null && known?.changedAt != null && changedAt < known.changedAt - disorderMs
+const isOutdated = ({ changedAt }: PullRequestDelivery, existing: PullRequestRow | undefined): boolean =>
+  changedAt !== null && existing?.changedAt != null && changedAt < existing.changedAt - disorderMs
 
-const newest = (changedAt: number | null, known: PullRequestRow | undefined): number | null =>
-  Math.max(changedAt ?? 0, known?.changedAt ?? 0) || null
+const newest = (changedAt: number | null, existing: PullRequestRow | undefined): number | null =>
+  Math.max(changedAt ?? 0, existing?.changedAt ?? 0) || null
 
 async function closePullRequest(project: ProjectRow, delivery: PullRequestDelivery, deps: GitEventsDeps): Promise<void> {
   const { number, changedAt } = delivery

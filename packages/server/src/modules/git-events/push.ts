@@ -6,8 +6,8 @@ import { noteRefusal } from './for-each-project.ts'
 
 /** A deployment of each environment that follows the branch, in each project that deploys on push. */
 export async function deployPush(projects: readonly ProjectRow[], delivery: PushDelivery, deps: GitEventsDeps): Promise<void> {
-  const requested = await Promise.all(projects.map((project) => requestsOf(project, delivery, deps)))
-  const unqueued = await deps.deployments.deployMany(requested.flat())
+  const requests = await Promise.all(projects.map((project) => requestsOf(project, delivery, deps)))
+  const unqueued = await deps.deployments.deployMany(requests.flat())
   for (const { projectId, error } of unqueued)
     if (error instanceof Failure) noteRefusal(projectId, error, deps)
     else throw error
@@ -16,8 +16,10 @@ export async function deployPush(projects: readonly ProjectRow[], delivery: Push
 async function requestsOf(project: ProjectRow, delivery: PushDelivery, deps: GitEventsDeps): Promise<DeploymentRequest[]> {
   if (!project.enabled || !project.autoDeploy) return []
   const { branch, commit, message, author } = delivery
-  const following = (await deps.projects.environmentsOf(project.id)).filter((one) => followed(one, project, delivery) === branch)
-  return following.map(({ slug }) => ({
+  const environments = (await deps.projects.environmentsOf(project.id)).filter(
+    (one) => followed(one, project, delivery) === branch,
+  )
+  return environments.map(({ slug }) => ({
     projectId: project.id,
     options: {
       trigger: 'push',

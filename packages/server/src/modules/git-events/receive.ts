@@ -104,8 +104,8 @@ function ownerOf(provider: GitHostProvider, { repository }: Delivery, organizati
 }
 
 /** The deduplication key. It includes the webhook, so a sender cannot use up another webhook's delivery ids. */
-function keyOf(about: readonly unknown[], rawBody: Buffer | null): string {
-  const hash = createHash('sha256').update(JSON.stringify(about))
+function keyOf(keyParts: readonly unknown[], rawBody: Buffer | null): string {
+  const hash = createHash('sha256').update(JSON.stringify(keyParts))
   return (rawBody === null ? hash : hash.update(rawBody)).digest('hex')
 }
 

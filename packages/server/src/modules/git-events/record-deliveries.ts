@@ -23,38 +23,38 @@ const maxBatch = 50
 
 /** Records each delivery once, with its job. Writes are batched, because hosts send bursts. */
 export const createRecorder = (deps: Pick<GitEventsDeps, 'database' | 'clock'>): ((incoming: Incoming) => Promise<boolean>) =>
-  batchWrites(maxBatch, (all) => recordAll(all, deps))
+  batchWrites(maxBatch, (deliveries) => recordAll(deliveries, deps))
 
 /** Records deliveries. False for a duplicate: the same id, or a push with the same body that was replayed under another id. */
 const recordAll = (
-  all: readonly Incoming[],
+  deliveries: readonly Incoming[],
   { database, clock }: Pick<GitEventsDeps, 'database' | 'clock'>,
 ): Promise<boolean[]> =>
   database.transaction(async (bound) => {
     const { db } = bound
     const areNew = await insertOnce(
       db,
-      all.map(({ row }) => row),
+      deliveries.map(({ row }) => row),
     )
     const copied = await insertOnce(
       db,
-      all.map(({ copy }, at) => (areNew[at] ? copy : null)),
+      deliveries.map(({ copy }, at) => (areNew[at] ? copy : null)),
     )
-    const taken = all.map(({ copy }, at) => areNew[at]! && (copy === null || copied[at]!))
-    for (const [at, { row }] of all.entries())
-      if (areNew[at] && !taken[at]) await markHandled(db, row.key, row.receivedAt as number)
-    const jobs = all.flatMap(({ row, groupKey, owner }, at) =>
-      taken[at] && row.handledAt === null ? [{ payload: { key: row.key }, owner, groupKey, priority: 50 }] : [],
+    const recorded = deliveries.map(({ copy }, at) => areNew[at]! && (copy === null || copied[at]!))
+    for (const [at, { row }] of deliveries.entries())
+      if (areNew[at] && !recorded[at]) await markHandled(db, row.key, row.receivedAt as number)
+    const jobs = deliveries.flatMap(({ row, groupKey, owner }, at) =>
+      recorded[at] && row.handledAt === null ? [{ payload: { key: row.key }, owner, groupKey, priority: 50 }] : [],
     )
     await enqueueAll(bound, clock.now(), handleKind, jobs)
-    return taken
+    return recorded
   })
 
 /** Inserts the rows; of two with one key, the first counts as new. */
 async function insertOnce(db: Db, rows: readonly (Row | null)[]): Promise<boolean[]> {
-  const fresh = await insertDeliveries(
+  const inserted = await insertDeliveries(
     db,
     rows.filter((row) => row !== null),
   )
-  return rows.map((row) => row !== null && fresh.delete(row.key))
+  return rows.map((row) => row !== null && inserted.delete(row.key))
 }

@@ -33,9 +33,9 @@ export const reportJob = (deps: GitEventsDeps) =>
       const project = deployment && (await deps.projects.find(deployment.projectId))
       const commit = deployment && commitOf(deployment)
       if (!project || !commit) return
-      const at = deps.projects.repositoryAt(project)
+      const repository = deps.projects.repositoryAt(project)
       await triedAgain(deps, () =>
-        deps.gitHost.setCommitStatus(project.organizationId, at, commit, statusOf(project, deployment, deps)),
+        deps.gitHost.setCommitStatus(project.organizationId, repository, commit, statusOf(project, deployment, deps)),
       )
     },
   })
@@ -43,8 +43,8 @@ export const reportJob = (deps: GitEventsDeps) =>
 /** The full commit id, which the host requires. */
 function commitOf(deployment: DeploymentRow): string | null {
   const source = deployedSource(deployment)
-  const known = source.kind === 'git' ? (deployment.commitSha ?? source.commit ?? '') : ''
-  return /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(known) ? known : null
+  const commit = source.kind === 'git' ? (deployment.commitSha ?? source.commit ?? '') : ''
+  return /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(commit) ? commit : null
 }
 
 const states: Record<DeploymentStatus, [CommitState['state'], string]> = {

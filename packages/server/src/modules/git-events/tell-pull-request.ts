@@ -24,13 +24,13 @@ export const commentJob = (deps: GitEventsDeps) =>
       if (!project || !row) return
       const deployment = await deps.deployments.newestOf(projectId, row.environment)
       const text = commentText(project, row, deployment, deps)
-      const at = deps.projects.repositoryAt(project)
+      const repository = deps.projects.repositoryAt(project)
       const { organizationId } = project
       const state = row.state === 'waiting' ? 'pending' : row.state === 'blocked' ? 'failure' : null
       // A rejected commit status must not prevent the comment.
       if (state)
         await triedAgain(deps, () =>
-          deps.gitHost.setCommitStatus(organizationId, at, row.commit, {
+          deps.gitHost.setCommitStatus(organizationId, repository, row.commit, {
             state,
             description: (row.reason ?? '').slice(0, 140),
             context: contextOf(project, row.environment),
@@ -38,12 +38,12 @@ export const commentJob = (deps: GitEventsDeps) =>
           }),
         )
       await triedAgain(deps, () =>
-        deps.gitHost.comment(organizationId, at, number, { marker: `berth-preview-${projectId}`, text }),
+        deps.gitHost.comment(organizationId, repository, number, { marker: `berth-preview-${projectId}`, text }),
       )
     },
   })
 
-const words: Record<DeploymentStatus, string> = {
+const statusTexts: Record<DeploymentStatus, string> = {
   queued: 'is waiting for the build',
   building: 'is being built',
   deploying: 'is being deployed',
@@ -59,18 +59,19 @@ function commentText(
   deployment: DeploymentRow | undefined,
   deps: GitEventsDeps,
 ): string {
-  const title = `**${plain(project.name)}**`
+  const title = `**${escapeMarkdown(project.name)}**`
   if (row.state === 'closed') return `${title}: the pull request is closed, and its preview was removed.`
   if (row.state !== 'active') return `${title}: no preview of ${row.commit.slice(0, 8)}. ${row.reason ?? ''}`
   const url = deps.projects.environmentUrl(project, row.environment)
   const lines = [`${title}: the preview of this pull request${url ? ` is at ${url}` : ''}`]
   if (deployment)
     lines.push(
-      `Commit ${(deployment.commitSha ?? row.commit).slice(0, 8)} ${words[deployment.status]}. [Build and log](${deploymentPage(deployment, deps)})`,
+      `Commit ${(deployment.commitSha ?? row.commit).slice(0, 8)} ${statusTexts[deployment.status]}. [Build and log](${deploymentPage(deployment, deps)})`,
     )
-  if (deployment?.status === 'failed' && deployment.errorMessage) lines.push(`> ${plain(deployment.errorMessage.slice(0, 500))}`)
+  if (deployment?.status === 'failed' && deployment.errorMessage)
+    lines.push(`> ${escapeMarkdown(deployment.errorMessage.slice(0, 500))}`)
   return lines.join('\n\n')
 }
 
 /** Escapes Markdown, so that user text creates no link, mention or markup. */
-const plain = (text: string): string => text.replace(/[\\`*_{}[\]()<>#+!|@&~]/g, '\\$&').replace(/[\r\n]+/g, ' ')
+const escapeMarkdown = (text: string): string => text.replace(/[\\`*_{}[\]()<>#+!|@&~]/g, '\\$&').replace(/[\r\n]+/g, ' ')

@@ -8,7 +8,7 @@ import { groupOfProject } from './receive.ts'
 import { changePullRequest, forgetDeliveries, listExpired } from './store.ts'
 import { commentKey, commentKind } from './tell-pull-request.ts'
 
-type Nothing = Record<string, never>
+type NoPayload = Record<string, never>
 const kind = 'git-events.tidy'
 
 export const tidySchedule: Schedule<unknown> = { key: kind, job: { kind }, payload: {}, recurrence: { everySeconds: 3600 } }
@@ -19,7 +19,7 @@ const keptBodiesMs = 180 * 24 * 60 * 60_000
 
 /** Removes previews without a push for longer than their project keeps them, and deletes old deliveries. */
 export const tidyJob = (deps: GitEventsDeps) =>
-  job<Nothing, unknown>(kind, {
+  job<NoPayload, unknown>(kind, {
     deadlineMs: 30 * 60_000,
     async run(_payload, _deps, abort) {
       const { db } = deps.database

@@ -22,7 +22,7 @@ export type { InboundDelivery, VerifiedDelivery } from './webhooks/verify-delive
  * repository to other modules, and set commit statuses.
  */
 export function createGitHost(deps: GitHostDeps) {
-  const noted = new Map<string, number>()
+  const notedAt = new Map<string, number>()
   return {
     handlers: gitHostHandlers(deps),
     ...createProjectPort(deps),
@@ -35,10 +35,10 @@ export function createGitHost(deps: GitHostDeps) {
     organizationsWith: (provider: GitHostProvider, owner: string) => organizationsWith(deps.database.db, provider, owner),
     noteDelivery: async (webhookIds: readonly string[]) => {
       const now = nowOf(deps)
-      const due = webhookIds.filter((id) => now - (noted.get(id) ?? 0) >= 1000)
+      const due = webhookIds.filter((id) => now - (notedAt.get(id) ?? 0) >= 1000)
       if (due.length === 0) return
-      if (noted.size > maxRecorded) noted.clear()
-      for (const id of due) noted.set(id, now)
+      if (notedAt.size > maxRecorded) notedAt.clear()
+      for (const id of due) notedAt.set(id, now)
       await noteDeliveries(deps.database.db, due, now)
     },
     /** Deletes an installation and notifies its organisations. */

@@ -24,13 +24,17 @@ export interface RepositoryAt {
   url?: string | null
 }
 
-interface Known {
+interface KnownRepository {
   provider: GitHostProvider
   name: RepositoryName
   rows: GitConnectionRow[]
 }
 
-async function known(organizationId: string, { provider, owner, repo }: RepositoryAt, deps: GitHostDeps): Promise<Known | null> {
+async function findRepository(
+  organizationId: string,
+  { provider, owner, repo }: RepositoryAt,
+  deps: GitHostDeps,
+): Promise<KnownRepository | null> {
   if (!isGitHostProvider(provider) || !owner || !repo) return null
   const rows = sourcesFor(await usableSources(organizationId, provider, deps), owner)
   return { provider, name: { owner, repo }, rows }
@@ -42,7 +46,7 @@ const through = async (
   deps: GitHostDeps,
   work: (...args: [RepositoryName, ...Parameters<ThroughSource<void>>]) => Promise<void>,
 ) => {
-  const found = await known(organizationId, at, deps)
+  const found = await findRepository(organizationId, at, deps)
   if (found && found.rows.length > 0)
     await throughSources(found.rows, deps, (access, host, row) => work(found.name, access, host, row))
 }
@@ -60,16 +64,16 @@ export function createProjectPort(deps: GitHostDeps) {
     (name: RepositoryName, abort?: AbortSignal): ThroughSource<RepositoryToken> =>
     async (access, host, row) => {
       const key = `${access.id} ${repositoryKey(name.owner, name.repo)}`
-      const kept = tokens.get(key)
-      if (kept?.expiresAt && kept.expiresAt.getTime() - deps.clock.now().getTime() > leastLeftMs) return kept
-      const made = await host.repositoryToken(access, name, abort && { abort })
-      deps.scrubber.register(made.token)
-      if (row.source === 'app') tokens.set(key, made)
+      const cachedToken = tokens.get(key)
+      if (cachedToken?.expiresAt && cachedToken.expiresAt.getTime() - deps.clock.now().getTime() > leastLeftMs) return cachedToken
+      const token = await host.repositoryToken(access, name, abort && { abort })
+      deps.scrubber.register(token.token)
+      if (row.source === 'app') tokens.set(key, token)
       for (const oldest of tokens.keys()) {
         if (tokens.size <= maxTokens) break
         tokens.delete(oldest)
       }
-      return made
+      return token
     }
   const hookState = createHookStates(deps)
   const isHookActive = async (organizationId: string, { hookId, url }: GitWebhookRow, at: RepositoryAt): Promise<boolean> => {
@@ -87,7 +91,7 @@ export function createProjectPort(deps: GitHostDeps) {
     deps.webhookSecrets[provider] !== undefined &&
     (await organizationsWith(deps.database.db, provider, owner)).includes(organizationId)
   const register = async (organizationId: string, at: RepositoryAt) => {
-    const found = await known(organizationId, at, deps)
+    const found = await findRepository(organizationId, at, deps)
     const registered = throughSources(found?.rows ?? [], deps, (access, host, { provider }) =>
       registerWebhook({ organizationId, provider, name: found!.name, access, host }, deps),
     )
@@ -96,7 +100,7 @@ export function createProjectPort(deps: GitHostDeps) {
   }
   return {
     async credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<RepositoryToken | undefined> {
-      const found = await known(organizationId, at, deps)
+      const found = await findRepository(organizationId, at, deps)
       if (!found || !isAtHost(at.url, deps.hosts[found.provider].webUrl) || found.rows.length === 0) return undefined
       return throughSources(found.rows, deps, tokenFor(found.name, abort)).catch((error: unknown) => {
         if (error instanceof GitHostError && givesNone.has(error.errorKind)) return undefined
@@ -104,8 +108,8 @@ export function createProjectPort(deps: GitHostDeps) {
       })
     },
     async credentialRefused(organizationId: string, at: RepositoryAt, token: Secret): Promise<void> {
-      for (const [key, kept] of tokens) if (isSame(kept.token, token)) tokens.delete(key)
-      const found = await known(organizationId, at, deps)
+      for (const [key, cachedToken] of tokens) if (isSame(cachedToken.token, token)) tokens.delete(key)
+      const found = await findRepository(organizationId, at, deps)
       for (const row of found?.rows ?? []) if (row.source !== 'app') await verify(row, token, deps)
     },
     async protectedBranches(organizationId: string, at: RepositoryAt): Promise<ReadonlySet<string>> {
@@ -134,13 +138,13 @@ export function createProjectPort(deps: GitHostDeps) {
     registerWebhook: register,
     /** Removes the organisation's hook from the repository, where it has one. */
     async removeWebhook(organizationId: string, at: RepositoryAt): Promise<void> {
-      const found = await known(organizationId, at, deps)
+      const found = await findRepository(organizationId, at, deps)
       if (!found) return
       const { provider, name } = found
-      const own = await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(name.owner, name.repo))
-      if (!own) return
+      const webhook = await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(name.owner, name.repo))
+      if (!webhook) return
       const removed = throughSources(found.rows, deps, (access, host) =>
-        deleteWebhook({ organizationId, provider, name, access, host }, own.hookId, deps),
+        deleteWebhook({ organizationId, provider, name, access, host }, webhook.hookId, deps),
       )
       await explaining(removed).catch((error: unknown) => {
         // The webhook no longer exists.

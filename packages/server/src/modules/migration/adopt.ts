@@ -54,7 +54,8 @@ function systemPathsIn({ parts }: Adoption, { docker }: Discovery): string[] {
 const systemWarning = (location: string): string =>
   `${plainText(location)} is a system folder of the server: every member who can change the project can read or change the server through it`
 
-const shownVolume = (what: AdoptedVolume | undefined) => (what ? plainText('volume' in what ? what.volume : what.path) : '')
+const shownVolume = (volume: AdoptedVolume | undefined) =>
+  volume ? plainText('volume' in volume ? volume.volume : volume.path) : ''
 
 /** An error that names no field of the request concerns the discovered services, which the caller did not write. */
 function answerFailed(error: unknown): never {
@@ -98,10 +99,10 @@ async function recordAdopted({ serverId, parts, volumes }: Adoption, project: Pr
         state: 'untouched',
         adoptedAt: project.createdAt,
       })
-  for (const [name, what] of volumes)
+  for (const [name, volume] of volumes)
     await adoptVolume(db, {
       ...common,
       ...{ id: newId('vol'), environment: 'production', service: '', name, runtime: 'docker' },
-      ...{ adopted: JSON.stringify(what), restoredFrom: null, createdAt: project.createdAt },
+      ...{ adopted: JSON.stringify(volume), restoredFrom: null, createdAt: project.createdAt },
     })
 }

@@ -32,8 +32,8 @@ const systemFolders = new Set(
 const systemTrees = /^\/(proc|sys|dev|var\/lib\/(docker|containerd)|run\/(docker|containerd))(\/|$)/
 
 const isOfTheSystem = (path: string): boolean => {
-  const plain = posix.normalize(path).replace(/(?!^)\/+$/, '')
-  return systemFolders.has(plain) || systemTrees.test(plain)
+  const normalized = posix.normalize(path).replace(/(?!^)\/+$/, '')
+  return systemFolders.has(normalized) || systemTrees.test(normalized)
 }
 
 /**
@@ -55,10 +55,10 @@ export function systemPathsOf({ mounts }: Pick<ReadContainer, 'mounts'>, paths?:
     const location = type === 'volume' ? paths?.get(source ?? '') : type === 'bind' ? source : null
     return location ? [{ place: posix.normalize(location), readOnly }] : []
   })
-  const found = mounted.filter(
+  const systemMounts = mounted.filter(
     ({ place: location, readOnly }) => !(readOnly && harmless.has(location)) && systemParts.some((part) => part.test(location)),
   )
-  return [...new Set(found.map(({ place: location }) => location))]
+  return [...new Set(systemMounts.map(({ place: location }) => location))]
 }
 
 type Rule = (container: ReadContainer, facts: AdoptionFacts) => string | false | undefined

@@ -10,24 +10,24 @@ export class AdoptedVolumes {
   readonly #names = new Map<string, string>()
   readonly #taken = new Set<string>()
 
-  nameOf(what: AdoptedVolume): string {
-    const key = JSON.stringify(what)
-    const known = this.#names.get(key)
-    if (known) return known
-    const name = unusedName('volume' in what ? plainName(what.volume) : plainName(`folder${what.path}`), this.#taken, '-')
+  nameOf(volume: AdoptedVolume): string {
+    const key = JSON.stringify(volume)
+    const existing = this.#names.get(key)
+    if (existing) return existing
+    const name = unusedName('volume' in volume ? plainName(volume.volume) : plainName(`folder${volume.path}`), this.#taken, '-')
     this.#names.set(key, name)
-    this.byName.set(name, what)
+    this.byName.set(name, volume)
     return name
   }
 }
 
 /** Leaves room for an appended number. */
-const longest = 58
+const maxLength = 58
 const plainName = (name: string) =>
   name
     .replace(/[^a-zA-Z0-9_.-]+/g, '-')
     .replace(/^[^a-zA-Z0-9]+/, '')
-    .slice(0, longest) || 'data'
+    .slice(0, maxLength) || 'data'
 
 /** An anonymous volume is adopted like any other: it holds data. */
 export function adoptMounts(
@@ -36,16 +36,16 @@ export function adoptMounts(
   warn: (message: string) => void,
 ): NonNullable<Service['volumes']> {
   return mounts.flatMap(({ type, source, target, readOnly }) => {
-    const shown = plainText(target)
+    const targetText = plainText(target)
     if (type === 'tmpfs' || !source) {
-      warn(`the tmpfs mount at ${shown} is not adopted`)
+      warn(`the tmpfs mount at ${targetText} is not adopted`)
       return []
     }
     if (type !== 'volume' && type !== 'bind') {
-      warn(`the mount of type ${plainText(type)} at ${shown} is not adopted`)
+      warn(`the mount of type ${plainText(type)} at ${targetText} is not adopted`)
       return []
     }
-    if (type === 'bind') warn(`${plainText(source)} of the server is mounted at ${shown} unchanged`)
+    if (type === 'bind') warn(`${plainText(source)} of the server is mounted at ${targetText} unchanged`)
     const name = volumes.nameOf(type === 'volume' ? { volume: source } : { path: source })
     return [{ type: 'volume' as const, source: name, target, readOnly }]
   })

@@ -45,8 +45,8 @@ export function adoptService(named: NamedService, { image, dependsOn, volumes, t
     healthcheck: healthCheckOf(container.healthCheck),
     // The engine's value for no policy: it does not mean that the container is a one-off task.
     restart: container.restart === 'no' ? null : container.restart,
-    cpuCores: bounded(container.limits.nanoCpus / 1e9, 0.1, limits.cpuCoresMaximum),
-    memoryMb: bounded(Math.round(container.limits.memoryBytes / 1024 ** 2), 16, 65536),
+    cpuCores: clampLimit(container.limits.nanoCpus / 1e9, 0.1, limits.cpuCoresMaximum),
+    memoryMb: clampLimit(Math.round(container.limits.memoryBytes / 1024 ** 2), 16, 65536),
   }
   if (replicas.length > 0) warn(`it had ${replicas.length + 1} replicas; the project runs one`)
   warnOfPorts(container, warn)
@@ -59,8 +59,17 @@ type Port = ReadContainer['ports'][number]
 const isWebPort = ({ hostPort, protocol }: Port) => protocol === 'tcp' && (hostPort === 80 || hostPort === 443)
 
 /** The image's name; where the tag now points to another image, the id of the running image. */
-function imageOf({ image, imageId }: ReadContainer, found: ReadImage | undefined, warn: (message: string) => void): string {
-  if (!found || found.tags.map(familiarName).includes(familiarName(image)) || image === imageId || image.includes('@'))
+function imageOf(
+  { image, imageId }: ReadContainer,
+  imageDetails: ReadImage | undefined,
+  warn: (message: string) => void,
+): string {
+  if (
+    !imageDetails ||
+    imageDetails.tags.map(familiarName).includes(familiarName(image)) ||
+    image === imageId ||
+    image.includes('@')
+  )
     return image
   warn(`the name ${plainText(image)} now refers to another image on the server; the running image is kept by its id`)
   return imageId
@@ -68,7 +77,7 @@ function imageOf({ image, imageId }: ReadContainer, found: ReadImage | undefined
 
 const sameAs = (one: string[] | null, other: string[] | null | undefined) =>
   JSON.stringify(one ?? []) === JSON.stringify(other ?? [])
-const bounded = (value: number, least: number, limit: number) => (value > 0 ? Math.min(Math.max(value, least), limit) : null)
+const clampLimit = (value: number, min: number, limit: number) => (value > 0 ? Math.min(Math.max(value, min), limit) : null)
 
 /** Published ports first: the first port is the one that requests go to. */
 const portsOf = ({ ports }: ReadContainer): number[] => {
@@ -127,10 +136,10 @@ function warnOfNetworks(
   if (all.length > 0 && all.every((one) => closed.has(one))) warn('its network was internal; it will have internet access')
   const isByCompose =
     labels && container.name.replaceAll('_', '-') === `${labels.project}-${labels.service}-${labels.number}`.replaceAll('_', '-')
-  const found = new Set([...(isByCompose ? [] : [container.name]), ...Object.values(container.networks).flat()])
-  const lost = [...found].filter((one) => one !== name && one !== '' && !container.id.startsWith(one))
-  if (lost.length > 0)
+  const image = new Set([...(isByCompose ? [] : [container.name]), ...Object.values(container.networks).flat()])
+  const droppedNames = [...image].filter((one) => one !== name && one !== '' && !container.id.startsWith(one))
+  if (droppedNames.length > 0)
     warn(
-      `its network aliases ${lost.slice(0, 5).map(plainText).join(', ')} are not adopted; other services reach it as ${name} only`,
+      `its network aliases ${droppedNames.slice(0, 5).map(plainText).join(', ')} are not adopted; other services reach it as ${name} only`,
     )
 }

@@ -27,7 +27,7 @@ export function adoptVariables(
   { container, image, taken }: { container: ReadContainer; image: ReadImage | undefined; taken: Set<string> },
   warn: (message: string) => void,
 ): AdoptedVariables {
-  const found: AdoptedVariables = { environment: {}, variables: [] }
+  const result: AdoptedVariables = { environment: {}, variables: [] }
   const prefix = service
     .toUpperCase()
     .replace(/[^A-Z0-9]+/g, '_')
@@ -40,10 +40,10 @@ export function adoptVariables(
       continue
     }
     const stored = unusedName(`${prefix}_${key.replace(/[^A-Za-z0-9_]/g, '_')}`, taken, '_')
-    found.environment[key] = `\${${stored}}`
-    found.variables.push({ key: stored, value })
+    result.environment[key] = `\${${stored}}`
+    result.variables.push({ key: stored, value })
   }
-  return found
+  return result
 }
 
 const isStorable = (key: string, value: string, prefix: string): boolean =>

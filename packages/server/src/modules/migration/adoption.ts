@@ -44,9 +44,9 @@ export function adoptionOf(
 function namesOfNeeded({ labels }: NamedService, services: readonly NamedService[], { stacks }: Discovery): string[] {
   if (!labels) return []
   const inFile = stacks.get(labels.project)?.files.file?.services.find(({ name }) => name === labels.service)
-  const needed = new Set(dependenciesOf(labels.dependsOn, inFile))
+  const dependencies = new Set(dependenciesOf(labels.dependsOn, inFile))
   return services
-    .filter((other) => other.labels?.project === labels.project && needed.has(other.labels.service))
+    .filter((other) => other.labels?.project === labels.project && dependencies.has(other.labels.service))
     .map(({ name }) => name)
 }
 
@@ -63,7 +63,7 @@ function sharedWithOthers(
   { docker }: Discovery,
 ): string[] {
   const taken = new Set(parts.flatMap(({ named }) => [named.container, ...named.replicas].map(({ id }) => id)))
-  const sources = new Set([...volumes.values()].map((what) => ('volume' in what ? what.volume : what.path)))
+  const sources = new Set([...volumes.values()].map((volume) => ('volume' in volume ? volume.volume : volume.path)))
   return docker.containers
     .filter(
       ({ id, state, mounts }) => !taken.has(id) && state === 'running' && mounts.some((one) => sources.has(one.source ?? '')),

@@ -24,18 +24,19 @@ export function chooseServices(
 ): Chosen[] {
   const all = docker.containers.map(candidateOf)
   const paths = locationsOf(docker)
-  const chosen = names.map((requested, at) => {
+  const chosen = names.map((requested, index) => {
     const found = matches(requested, all)
-    const field = `serviceNames.${at}`
-    const shown = plainText(requested)
-    if (found.length === 0) return refuse(field, `service ${shown} does not exist on the server`)
-    const named = [...new Set(found.map(({ exactName }) => exactName))]
-    if (named.length > 1) return refuse(field, `${shown} is ambiguous: name it as ${named.map(plainText).join(' or ')}`)
+    const field = `serviceNames.${index}`
+    const requestedText = plainText(requested)
+    if (found.length === 0) return refuse(field, `service ${requestedText} does not exist on the server`)
+    const exactNames = [...new Set(found.map(({ exactName }) => exactName))]
+    if (exactNames.length > 1)
+      return refuse(field, `${requestedText} is ambiguous: name it as ${exactNames.map(plainText).join(' or ')}`)
     // The first of several replicas defines the service.
     const [first, ...others] = found.sort(byNumber) as [Candidate, ...Candidate[]]
     for (const { container } of found) {
       const reason = whyNotAdoptable(container, { adoptedBy: adoptedBy.get(container.id), paths })
-      if (reason) return refuse(field, `${shown} cannot be adopted: ${reason}`)
+      if (reason) return refuse(field, `${requestedText} cannot be adopted: ${reason}`)
     }
     return { container: first.container, labels: first.labels, replicas: others.map(({ container }) => container) }
   })

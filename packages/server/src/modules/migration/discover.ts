@@ -17,28 +17,28 @@ export interface Discovery {
 }
 
 /** Number of stacks whose files are read concurrently. */
-const atOnce = 4
+const maxConcurrent = 4
 
 /** Reads the server once: its containers, then their Compose files. Nothing on the server changes. */
 export async function discover(reader: Pick<ServerReader, 'readDocker' | 'files'>, readFor: ReadFor): Promise<Discovery> {
   const docker = await reader.readDocker(readFor.abort)
-  const marked = docker.containers.map((container) => ({ container, marks: readComposeLabels(container) }))
+  const labelled = docker.containers.map((container) => ({ container, marks: readComposeLabels(container) }))
   const groups = [
     ...Map.groupBy(
-      marked.filter(({ marks: labels }) => labels !== null),
+      labelled.filter(({ marks: labels }) => labels !== null),
       ({ marks: labels }) => (labels as ComposeLabels).project,
     ),
   ]
   const stacks = new Map<string, DiscoveredStack>()
-  for (let at = 0; at < groups.length; at += atOnce)
+  for (let offset = 0; offset < groups.length; offset += maxConcurrent)
     await Promise.all(
-      groups.slice(at, at + atOnce).map(async ([project, members]) => {
+      groups.slice(offset, offset + maxConcurrent).map(async ([project, members]) => {
         const labels = newest(members.map((one) => one.marks as ComposeLabels))
         const files = await readFilesOf(labels, reader.files, readFor)
         stacks.set(project, { labels, containers: members.map(({ container }) => container), files })
       }),
     )
-  return { docker, stacks, handRun: marked.filter(({ marks: labels }) => labels === null).map(({ container }) => container) }
+  return { docker, stacks, handRun: labelled.filter(({ marks: labels }) => labels === null).map(({ container }) => container) }
 }
 
 /** Containers of one stack may have been created from different files; those of a service are preferred over a one-off run. */

@@ -12,8 +12,8 @@ export type { MigrationDeps } from './deps.ts'
  * Adoption of existing containers. A *scan* reads a server and changes nothing; *adopt* records some of its services as a
  * project. The deployment that follows replaces the old containers, its *predecessors*.
  */
-export function createMigration(given: Omit<MigrationDeps, 'locks'>) {
-  const deps: MigrationDeps = { ...given, locks: new KeyedMutex() }
+export function createMigration(options: Omit<MigrationDeps, 'locks'>) {
+  const deps: MigrationDeps = { ...options, locks: new KeyedMutex() }
   const predecessors = predecessorContainers(deps)
   return {
     handlers: migrationHandlers(deps),

@@ -3,8 +3,8 @@ import type { ReadContainer, ReadImage } from '../../drivers/runtime/server/serv
 export function pairsOf(env: readonly string[]): Map<string, string> {
   return new Map(
     env.map((pair) => {
-      const at = pair.indexOf('=')
-      return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)]
+      const equalsIndex = pair.indexOf('=')
+      return equalsIndex < 0 ? [pair, ''] : [pair.slice(0, equalsIndex), pair.slice(equalsIndex + 1)]
     }),
   )
 }

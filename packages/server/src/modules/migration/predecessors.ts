@@ -44,8 +44,8 @@ export function predecessorContainers(parts: Parts): OldContainers {
       if (environment !== 'production') return
       const stopped = (await listAdopted(db, projectId)).filter(({ state }) => state === 'stopped')
       // A container that cannot be started must not prevent the others from starting.
-      const tried = await Promise.allSettled(stopped.map((row) => rollbackTakeover(row, parts, abort)))
-      const failed = tried.find((one) => one.status === 'rejected')
+      const results = await Promise.allSettled(stopped.map((row) => rollbackTakeover(row, parts, abort)))
+      const failed = results.find((one) => one.status === 'rejected')
       if (failed) throw failed.reason
     },
   }

@@ -8,7 +8,7 @@ export interface NamedService extends Chosen {
 }
 
 /** Leaves room for an appended number. */
-const longest = 58
+const maxLength = 58
 
 /** Gives each service a unique name; `renamed` lists the changed ones. */
 export function nameServices(chosen: readonly Chosen[]): { services: NamedService[]; renamed: Record<string, string> } {
@@ -27,4 +27,4 @@ const plainName = (name: string) =>
   name
     .replace(/[^a-zA-Z0-9_.-]+/g, '-')
     .replace(/^[^a-zA-Z0-9]+/, '')
-    .slice(0, longest) || 'service'
+    .slice(0, maxLength) || 'service'

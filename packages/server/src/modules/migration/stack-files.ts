@@ -58,18 +58,18 @@ export async function readFilesOf(
 async function readWithOthers(stack: StackFiles, project: string, files: ServerFiles, { readStack, ...readFor }: ReadFor) {
   for (let round = 0; ; round += 1) {
     const { file, wanted } = await readStack(stack, readFor)
-    const room = maxOtherFiles - Object.keys(stack.others).length
-    if (wanted.length === 0 || round === rounds || room <= 0) return found(file, project)
-    for (const path of wanted.slice(0, room)) stack.others[path] = await textOrNull(files, path, readFor.abort)
+    const remaining = maxOtherFiles - Object.keys(stack.others).length
+    if (wanted.length === 0 || round === rounds || remaining <= 0) return found(file, project)
+    for (const path of wanted.slice(0, remaining)) stack.others[path] = await textOrNull(files, path, readFor.abort)
   }
 }
 
 function found(file: ComposeFile, project: string): FilesOfStack {
   const isUnreadable = file.services.length === 0 && file.refused.length > 0
-  const words = [...file.refused, ...file.warnings]
+  const messages = [...file.refused, ...file.warnings]
     .slice(0, 20)
     .map(({ path, message }) => [project, path, message].filter(Boolean).join(': '))
-  return { state: isUnreadable ? 'unreadable' : 'read', file: isUnreadable ? null : file, warnings: words }
+  return { state: isUnreadable ? 'unreadable' : 'read', file: isUnreadable ? null : file, warnings: messages }
 }
 
 /** Paths where a read may block for ever; a label of any image can name one. */
@@ -78,11 +78,11 @@ const notOnDisk = /^\/(proc|sys|dev)(\/|$)/
 /** Reads one file with its own timeout: a file that cannot be read must not hide the rest of the server. */
 async function textOf(files: ServerFiles, path: string, abort: AbortSignal): Promise<string> {
   if (notOnDisk.test(posix.normalize(path))) throw new FileUnreadable('not_a_file', `${path} is not a regular file`)
-  const own = AbortSignal.timeout(fileMs)
+  const timeout = AbortSignal.timeout(fileMs)
   try {
-    return (await files.read(path, maxFileLength, AbortSignal.any([abort, own]))).toString('utf8')
+    return (await files.read(path, maxFileLength, AbortSignal.any([abort, timeout]))).toString('utf8')
   } catch (error) {
-    if (!own.aborted || abort.aborted) throw error
+    if (!timeout.aborted || abort.aborted) throw error
     throw new FileUnreadable('not_a_file', `reading ${path} timed out after ${fileMs / 1000} s`)
   }
 }

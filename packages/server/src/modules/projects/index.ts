@@ -123,7 +123,7 @@ export function createProjects(deps: ProjectsDeps) {
     },
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
     /** The organisation was connected to the git host: its webhooks are checked. */
-    requestHooks: enqueueWebhookChecks,
+    enqueueWebhookChecks,
     /** Projects of these organisations that use the repository; its name is compared case-insensitively. */
     listOfRepository: (repository: RepositoryName, organizationIds: readonly string[]) =>
       listOfRepository(deps.database.db, repository, organizationIds),

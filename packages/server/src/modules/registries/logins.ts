@@ -27,11 +27,11 @@ export interface RegistriesDeps {
 
 /** Records the login for a host, or replaces the one that the organisation has for it. Nothing is contacted. */
 export async function saveLogin(
-  { host: written, username, password }: RegistryLoginBody,
+  { host: input, username, password }: RegistryLoginBody,
   organizationId: string,
   deps: RegistriesDeps,
 ): Promise<{ login: ShownLogin; isNew: boolean }> {
-  const host = registryName(written)
+  const host = registryName(input)
   const { registries } = deps.settings
   if (registries && !registries.includes(host))
     refuse('host', `this instance does not pull images from ${host}. Allowed registries: ${registries.join(', ')}`)
@@ -39,10 +39,10 @@ export async function saveLogin(
   const now = deps.clock.now().getTime()
   const { db } = deps.database
   const sealedAs = (id: string) => deps.secretBox.seal(password, sealedFor.registryPassword(id, host))
-  const known = await findLoginAt(db, organizationId, host)
-  if (known) {
-    describeWrite({ objectId: known.id })
-    const row = await replaceLogin(db, known.id, { username, password: sealedAs(known.id), updatedAt: now })
+  const existing = await findLoginAt(db, organizationId, host)
+  if (existing) {
+    describeWrite({ objectId: existing.id })
+    const row = await replaceLogin(db, existing.id, { username, password: sealedAs(existing.id), updatedAt: now })
     return row ? { login: showLogin(row), isNew: false } : fail('not_found')
   }
   const id = newId('reg')
@@ -61,7 +61,7 @@ export const showLogin = ({ id, host, username, createdAt, updatedAt }: Registry
 
 /** The logins of an organisation, decrypted. They may be used for its own projects only. */
 export const openLogins = async (organizationId: string, deps: RegistriesDeps): Promise<RegistryLogin[]> =>
-  (await allLoginsOf(deps.database.db, [organizationId])).map((row) => opened(row, deps))
+  (await allLoginsOf(deps.database.db, [organizationId])).map((row) => openLogin(row, deps))
 
 /** The logins of several organisations, by organisation. */
 export async function openLoginsOfEach(
@@ -70,12 +70,12 @@ export async function openLoginsOfEach(
 ): Promise<ReadonlyMap<string, RegistryLogin[]>> {
   const logins = new Map<string, RegistryLogin[]>()
   for (const row of await allLoginsOf(deps.database.db, organizationIds))
-    logins.set(row.organizationId, [...(logins.get(row.organizationId) ?? []), opened(row, deps)])
+    logins.set(row.organizationId, [...(logins.get(row.organizationId) ?? []), openLogin(row, deps)])
   return logins
 }
 
 /** Decryption fails for a row whose host was changed: the password is encrypted for its host. */
-function opened({ id, host, username, password: sealed }: RegistryLoginRow, deps: RegistriesDeps): RegistryLogin {
+function openLogin({ id, host, username, password: sealed }: RegistryLoginRow, deps: RegistriesDeps): RegistryLogin {
   const password = deps.secretBox.open(sealed, sealedFor.registryPassword(id, host))
   deps.scrubber.register(password)
   return { host, username, password }

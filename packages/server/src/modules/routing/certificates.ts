@@ -48,15 +48,15 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
       if (await findGood(hostname, deps)) await name.transition(db, 'active')
       else {
         const isFirstUse = name.isAssigned && name.tls !== 'active' && !ownHostnames(deps).includes(hostname)
-        const begun = await beginOrder({ hostname, isFirstUse }, deps)
-        if (typeof begun === 'number') await place(name, begun, isLastAttempt, deps, edge, abort)
-        else await wait(name, begun, deps)
+        const order = await beginOrder({ hostname, isFirstUse }, deps)
+        if (typeof order === 'number') await saveCertificate(name, order, isLastAttempt, deps, edge, abort)
+        else await wait(name, order, deps)
       }
       await edge.sync()
     },
   })
 
-async function place(
+async function saveCertificate(
   name: CertifiedName,
   startedAt: number,
   isLastAttempt: boolean,
@@ -96,8 +96,8 @@ function messageOf(error: unknown): string {
 
 /** Whether a certificate covers the host name that is not to be renewed yet. */
 async function findGood(hostname: string, deps: EdgeDeps): Promise<boolean> {
-  const known = await findInUse(deps.database.db, hostname, deps)
-  return known !== undefined && !isDue(known, nowOf(deps))
+  const existing = await findInUse(deps.database.db, hostname, deps)
+  return existing !== undefined && !isDue(existing, nowOf(deps))
 }
 
 /** A certificate that covers the host name, has not expired and is readable. */

@@ -34,7 +34,7 @@ export function createEdge(deps: EdgeDeps) {
         log.warn({ err: error }, 'routing: replacing certificates failed'),
       ),
   )
-  const endings: (() => void)[] = []
+  const unsubscribers: (() => void)[] = []
   const traffic = new TrafficKeeper(deps)
   const counting = new Every(2, () => countHits(deps), log)
   let listening: EdgeListening | null = null
@@ -75,19 +75,19 @@ export function createEdge(deps: EdgeDeps) {
     },
     /** Certificates in use that expire by then. */
     expiring: (until: Date) => expiringCertificates(until, deps),
-    onWake: (listener: (projectId: string) => void) => endings.push(driver.onWake((projectId) => listener(projectId))),
+    onWake: (listener: (projectId: string) => void) => unsubscribers.push(driver.onWake((projectId) => listener(projectId))),
     async start(): Promise<EdgeListening> {
       listening = await driver.start()
       await edge.sync()
       traffic.start()
-      endings.push(driver.onRequests((batch) => keepRequests(batch, deps)))
-      endings.push(
+      unsubscribers.push(driver.onRequests((batch) => keepRequests(batch, deps)))
+      unsubscribers.push(
         deps.database.signals.subscribe<ProjectSignal>(projectsTopic, () => {
           syncSoon()
           scheduleRequest()
         }),
       )
-      endings.push(
+      unsubscribers.push(
         driver.onCertificateWanted(
           (hostname) =>
             void askOnFirstUse(hostname, deps, edge.state).catch((error: unknown) =>
@@ -105,7 +105,7 @@ export function createEdge(deps: EdgeDeps) {
       return listening
     },
     async stop(): Promise<void> {
-      for (const end of endings.splice(0)) end()
+      for (const end of unsubscribers.splice(0)) end()
       edge.stop()
       await counting.stop()
       await driver.stop({ keepServing: false })
@@ -123,8 +123,8 @@ function statusIn(
   const { tls, reason } = settings.edgeTlsPort === null ? withoutTls : tlsIn(state, hostname, domain)
   const missing = domain && waiting.get(domain.id)
   if (missing) return { tls: 'none', state: 'pending', reason: missing }
-  const wrong = problem ?? refused.get(hostname)
-  if (wrong) return { tls, state: 'error', reason: wrong }
+  const problemText = problem ?? refused.get(hostname)
+  if (problemText) return { tls, state: 'error', reason: problemText }
   const unusable = tls === 'none' ? undefined : uncertified.get(hostname)
   if (unusable) return { tls: 'error', state: hostnames.has(hostname) ? 'synced' : 'pending', reason: unusable }
   if (hostnames.has(hostname)) return { tls, state: 'synced', ...(reason ? { reason } : {}) }
@@ -140,8 +140,8 @@ function tlsIn(
   domain: DomainRow | undefined,
 ): { tls: TlsState; reason: string | null } {
   const isCovered = covered(hostname)
-  const wrong = isCovered && servedWrong.get(isCovered === 'own' ? hostname : wildcardOf(hostname))
-  if (wrong) return { tls: 'error', reason: wrong }
+  const problemText = isCovered && servedWrong.get(isCovered === 'own' ? hostname : wildcardOf(hostname))
+  if (problemText) return { tls: 'error', reason: problemText }
   if (domain) return { tls: domain.tls, reason: domain.reason === notSynced.reason ? null : domain.reason }
   const row = assigned.get(hostname)
   if (isCovered) return { tls: 'active', reason: row?.tls === 'active' ? row.reason : null }

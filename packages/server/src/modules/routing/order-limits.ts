@@ -81,15 +81,15 @@ async function delayOf({ hostname, isFirstUse }: Name, db: Db, deps: EdgeDeps): 
   const refused = recent.filter((order) => order.hostname === hostname && order.outcome === 'refused')
   if (refused.length >= mostRefusalsPerHour)
     return delay(refused[0]!.startedAt + hour, `${refused.length} orders were refused within an hour`, { isRefusal: true })
-  const most = isFirstUse ? Math.max(1, Math.floor(acmeOrdersPerHour * firstUseShare)) : acmeOrdersPerHour
-  if (recent.length < most) return null
-  const oldest = recent[recent.length - most]!.startedAt
+  const maxOrders = isFirstUse ? Math.max(1, Math.floor(acmeOrdersPerHour * firstUseShare)) : acmeOrdersPerHour
+  if (recent.length < maxOrders) return null
+  const oldest = recent[recent.length - maxOrders]!.startedAt
   return delay(oldest + hour, `${recent.length} certificates were ordered within an hour (BERTH_ACME_ORDERS_PER_HOUR)`)
 }
 
-const delay = (until: number, why: string, { isRefusal = false } = {}): OrderDelay => ({
+const delay = (until: number, reason: string, { isRefusal = false } = {}): OrderDelay => ({
   until,
-  reason: `${why}. The next order is possible at ${new Date(until).toISOString().slice(0, 16)}Z`,
+  reason: `${reason}. The next order is possible at ${new Date(until).toISOString().slice(0, 16)}Z`,
   isRefusal,
 })
 

@@ -57,9 +57,9 @@ async function renewAssigned(
   isWanting: (hostname: string, tls: string) => boolean,
   deps: EdgeDeps,
 ): Promise<void> {
-  const own = ownHostnames(deps)
+  const instanceNames = ownHostnames(deps)
   for (const { hostname, tls, nextOrderAt } of await db.selectFrom('assignedHostnames').selectAll().execute()) {
-    const isServed = own.includes(hostname) || (hostnames.has(hostname) && isAssigned(hostname, deps))
+    const isServed = instanceNames.includes(hostname) || (hostnames.has(hostname) && isAssigned(hostname, deps))
     if (!isServed || covered(hostname) === 'wildcard') {
       // While the edge has no table, nothing is known about the names that it serves.
       if (problem === null) await db.deleteFrom('assignedHostnames').where('hostname', '=', hostname).execute()
@@ -125,12 +125,12 @@ const settlesMs = 3_600_000
 export async function replaceUnusable(unusable: ReadonlyMap<string, string>, deps: EdgeDeps): Promise<void> {
   if (deps.settings.edgeTlsPort === null || unusable.size === 0) return
   await deps.database.transaction(async ({ db, enqueue }) => {
-    const old = await db
+    const oldRows = await db
       .selectFrom('certificates')
       .select('hostname')
       .where('issuedAt', '<=', nowOf(deps) - settlesMs)
       .execute()
-    const settled = new Set(old.map(({ hostname }) => hostname).filter((hostname) => unusable.has(hostname)))
+    const settled = new Set(oldRows.map(({ hostname }) => hostname).filter((hostname) => unusable.has(hostname)))
     if (settled.size === 0) return
     // Domains in `error` are left to the next renewal run.
     for (const { hostname, projectId, tls } of (await verifyAllDomains(db, deps.settings)).serving)

@@ -12,7 +12,7 @@ import type { EdgeState, EdgeSync } from './sync.ts'
 export const watchKind: JobKind<Record<string, never>> = { kind: 'edge.watch' }
 
 const letsEncrypt = /^https:\/\/acme-v02\.api\.letsencrypt\.org\//
-const atOnce = 4
+const maxConcurrent = 4
 
 /**
  * Connects to the edge for every certificate in use, as a browser would, and compares the certificate that is served with the
@@ -38,7 +38,7 @@ export const watchJob = (deps: EdgeDeps, edge: EdgeSync, address: () => EdgeAddr
           isChanged = (await check(row, hostname, at, deps, edge, abort)) || isChanged
         }
       }
-      await Promise.all(Array.from({ length: atOnce }, work))
+      await Promise.all(Array.from({ length: maxConcurrent }, work))
       if (isChanged) await edge.sync()
     },
   })

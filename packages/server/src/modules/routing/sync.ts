@@ -44,7 +44,7 @@ export class EdgeSync {
   readonly #onUnusable: (certificates: ReadonlyMap<string, string>) => void
   #running: Promise<EdgeState> | null = null
   #next: Promise<EdgeState> | null = null
-  #again: NodeJS.Timeout | undefined
+  #retryTimer: NodeJS.Timeout | undefined
   #failures = 0
   #stopped = false
   #state: EdgeState = Object.freeze({
@@ -93,7 +93,7 @@ export class EdgeSync {
 
   stop(): void {
     this.#stopped = true
-    clearTimeout(this.#again)
+    clearTimeout(this.#retryTimer)
   }
 
   async #apply(): Promise<EdgeState> {
@@ -131,12 +131,12 @@ export class EdgeSync {
   }
 
   #tryAgain(): void {
-    clearTimeout(this.#again)
+    clearTimeout(this.#retryTimer)
     if (this.#stopped) return
     const waitMs = Math.min(maxRetryMs, againAfterMs * 2 ** this.#failures++)
-    const again = () =>
+    const retryTimer = () =>
       void this.sync().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'routing: edge rejected the table'))
-    this.#again = setTimeout(again, waitMs).unref()
+    this.#retryTimer = setTimeout(retryTimer, waitMs).unref()
   }
 }
 

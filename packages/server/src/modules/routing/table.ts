@@ -150,8 +150,8 @@ function targetsOf(
     ],
   )
   // An environment created later took the host name.
-  const left = services.filter(([hostname]) => !ownNames.has(hostname))
-  return [...names.map((hostname): HostTarget => [hostname, target, exposed[0]?.service || null]), ...left]
+  const remaining = services.filter(([hostname]) => !ownNames.has(hostname))
+  return [...names.map((hostname): HostTarget => [hostname, target, exposed[0]?.service || null]), ...remaining]
 }
 
 type HostTarget = [hostname: string, target: EdgeTarget, service: string | null]

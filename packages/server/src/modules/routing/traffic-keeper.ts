@@ -40,14 +40,14 @@ export class TrafficKeeper {
 
   async #write(): Promise<void> {
     while (this.#waiting.size > 0) {
-      const taken = this.#waiting
+      const batch = this.#waiting
       this.#waiting = new Map()
       try {
-        await saveTraffic([...taken.values()], this.#deps.database)
+        await saveTraffic([...batch.values()], this.#deps.database)
       } catch (error) {
         this.#deps.log.warn({ err: error }, 'routing: traffic counters not saved yet, will retry')
         const newer = this.#waiting
-        this.#waiting = taken
+        this.#waiting = batch
         for (const minute of newer.values()) this.#wait(minute)
         return
       }

@@ -34,24 +34,24 @@ const opensATurn = 50
 /** Decrypts and checks each certificate once. An unusable one affects only its host name. */
 export class UsableCertificates {
   readonly #secretBox: SecretBox
-  #known = new Map<string, Opened>()
+  #cache = new Map<string, Opened>()
 
   constructor(secretBox: SecretBox) {
     this.#secretBox = secretBox
   }
 
   async of(rows: readonly Row[]): Promise<Certificates> {
-    const known = this.#known
-    this.#known = new Map()
+    const cache = this.#cache
+    this.#cache = new Map()
     const found: Certificates = { usable: {}, problems: new Map() }
     let opens = 0
     for (const row of rows) {
-      const before = known.get(row.hostname)
-      const isSame = before?.row.certificate === row.certificate && before.row.privateKey === row.privateKey
+      const cached = cache.get(row.hostname)
+      const isSame = cached?.row.certificate === row.certificate && cached.row.privateKey === row.privateKey
       // Yields regularly, because after a start thousands may be new.
       if (!isSame && ++opens % opensATurn === 0) await turn()
-      const opened = before && isSame ? before : { row, ...openCertificate(row, this.#secretBox) }
-      this.#known.set(row.hostname, opened)
+      const opened = cached && isSame ? cached : { row, ...openCertificate(row, this.#secretBox) }
+      this.#cache.set(row.hostname, opened)
       if ('pair' in opened) found.usable[row.hostname] = opened.pair
       else found.problems.set(row.hostname, opened.problem)
     }

@@ -9,13 +9,13 @@ type Mode = 'self-hosted' | 'cloud'
  * Whether an address is this machine, or in a network that only its operators may reach; on the cloud service every address
  * that is not public.
  */
-export const isOurs = (address: string, mode: Mode): boolean =>
+export const isOwnMachine = (address: string, mode: Mode): boolean =>
   isThisMachine(address) || (mode === 'cloud' && reachOf(address.replace(/%.*$/, '')) !== 'public')
 
 /** Decides from the host name or literal address alone, without a DNS lookup. */
 export const isOursByName = (host: string, mode: Mode): boolean => {
   const address = literalAddress(host)
-  return address === null ? isThisMachineByName(host) : isOurs(address, mode)
+  return address === null ? isThisMachineByName(host) : isOwnMachine(address, mode)
 }
 
 /** Resolves the host to an allowed address. The connection uses this very address, so DNS cannot change it afterwards. */
@@ -23,8 +23,8 @@ export async function validatedAddress(host: string, mayBeHere: boolean, mode: M
   const literal = literalAddress(host)
   const resolve = mode === 'cloud' ? publicNames() : systemNames
   const all = literal === null ? await Promise.race([resolve(host, abort), aborted(abort)]) : [literal]
-  const good = mayBeHere ? all[0] : all.find((address) => !isOurs(address, mode))
-  if (good) return good
+  const allowed = mayBeHere ? all[0] : all.find((address) => !isOwnMachine(address, mode))
+  if (allowed) return allowed
   throw new ServerUnreachable(
     'address_refused',
     `${host} is this machine or in its network. Only an operator of the instance can add such a server.`,

@@ -12,19 +12,19 @@ export async function checkServer(
   deps: ServersDeps,
   abort: AbortSignal = new AbortController().signal,
 ): Promise<{ version: string; latencyMs: number }> {
-  const began = performance.now()
+  const startedAt = performance.now()
   try {
     deps.links.for(id).retry()
     const { version } = await deps.readerOf(id).ping(abort)
-    await note(id, null, deps)
-    return { version, latencyMs: Math.round(performance.now() - began) }
+    await saveCheckResult(id, null, deps)
+    return { version, latencyMs: Math.round(performance.now() - startedAt) }
   } catch (error) {
-    if (error instanceof ServerUnreachable) await note(id, error.message, deps)
+    if (error instanceof ServerUnreachable) await saveCheckResult(id, error.message, deps)
     throw error
   }
 }
 
-const note = (id: string, reason: string | null, deps: ServersDeps) =>
+const saveCheckResult = (id: string, reason: string | null, deps: ServersDeps) =>
   updateServer(deps.database.db, id, {
     status: reason === null ? 'reachable' : 'unreachable',
     statusReason: reason,

@@ -16,7 +16,7 @@ export interface ServerSignal {
   changed: string
 }
 
-const usual = { port: 22, user: 'root', dockerSocket: '/var/run/docker.sock' }
+const defaults = { port: 22, user: 'root', dockerSocket: '/var/run/docker.sock' }
 
 /** Records a server; nothing is contacted. */
 export async function createServer(body: ServerBody, caller: Caller, deps: ServersDeps): Promise<Server> {
@@ -27,10 +27,10 @@ export async function createServer(body: ServerBody, caller: Caller, deps: Serve
     organizationId: caller.organizationId,
     name: body.name.trim(),
     host: body.host,
-    port: body.port ?? usual.port,
-    user: body.user ?? usual.user,
+    port: body.port ?? defaults.port,
+    user: body.user ?? defaults.user,
     ...((await credentialColumns(id, body, deps)) ?? { authentication: 'none', credential: null }),
-    dockerSocket: body.dockerSocket ?? usual.dockerSocket,
+    dockerSocket: body.dockerSocket ?? defaults.dockerSocket,
     hostKey: null,
     hostKeyType: null,
     mayBeHere: await mayBeHere(body.host, caller, deps),
@@ -91,11 +91,11 @@ async function credentialColumns(id: string, { privateKey, password }: Partial<S
     const problem = await checkPrivateKey(privateKey)
     if (problem) refuse('privateKey', problem)
   }
-  const given = privateKey ?? password
-  if (given) {
-    deps.scrubber.register(given)
+  const newSecret = privateKey ?? password
+  if (newSecret) {
+    deps.scrubber.register(newSecret)
     const authentication = privateKey ? ('privateKey' as const) : ('password' as const)
-    return { authentication, credential: deps.secretBox.seal(given, sealedFor.serverCredential(id)) }
+    return { authentication, credential: deps.secretBox.seal(newSecret, sealedFor.serverCredential(id)) }
   }
   return privateKey === null || password === null ? { authentication: 'none' as const, credential: null } : undefined
 }
@@ -116,8 +116,8 @@ async function mayBeHere(host: string, caller: Caller, { isOperator, settings }:
 
 export const showServer = (row: ServerRow): Server => {
   const { id, name, host, port, user, authentication, dockerSocket, hostKey, status, statusReason } = row
-  const seen = { checkedAt: isoOrNull(row.checkedAt), createdAt: iso(row.createdAt), updatedAt: iso(row.updatedAt) }
-  return { ...{ id, name, host, port, user, authentication, dockerSocket, hostKey, status, statusReason }, ...seen }
+  const times = { checkedAt: isoOrNull(row.checkedAt), createdAt: iso(row.createdAt), updatedAt: iso(row.updatedAt) }
+  return { ...{ id, name, host, port, user, authentication, dockerSocket, hostKey, status, statusReason }, ...times }
 }
 
 export const hasServer = async (db: ServersDeps['database']['db'], organizationId: string, id: string): Promise<boolean> =>

@@ -6,7 +6,7 @@ import { isCoordinator, nowOf, type TransfersDeps } from './deps.ts'
 import { deleteEndedBefore, openSides } from './rows/side-store.ts'
 import { isRunning } from './rows/transfer-store.ts'
 
-type Nothing = Record<string, never>
+type NoPayload = Record<string, never>
 const kind = 'transfers.sweep'
 export const cancelAbandonedSchedule: Schedule<unknown> = {
   key: kind,
@@ -31,7 +31,7 @@ const keptRowsMs = 60 * openMs
  * have been interrupted after it asked the other side to serve.
  */
 export const cancelAbandonedJob = (deps: TransfersDeps) =>
-  job<Nothing, unknown>(kind, {
+  job<NoPayload, unknown>(kind, {
     deadlineMs: 10 * minutes,
     maxAttempts: 1,
     async run() {

@@ -20,8 +20,8 @@ export type { TransfersDeps } from './deps.ts'
  * route. Source and target do not call each other: the *coordinator*, on the self-hosted instance, copies the files and orders
  * the steps. For a bundle file the CLI does both.
  */
-export function createTransfers(given: Omit<TransfersDeps, 'workers'>) {
-  const deps: TransfersDeps = { ...given, workers: new PartWorkers() }
+export function createTransfers(options: Omit<TransfersDeps, 'workers'>) {
+  const deps: TransfersDeps = { ...options, workers: new PartWorkers() }
   const { db } = deps.database
   const coordinator = isCoordinator(deps) ? deps : undefined
   const jobs = [exportJob(deps), importJob(deps), removeCopyJob(deps), cancelAbandonedJob(deps)] as Job<unknown, undefined>[]

@@ -7,8 +7,8 @@ import { refuse } from '../../../platform/failure.ts'
  * service's shell.
  */
 export function commandInside(text: string): Pick<ExecCommand, 'argv' | 'stdin'> {
-  const words = parseCommandLine(text)
-  if (Array.isArray(words)) return { argv: words }
+  const argv = parseCommandLine(text)
+  if (Array.isArray(argv)) return { argv }
   return { argv: ['/bin/sh', '-e'], stdin: script(`${text}\n`) }
 }
 

@@ -37,7 +37,7 @@ export interface DatabaseKind {
   /** Lists the dumps to make now. Null: the database's files can be copied while it runs, and are saved like any volume. */
   dumps(unit: RunningUnit, abort: AbortSignal): Promise<Dump[] | null>
   /** Loads the content into a temporary database of the server, and returns its number of tables. */
-  prove?(unit: RunningUnit, details: DumpDetails, content: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<number>
+  tryRestore?(unit: RunningUnit, details: DumpDetails, content: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<number>
   /** Replaces the current data with the content; absent where the dump is restored as a file of a volume. */
   load?(unit: RunningUnit, details: DumpDetails, content: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
 }

@@ -3,7 +3,7 @@ import type { ExecCommand } from '../../../drivers/runtime/runtime.ts'
 import type { DataUnit } from '../../deployments/index.ts'
 import type { RunningUnit } from './database-kind.ts'
 import { mongodb } from './database-mongodb.ts'
-import { databaseIn } from './databases.ts'
+import { detectDatabase } from './databases.ts'
 
 // No MongoDB can be had where these tests run: what is tested is what its tools are asked for, after their documents.
 
@@ -28,7 +28,7 @@ const unit = (env: Record<string, string>, image = 'mongo:7'): RunningUnit =>
 test.each(['mongo', 'mongo:7.0-jammy', 'docker.io/library/mongo:6', 'ghcr.io/x/mongodb-community-server', 'mongo@sha256:abc'])(
   'the image %s is a MongoDB',
   (image) => {
-    expect(databaseIn(unit({}, image) as DataUnit)).toBe(mongodb)
+    expect(detectDatabase(unit({}, image) as DataUnit)).toBe(mongodb)
   },
 )
 

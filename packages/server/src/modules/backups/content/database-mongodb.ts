@@ -13,7 +13,7 @@ export const mongodb: DatabaseKind = {
     {
       name: 'all',
       extension: 'mongodump',
-      command: { argv: ['mongodump', '--archive', ...accessOf(unit)] },
+      command: { argv: ['mongodump', '--archive', ...authArguments(unit)] },
       details: { service: unit.service },
     },
   ],
@@ -21,12 +21,12 @@ export const mongodb: DatabaseKind = {
     runInside(
       unit.runtime,
       unit.instance.id,
-      { argv: ['mongorestore', '--archive', '--drop', ...accessOf(unit)], stdin: content },
+      { argv: ['mongorestore', '--archive', '--drop', ...authArguments(unit)], stdin: content },
       abort,
     ),
 }
 
-function accessOf({ env }: RunningUnit): string[] {
+function authArguments({ env }: RunningUnit): string[] {
   const [user, password] = [env.MONGO_INITDB_ROOT_USERNAME, env.MONGO_INITDB_ROOT_PASSWORD]
   return user && password ? [`--username=${user}`, `--password=${password}`, '--authenticationDatabase=admin'] : []
 }

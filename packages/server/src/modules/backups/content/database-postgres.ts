@@ -11,14 +11,14 @@ export const postgres: DatabaseKind = {
     names.test(imageName(image)) || (/postgres|pgsql/.test(imageName(image)) && 'POSTGRES_PASSWORD' in env),
   async dumps(unit, abort) {
     const { service } = unit
-    const found = await psql(
+    const output = await psql(
       unit,
       'postgres',
       'SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY 1',
       abort,
     )
-    const databases = found.split('\n').filter((name) => name !== '' && name !== trialDatabase)
-    const access = accessOf(unit)
+    const databases = output.split('\n').filter((name) => name !== '' && name !== trialDatabase)
+    const access = connectionOf(unit)
     return [
       {
         name: 'globals',
@@ -37,20 +37,20 @@ export const postgres: DatabaseKind = {
   async load(unit, { database, globals }, content, abort) {
     // Roles that already exist cause errors, so the load continues after errors.
     if (globals || database === undefined) return load(unit, 'postgres', content, abort)
-    const [fresh, old] = [`${database}_berth_new`, `${database}_berth_old`]
-    await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(fresh)}`, abort)
-    await psql(unit, 'template1', `CREATE DATABASE ${quoted(fresh)} TEMPLATE template0`, abort)
-    await load(unit, fresh, content, abort, ...wholeOrNot)
-    await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(old)}`, abort)
-    await psql(unit, 'template1', swap(database, fresh, old), abort)
-    await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(old)}`, abort)
+    const [newName, oldName] = [`${database}_berth_new`, `${database}_berth_old`]
+    await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(newName)}`, abort)
+    await psql(unit, 'template1', `CREATE DATABASE ${quoted(newName)} TEMPLATE template0`, abort)
+    await load(unit, newName, content, abort, ...singleTransaction)
+    await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(oldName)}`, abort)
+    await psql(unit, 'template1', swapStatements(database, newName, oldName), abort)
+    await psql(unit, 'template1', `DROP DATABASE IF EXISTS ${quoted(oldName)}`, abort)
   },
-  async prove(unit, _details, content, abort) {
+  async tryRestore(unit, _details, content, abort) {
     const drop = () => psql(unit, 'template1', `DROP DATABASE IF EXISTS ${trialDatabase}`, abort)
     await drop()
     await psql(unit, 'template1', `CREATE DATABASE ${trialDatabase} TEMPLATE template0`, abort)
     try {
-      await load(unit, trialDatabase, content, abort, ...wholeOrNot)
+      await load(unit, trialDatabase, content, abort, ...singleTransaction)
       const tables = `SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`
       return Number(await psql(unit, trialDatabase, tables, abort))
     } finally {
@@ -59,22 +59,30 @@ export const postgres: DatabaseKind = {
   },
 }
 
-const wholeOrNot = ['--single-transaction', '--set=ON_ERROR_STOP=1']
+const singleTransaction = ['--single-transaction', '--set=ON_ERROR_STOP=1']
 
-function load(unit: RunningUnit, into: string, stdin: AsyncIterable<Uint8Array>, abort: AbortSignal, ...more: string[]) {
-  const { arguments: asUser, env } = accessOf(unit)
-  const argv = ['psql', '--quiet', '--no-psqlrc', '--no-password', ...asUser, ...more, `--dbname=${connection(into)}`]
+function load(unit: RunningUnit, database: string, stdin: AsyncIterable<Uint8Array>, abort: AbortSignal, ...options: string[]) {
+  const { arguments: userArguments, env } = connectionOf(unit)
+  const argv = [
+    'psql',
+    '--quiet',
+    '--no-psqlrc',
+    '--no-password',
+    ...userArguments,
+    ...options,
+    `--dbname=${connection(database)}`,
+  ]
   return runInside(unit.runtime, unit.instance.id, { argv, env, stdin }, abort)
 }
 
 /** Renames both databases in one transaction: a connecting client finds either the old or the new one. */
-function swap(database: string, fresh: string, old: string): string {
+function swapStatements(database: string, newName: string, oldName: string): string {
   const literal = `'${database.replaceAll("'", "''")}'`
   return [
     'BEGIN',
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname IN (${literal}, '${fresh.replaceAll("'", "''")}') AND pid <> pg_backend_pid()`,
-    `DO $$ BEGIN IF EXISTS (SELECT FROM pg_database WHERE datname = ${literal}) THEN ALTER DATABASE ${quoted(database)} RENAME TO ${quoted(old)}; END IF; END $$`,
-    `ALTER DATABASE ${quoted(fresh)} RENAME TO ${quoted(database)}`,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname IN (${literal}, '${newName.replaceAll("'", "''")}') AND pid <> pg_backend_pid()`,
+    `DO $$ BEGIN IF EXISTS (SELECT FROM pg_database WHERE datname = ${literal}) THEN ALTER DATABASE ${quoted(database)} RENAME TO ${quoted(oldName)}; END IF; END $$`,
+    `ALTER DATABASE ${quoted(newName)} RENAME TO ${quoted(database)}`,
     'COMMIT',
   ].join(';\n')
 }
@@ -87,23 +95,23 @@ const connection = (database: string) => `dbname='${database.replace(/[\\']/g, '
  * Connects through the container's local socket, where the official image trusts its user; the password is for images that do
  * not.
  */
-function accessOf({ env }: RunningUnit): { arguments: string[]; env: Record<string, string> } {
+function connectionOf({ env }: RunningUnit): { arguments: string[]; env: Record<string, string> } {
   const user = env.POSTGRES_USER || 'postgres'
   const password = env.POSTGRES_PASSWORD
   return { arguments: [`--username=${user}`], env: password ? { PGPASSWORD: password } : {} }
 }
 
 function psql(unit: RunningUnit, database: string, statement: string, abort: AbortSignal): Promise<string> {
-  const { arguments: asUser, env } = accessOf(unit)
-  const argv = ['psql', '--no-psqlrc', '--no-password', '--tuples-only', '--no-align', '--set=ON_ERROR_STOP=1', ...asUser]
+  const { arguments: userArguments, env } = connectionOf(unit)
+  const argv = ['psql', '--no-psqlrc', '--no-password', '--tuples-only', '--no-align', '--set=ON_ERROR_STOP=1', ...userArguments]
   return textOf(
     unit.runtime,
     unit.instance.id,
-    { argv: [...argv, `--dbname=${connection(database)}`, '--file=-'], env, stdin: once(`${statement};\n`) },
+    { argv: [...argv, `--dbname=${connection(database)}`, '--file=-'], env, stdin: singleChunk(`${statement};\n`) },
     abort,
   )
 }
 
-async function* once(text: string): AsyncGenerator<Uint8Array> {
+async function* singleChunk(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text)
 }

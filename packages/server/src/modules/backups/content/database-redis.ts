@@ -16,7 +16,7 @@ export const redis: DatabaseKind = {
       {
         name: 'all',
         extension: 'rdb',
-        command: { argv: [cli(unit), '--rdb', '-'], env: accessOf(unit) },
+        command: { argv: [cli(unit), '--rdb', '-'], env: authEnvironment(unit) },
         details: { service: unit.service, ...(volume ? { file: { volume: volume.name, path: file || 'dump.rdb' } } : {}) },
       },
     ]
@@ -26,7 +26,7 @@ export const redis: DatabaseKind = {
 const cli = ({ image }: RunningUnit) => (imageName(image) === 'valkey' ? 'valkey-cli' : 'redis-cli')
 
 /** Passed in the environment, which the process list does not show. */
-function accessOf({ env }: RunningUnit): Record<string, string> {
+function authEnvironment({ env }: RunningUnit): Record<string, string> {
   const password = env.REDIS_PASSWORD ?? env.VALKEY_PASSWORD
   return password ? { REDISCLI_AUTH: password } : {}
 }
@@ -34,6 +34,6 @@ function accessOf({ env }: RunningUnit): Record<string, string> {
 /** `redis-cli` prints the name and the value on separate lines. */
 async function setting(unit: RunningUnit, name: string, abort: AbortSignal): Promise<string> {
   const argv = [cli(unit), 'CONFIG', 'GET', name]
-  const text = await textOf(unit.runtime, unit.instance.id, { argv, env: accessOf(unit) }, abort)
+  const text = await textOf(unit.runtime, unit.instance.id, { argv, env: authEnvironment(unit) }, abort)
   return text.split('\n')[1]?.trim() ?? ''
 }

@@ -8,5 +8,5 @@ import { redis } from './database-redis.ts'
 
 const kinds: readonly DatabaseKind[] = [postgres, mysql, mongodb, redis]
 
-export const databaseIn = (unit: DataUnit): DatabaseKind | undefined => kinds.find((kind) => kind.recognises(unit))
+export const detectDatabase = (unit: DataUnit): DatabaseKind | undefined => kinds.find((kind) => kind.recognises(unit))
 export const databaseKind = (kind: ArtifactKind): DatabaseKind | undefined => kinds.find((one) => one.kind === kind)

@@ -17,7 +17,7 @@ export async function* outputOf(
     if (!pipe.write(Buffer.from(chunk)) && !pipe.destroyed)
       await new Promise<void>((resolve) => pipe.once('drain', resolve).once('close', () => resolve()))
   }
-  const ended = runtime.exec(instanceId, { ...command, onStdout }, AbortSignal.any([abort, stop.signal])).then(
+  const execution = runtime.exec(instanceId, { ...command, onStdout }, AbortSignal.any([abort, stop.signal])).then(
     ({ exitCode, stderrTail }) => {
       if (exitCode === 0) pipe.end()
       else pipe.destroy(commandFailed(command, exitCode, stderrTail))
@@ -29,7 +29,7 @@ export async function* outputOf(
   } finally {
     stop.abort()
     pipe.destroy()
-    await ended
+    await execution
   }
 }
 
@@ -52,11 +52,11 @@ export async function textOf(runtime: Runtime, instanceId: string, command: Exec
 }
 
 function commandFailed({ argv }: ExecCommand, exitCode: number, stderrTail: string): BackupFailed {
-  const reported = stderrTail.trim().slice(-tailCharacters)
+  const stderr = stderrTail.trim().slice(-tailCharacters)
   const missing =
     exitCode === 126 || exitCode === 127 ? `${argv[0]} is not installed in the image of the service, or is not executable` : null
   return new BackupFailed(
     'command_failed',
-    missing ?? `${argv[0]} ended with exit code ${exitCode}${reported ? `: ${reported}` : ''}`,
+    missing ?? `${argv[0]} ended with exit code ${exitCode}${stderr ? `: ${stderr}` : ''}`,
   )
 }

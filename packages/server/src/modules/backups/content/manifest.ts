@@ -45,18 +45,18 @@ export const isManifest = (name: string) => /\/manifest(-[a-z0-9]+)?\.json\.zst\
 
 /** Refuses the manifest of another run, project or organisation. */
 export function readManifest(text: string, run: RunRow): Manifest {
-  const manifest = parsed(text)
-  const isOurs =
+  const manifest = parseManifest(text)
+  const isOfRun =
     manifest.format === manifestFormat &&
     manifest.runId === run.id &&
     manifest.projectId === run.projectId &&
     manifest.organizationId === run.organizationId &&
     Array.isArray(manifest.artifacts)
-  if (!isOurs) throw new BackupFailed('manifest_foreign', 'The manifest at the destination belongs to another run')
+  if (!isOfRun) throw new BackupFailed('manifest_foreign', 'The manifest at the destination belongs to another run')
   return manifest
 }
 
-function parsed(text: string): Manifest {
+function parseManifest(text: string): Manifest {
   try {
     return JSON.parse(text) as Manifest
   } catch (cause) {

@@ -9,24 +9,24 @@ export async function removeAll(
   store: ArchiveStore,
   prefix: string,
   abort: AbortSignal,
-  kept: ReadonlySet<string> = new Set(),
+  keptNames: ReadonlySet<string> = new Set(),
 ): Promise<void> {
-  await removeListed(store, prefix, abort, (name) => isManifest(name) && !kept.has(name))
-  await removeListed(store, prefix, abort, (name) => !kept.has(name))
+  await removeListed(store, prefix, abort, (name) => isManifest(name) && !keptNames.has(name))
+  await removeListed(store, prefix, abort, (name) => !keptNames.has(name))
 }
 
-const batchNames = 1_000
+const batchSize = 1_000
 
-async function removeListed(store: ArchiveStore, prefix: string, abort: AbortSignal, isGoing: (name: string) => boolean) {
+async function removeListed(store: ArchiveStore, prefix: string, abort: AbortSignal, isRemovable: (name: string) => boolean) {
   let batch: string[] = []
   const removeBatch = async () => {
     for (const name of batch) await store.remove(name, abort)
     batch = []
   }
   for await (const { name } of store.list(prefix, abort)) {
-    if (!name.startsWith(prefix) || !isGoing(name)) continue
+    if (!name.startsWith(prefix) || !isRemovable(name)) continue
     batch.push(name)
-    if (batch.length === batchNames) await removeBatch()
+    if (batch.length === batchSize) await removeBatch()
   }
   await removeBatch()
 }

@@ -8,7 +8,7 @@ import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed } from '../failures.ts'
 import { checkCoverage } from './coverage.ts'
 import type { DatabaseKind, DumpDetails, RunningUnit } from './database-kind.ts'
-import { databaseIn } from './databases.ts'
+import { detectDatabase } from './databases.ts'
 import { outputOf } from './exec-output.ts'
 import { withoutExcluded } from './without-excluded.ts'
 import { withoutLongHoles } from './without-long-holes.ts'
@@ -32,7 +32,7 @@ export interface SourceDetails {
   uploadSessionId: string
 }
 
-export interface Wanted {
+export interface ContentRequest {
   projectId: string
   /** null: the whole project. */
   serviceId: string | null
@@ -52,43 +52,52 @@ export interface FoundContent {
  * files of a stopped database, and all other volumes, are copied as they are.
  */
 export async function contentOf(
-  { projectId, serviceId, payload, isSafety }: Wanted,
+  { projectId, serviceId, payload, isSafety }: ContentRequest,
   { data, projects }: Pick<BackupsDeps, 'data' | 'projects'>,
   abort: AbortSignal,
 ): Promise<FoundContent> {
-  const [all, known] = [await data.units(projectId), await data.volumes(projectId)]
+  const [all, volumeRows] = [await data.units(projectId), await data.volumes(projectId)]
   const units = serviceId === null ? all : all.filter(({ service }) => service === serviceId)
-  const dumped = payload.databases === 'off' ? [] : await databasesIn(units, data, abort)
-  const held = new Set(dumped.flatMap(({ unit }) => unit.volumes.filter(({ readOnly }) => !readOnly).map(({ name }) => name)))
-  const shared = namesIn(all.filter(({ service }) => !dumped.some(({ unit }) => unit.service === service)))
-  const mounted = namesIn(all)
-  // A copy made by a restore is the project's own data once the project mounts it. The mounts of a deleted project are unknown.
-  const isOwn = ({ name, restoredFrom }: VolumeRow) =>
-    restoredFrom === null || mounted.has(name) || (isSafety && all.length === 0)
-  const own = known.filter(isOwn).map(({ name }) => name)
-  const wanted = payload.volumes === 'all' ? own : payload.volumes
-  const volumes = known.filter(
-    ({ name }) =>
-      wanted.includes(name) && (serviceId === null || namesIn(units).has(name)) && (!held.has(name) || shared.has(name)),
+  const dumpedUnits = payload.databases === 'off' ? [] : await listDatabaseDumps(units, data, abort)
+  const dumpedVolumes = new Set(
+    dumpedUnits.flatMap(({ unit }) => unit.volumes.filter(({ readOnly }) => !readOnly).map(({ name }) => name)),
   )
-  const saved = dumped.flatMap((one) => one.content)
+  const otherwiseUsed = volumeNames(all.filter(({ service }) => !dumpedUnits.some(({ unit }) => unit.service === service)))
+  const mounted = volumeNames(all)
+  // A copy made by a restore is the project's own data once the project mounts it. The mounts of a deleted project are unknown.
+  const isOwnVolume = ({ name, restoredFrom }: VolumeRow) =>
+    restoredFrom === null || mounted.has(name) || (isSafety && all.length === 0)
+  const ownVolumes = volumeRows.filter(isOwnVolume).map(({ name }) => name)
+  const requestedVolumes = payload.volumes === 'all' ? ownVolumes : payload.volumes
+  const volumes = volumeRows.filter(
+    ({ name }) =>
+      requestedVolumes.includes(name) &&
+      (serviceId === null || volumeNames(units).has(name)) &&
+      (!dumpedVolumes.has(name) || otherwiseUsed.has(name)),
+  )
+  const saved = dumpedUnits.flatMap((one) => one.content)
   for (const volume of volumes) saved.push(await volumeContent(volume, payload.exclude, data))
-  const found = { services: all.map(({ service }) => service), volumes: known.map(({ name }) => name), own, saved: saved.length }
+  const found = {
+    services: all.map(({ service }) => service),
+    volumes: volumeRows.map(({ name }) => name),
+    ownVolumes,
+    savedCount: saved.length,
+  }
   const warning = isSafety ? null : checkCoverage({ serviceId, payload }, found)
   const upload = await projects.uploadOf(projectId)
   return { content: upload ? [...saved, sourceContent(upload)] : saved, warning }
 }
 
-const namesIn = (units: readonly DataUnit[]) => new Set(units.flatMap(({ volumes }) => volumes.map(({ name }) => name)))
+const volumeNames = (units: readonly DataUnit[]) => new Set(units.flatMap(({ volumes }) => volumes.map(({ name }) => name)))
 
-async function databasesIn(units: readonly DataUnit[], data: ProjectData, abort: AbortSignal) {
+async function listDatabaseDumps(units: readonly DataUnit[], data: ProjectData, abort: AbortSignal) {
   const found: { unit: RunningUnit; content: SavedContent[] }[] = []
   for (const unit of units) {
-    const database = databaseIn(unit)
+    const database = detectDatabase(unit)
     if (!database || !unit.instance) continue
     const running: RunningUnit = { ...unit, instance: unit.instance, runtime: data.runtimeFor(unit.instance.serverId) }
-    const seen = await running.runtime.inspect(running.instance.id)
-    if (seen && hasCompleted(seen, unit)) continue
+    const instance = await running.runtime.inspect(running.instance.id)
+    if (instance && hasCompleted(instance, unit)) continue
     const content = await dumpsOf(running, database, abort)
     if (content) found.push({ unit: running, content })
   }
@@ -97,7 +106,7 @@ async function databasesIn(units: readonly DataUnit[], data: ProjectData, abort:
 
 async function dumpsOf(unit: RunningUnit, database: DatabaseKind, abort: AbortSignal): Promise<SavedContent[] | null> {
   const dumps = await database.dumps(unit, abort).catch((error: unknown) => {
-    throw namingService(error, unit)
+    throw withServiceName(error, unit)
   })
   if (!dumps) return null
   return dumps.map(({ name, extension, command, details }) => ({
@@ -114,12 +123,12 @@ async function* dumpOutput(unit: RunningUnit, command: ExecCommand, abort: Abort
   try {
     yield* outputOf(unit.runtime, unit.instance.id, command, abort)
   } catch (error) {
-    throw namingService(error, unit)
+    throw withServiceName(error, unit)
   }
 }
 
 /** The error of a dump with the name of its service: a project may have several services of one image. */
-function namingService(error: unknown, { service }: DataUnit): unknown {
+function withServiceName(error: unknown, { service }: DataUnit): unknown {
   const name = service ? `The service ${service}` : 'The project'
   if (error instanceof StartFailed)
     return new BackupFailed(

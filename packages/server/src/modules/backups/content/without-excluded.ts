@@ -18,14 +18,14 @@ export function withoutExcluded(
 ): AsyncIterable<Uint8Array> {
   if (patterns.length === 0) return tar
   const rules = IgnoreRules.none.with(patterns.join('\n'), '')
-  const time = new ComparingTime(maxMs)
+  const timeLimit = new MatchingTimeLimit(maxMs)
   return rewriteTar(tar, async (header) => {
-    time.begin()
-    return (await isOut(asText(header.name), header.type === 'directory', rules, time)) ? null : header
+    timeLimit.begin()
+    return (await isExcludedEntry(asText(header.name), header.type === 'directory', rules, timeLimit)) ? null : header
   })
 }
 
-class ComparingTime {
+class MatchingTimeLimit {
   readonly #share = new Throttle()
   #leftMs: number
   #since = 0
@@ -39,9 +39,9 @@ class ComparingTime {
   }
 
   async pause(): Promise<void> {
-    const tookMs = performance.now() - this.#since
-    if (tookMs < sliceMs) return
-    this.#leftMs -= tookMs
+    const elapsedMs = performance.now() - this.#since
+    if (elapsedMs < sliceMs) return
+    this.#leftMs -= elapsedMs
     if (this.#leftMs < 0)
       throw new Error('The exclude patterns take too long to compare with the files. Use fewer or shorter patterns.')
     await this.#share.next()
@@ -50,14 +50,14 @@ class ComparingTime {
 }
 
 /** An entry is also excluded when a folder above it is, whether or not the archive names that folder. */
-async function isOut(name: string, isFolder: boolean, rules: IgnoreRules, time: ComparingTime) {
+async function isExcludedEntry(name: string, isFolder: boolean, rules: IgnoreRules, timeLimit: MatchingTimeLimit) {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
   const path = parts.join('/')
-  const isWhole = path.length <= comparedCharacters
-  const compared = isWhole ? path : path.slice(0, Math.max(0, path.lastIndexOf('/', comparedCharacters)))
-  const verdict = rules.isExcluded(compared, isFolder || !isWhole)
-  for (let step = verdict.next(); ; step = verdict.next()) {
+  const isComplete = path.length <= comparedCharacters
+  const compared = isComplete ? path : path.slice(0, Math.max(0, path.lastIndexOf('/', comparedCharacters)))
+  const matching = rules.isExcluded(compared, isFolder || !isComplete)
+  for (let step = matching.next(); ; step = matching.next()) {
     if (step.done) return step.value
-    await time.pause()
+    await timeLimit.pause()
   }
 }

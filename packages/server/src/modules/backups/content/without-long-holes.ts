@@ -6,7 +6,7 @@ const gibibyte = 1024 ** 3
  * minutes.
  */
 const maxZeros = 64 * gibibyte
-const nothing = Buffer.alloc(256 * 1024)
+const zeroBlock = Buffer.alloc(256 * 1024)
 
 /**
  * Fails on a sparse file with a very long hole. An engine streams holes as zeros, and a file with a terabyte of holes takes no
@@ -19,7 +19,7 @@ export async function* withoutLongHoles(
 ): AsyncGenerator<Uint8Array> {
   let zeros = 0
   for await (const chunk of tar) {
-    zeros = isNothing(chunk) ? zeros + chunk.length : 0
+    zeros = isAllZeros(chunk) ? zeros + chunk.length : 0
     if (zeros > max)
       throw new VolumeUnreadable(
         `The volume ${volume} contains a sparse file with a hole larger than ${Math.floor(max / gibibyte)} GiB (a disk image or a memory-mapped database). Add it to payload.exclude of the policy, or shrink it.`,
@@ -28,11 +28,11 @@ export async function* withoutLongHoles(
   }
 }
 
-function isNothing(chunk: Uint8Array): boolean {
+function isAllZeros(chunk: Uint8Array): boolean {
   if (chunk[0] !== 0 || chunk[chunk.length - 1] !== 0) return false
-  for (let at = 0; at < chunk.length; at += nothing.length) {
-    const piece = chunk.subarray(at, at + nothing.length)
-    if (!nothing.subarray(0, piece.length).equals(piece)) return false
+  for (let offset = 0; offset < chunk.length; offset += zeroBlock.length) {
+    const piece = chunk.subarray(offset, offset + zeroBlock.length)
+    if (!zeroBlock.subarray(0, piece.length).equals(piece)) return false
   }
   return true
 }

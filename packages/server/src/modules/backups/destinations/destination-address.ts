@@ -7,7 +7,7 @@ import { changedAddress, type StoredConfig } from './destination-config.ts'
 /**
  * Refuses a destination on this machine unless an operator created it. Resolved addresses are checked again at each connection.
  */
-export function mayBeHere(kind: DestinationKind, { config }: StoredConfig, isOperator: boolean): 0 | 1 {
+export function checkLocalAddress(kind: DestinationKind, { config }: StoredConfig, isOperator: boolean): 0 | 1 {
   if (isOperator) return 1
   const [field, host] = kind === 's3' ? ['endpoint', hostOf(config.endpoint)] : ['host', config.host]
   if (typeof host === 'string' && isThisMachineByName(host))
@@ -19,14 +19,14 @@ export function mayBeHere(kind: DestinationKind, { config }: StoredConfig, isOpe
 }
 
 /** The flag after a change: a destination that a member points elsewhere is no longer the one an operator approved. */
-export const mayStillBeHere = (
+export const recheckLocalAddress = (
   row: Pick<DestinationRow, 'kind' | 'mayBeHere'>,
   before: StoredConfig,
   after: StoredConfig,
   isOperator: boolean,
 ): 0 | 1 =>
   isOperator || row.mayBeHere === 0 || changedAddress(row.kind, before, after).length > 0
-    ? mayBeHere(row.kind, after, isOperator)
+    ? checkLocalAddress(row.kind, after, isOperator)
     : 1
 
 const hostOf = (endpoint: unknown): string | undefined =>

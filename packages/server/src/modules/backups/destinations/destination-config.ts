@@ -85,10 +85,10 @@ function dropSecretsOfOldAddress(
 ): FieldProblem[] {
   const names = Object.entries(fields[kind])
   const changed = changedAddress(kind, before, stored)
-  const kept = names.flatMap(([name]) => (before.secrets[name] !== undefined && input[name] === undefined ? [name] : []))
-  const [first] = kept
+  const keptSecrets = names.flatMap(([name]) => (before.secrets[name] !== undefined && input[name] === undefined ? [name] : []))
+  const [first] = keptSecrets
   if (changed.length === 0 || first === undefined) return []
-  for (const name of kept) delete stored.secrets[name]
+  for (const name of keptSecrets) delete stored.secrets[name]
   const isReplaced = Object.keys(stored.secrets).length > 0
   const message = `must be sent again, because ${changed.join(', ')} changed`
   return isReplaced ? [] : [{ field: `config.${first}`, message }]
@@ -99,25 +99,25 @@ type Value = string | number | boolean
 function fieldValue(
   name: string,
   field: Field,
-  given: unknown,
+  input: unknown,
   old: Value | undefined,
   problems: FieldProblem[],
 ): Value | undefined {
   const refuse = (message: string) => void problems.push({ field: `config.${name}`, message })
-  if (given === undefined && old !== undefined) return old
-  if (given === undefined || (given === null && !field.required)) {
+  if (input === undefined && old !== undefined) return old
+  if (input === undefined || (input === null && !field.required)) {
     if (field.required) refuse('is required')
     return field.fallback
   }
   if (field.type === 'boolean') {
-    if (typeof given === 'boolean') return given
+    if (typeof input === 'boolean') return input
     refuse('must be true or false')
   } else if (field.type === 'port') {
-    if (Number.isInteger(given) && (given as number) >= 1 && (given as number) <= 65535) return given as number
+    if (Number.isInteger(input) && (input as number) >= 1 && (input as number) <= 65535) return input as number
     refuse('must be a port from 1 to 65535')
   } else {
-    const text = textProblem(given, field)
-    if (!text) return field.lines ? (given as string) : (given as string).trim()
+    const text = textProblem(input, field)
+    if (!text) return field.lines ? (input as string) : (input as string).trim()
     refuse(text)
   }
   return undefined
@@ -126,11 +126,11 @@ function fieldValue(
 const maxCharacters = 1_000
 const maxKeyCharacters = 20_000
 
-function textProblem(given: unknown, { lines }: Field): string | null {
-  if (typeof given !== 'string' || given.trim() === '') return 'must be a non-empty string'
-  const most = lines ? maxKeyCharacters : maxCharacters
-  if (given.length > most) return `must have at most ${most} characters`
-  if ((lines ? /[\0]/ : /[\0-\x1f\x7f]/).test(given)) return 'contains an invalid character'
+function textProblem(input: unknown, { lines }: Field): string | null {
+  if (typeof input !== 'string' || input.trim() === '') return 'must be a non-empty string'
+  const limit = lines ? maxKeyCharacters : maxCharacters
+  if (input.length > limit) return `must have at most ${limit} characters`
+  if ((lines ? /[\0]/ : /[\0-\x1f\x7f]/).test(input)) return 'contains an invalid character'
   return null
 }
 
@@ -181,8 +181,8 @@ const ruleOf: Record<DestinationKind, Rule> = {
     if (config.hostKey !== undefined && !/^SHA256:[A-Za-z0-9+/]{43}=?$/.test(config.hostKey as string))
       problems.push({ field: 'config.hostKey', message: 'must be a fingerprint such as SHA256:… (ssh-keygen -lf shows it)' })
     // Another host has another key: the pinned one does not apply to it.
-    const moved = before.config.host !== undefined && (before.config.host !== host || before.config.port !== config.port)
-    if (moved && input.hostKey === undefined) delete config.hostKey
+    const isOtherHost = before.config.host !== undefined && (before.config.host !== host || before.config.port !== config.port)
+    if (isOtherHost && input.hostKey === undefined) delete config.hostKey
     return problems
   },
 }
@@ -200,9 +200,9 @@ function isWebOrigin(text: string): boolean {
 export function localLocation(path: string, roots: readonly string[]): { root: string; path: string } | null {
   const [first] = roots
   if (!first || path.split(/[/\\]/).includes('..')) return null
-  const wanted = isAbsolute(path) ? resolve(path) : resolve(first, path)
+  const resolved = isAbsolute(path) ? resolve(path) : resolve(first, path)
   const root = roots
     .map((one) => resolve(one))
-    .find((one) => wanted === one || wanted.startsWith(one.endsWith(sep) ? one : one + sep))
-  return root === undefined ? null : { root, path: wanted }
+    .find((one) => resolved === one || resolved.startsWith(one.endsWith(sep) ? one : one + sep))
+  return root === undefined ? null : { root, path: resolved }
 }

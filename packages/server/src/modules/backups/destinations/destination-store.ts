@@ -6,17 +6,17 @@ import type { BackupDestinationsTable, DestinationRow } from '../../../platform/
 
 /** SQL of destinations. A query by id also names the organisation. */
 
-const ofOrganization = (db: Db, organizationId: string) =>
+const destinationsOf = (db: Db, organizationId: string) =>
   db.selectFrom('backupDestinations').selectAll().where('organizationId', '=', organizationId)
 
 export const listDestinations = (db: Db, organizationId: string, { limit = 100, cursor }: { limit?: number; cursor?: string }) =>
-  page(ofOrganization(db, organizationId), { limit, cursor, by: ['createdAt', 'id'], direction: 'asc' })
+  page(destinationsOf(db, organizationId), { limit, cursor, by: ['createdAt', 'id'], direction: 'asc' })
 
 export const allDestinations = (db: Db, organizationId: string): Promise<DestinationRow[]> =>
-  ofOrganization(db, organizationId).orderBy('createdAt').orderBy('id').execute()
+  destinationsOf(db, organizationId).orderBy('createdAt').orderBy('id').execute()
 
 export const findDestinationOf = (db: Db, organizationId: string, id: string): Promise<DestinationRow | undefined> =>
-  ofOrganization(db, organizationId).where('id', '=', id).executeTakeFirst()
+  destinationsOf(db, organizationId).where('id', '=', id).executeTakeFirst()
 
 /** Finds a destination by id alone, for jobs whose rows have been authorized already. */
 export const findDestination = (db: Db, id: string): Promise<DestinationRow | undefined> =>
@@ -56,15 +56,15 @@ export async function countRestorable(db: Db, id: string): Promise<number> {
   return Number(count)
 }
 
-const runsUnderWay = runStatuses.filter((status) => !terminalRun.has(status))
-const restoresUnderWay = restoreStatuses.filter((status) => !terminalRestore.has(status))
+const unfinishedRuns = runStatuses.filter((status) => !terminalRun.has(status))
+const unfinishedRestores = restoreStatuses.filter((status) => !terminalRestore.has(status))
 
-export async function hasWork(db: Db, id: string): Promise<boolean> {
+export async function hasUnfinishedWork(db: Db, id: string): Promise<boolean> {
   const run = await db
     .selectFrom('backupRuns')
     .select('id')
     .where('destinationId', '=', id)
-    .where('status', 'in', runsUnderWay)
+    .where('status', 'in', unfinishedRuns)
     .limit(1)
     .executeTakeFirst()
   const restore = await db
@@ -72,7 +72,7 @@ export async function hasWork(db: Db, id: string): Promise<boolean> {
     .innerJoin('backupRuns', 'backupRuns.id', 'backupRestores.runId')
     .select('backupRestores.id')
     .where('backupRuns.destinationId', '=', id)
-    .where('backupRestores.status', 'in', restoresUnderWay)
+    .where('backupRestores.status', 'in', unfinishedRestores)
     .limit(1)
     .executeTakeFirst()
   return run !== undefined || restore !== undefined

@@ -8,7 +8,7 @@ import type { DestinationRow } from '../../../platform/db/tables/backups.ts'
 import { isForeignKeyViolation } from '../../../platform/db/violations.ts'
 import { fail } from '../../../platform/failure.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
-import { mayBeHere, mayStillBeHere } from './destination-address.ts'
+import { checkLocalAddress, recheckLocalAddress } from './destination-address.ts'
 import { type CheckedConfig, checkConfig, type StoredConfig } from './destination-config.ts'
 import * as store from './destination-store.ts'
 
@@ -19,8 +19,8 @@ export const destinationLock = (id: string) => `backups:destination:${id}`
 export async function createDestination(body: DestinationBody, caller: Caller, deps: BackupsDeps) {
   const { organizationId } = caller
   const { db } = deps.database
-  const stored = accepted(checkConfig(body.kind, body.config, deps.settings))
-  const isHere = mayBeHere(body.kind, stored, await deps.isOperator(caller))
+  const stored = requireValid(checkConfig(body.kind, body.config, deps.settings))
+  const mayBeHere = checkLocalAddress(body.kind, stored, await deps.isOperator(caller))
   if ((await store.countDestinations(db, organizationId)) >= maxDestinations)
     fail('conflict', { message: `There are already ${maxDestinations} destinations, the maximum. Delete one first.` })
   // The key is generated now, while a user sets up backups: the log says where it is.
@@ -31,8 +31,8 @@ export async function createDestination(body: DestinationBody, caller: Caller, d
     organizationId,
     name: body.name.trim(),
     kind: body.kind,
-    ...sealed(id, stored, deps),
-    mayBeHere: isHere,
+    ...sealConfig(id, stored, deps),
+    mayBeHere: mayBeHere,
     lastCheck: null,
     createdAt: now,
     updatedAt: now,
@@ -74,12 +74,16 @@ export async function changeDestination(row: DestinationRow, changes: Destinatio
     await lock(destinationLock(row.id))
     const current = (await store.findDestinationOf(db, row.organizationId, row.id)) ?? fail('not_found')
     const before = openConfig(current, deps)
-    const stored = changes.config && accepted(checkConfig(row.kind, changes.config, deps.settings, before))
+    const stored = changes.config && requireValid(checkConfig(row.kind, changes.config, deps.settings, before))
     return store.updateDestination(db, row.id, {
       ...(changes.name === undefined ? {} : { name: changes.name.trim() }),
       // The result of an earlier check does not apply to the new location.
       ...(stored
-        ? { ...sealed(row.id, stored, deps), mayBeHere: mayStillBeHere(current, before, stored, isOperator), lastCheck: null }
+        ? {
+            ...sealConfig(row.id, stored, deps),
+            mayBeHere: recheckLocalAddress(current, before, stored, isOperator),
+            lastCheck: null,
+          }
         : {}),
       updatedAt: nowOf(deps),
     })
@@ -99,10 +103,10 @@ export async function deleteDestination(
     await database.transaction(async ({ db, lock }) => {
       await lock(destinationLock(id))
       if (await store.isUsed(db, id)) fail('destination_in_use')
-      if (await store.hasWork(db, id))
+      if (await store.hasUnfinishedWork(db, id))
         fail('destination_in_use', { message: 'A backup run or restore is using this destination. Wait until it ends.' })
       const runs = force ? 0 : await store.countRestorable(db, id)
-      if (runs > 0) fail('destination_in_use', { message: storesRuns(runs) })
+      if (runs > 0) fail('destination_in_use', { message: storedRunsMessage(runs) })
       await store.removeDestination(db, id)
     })
   } catch (error) {
@@ -111,7 +115,7 @@ export async function deleteDestination(
   }
 }
 
-const storesRuns = (runs: number) =>
+const storedRunsMessage = (runs: number) =>
   `This destination stores ${runs === 1 ? '1 backup run' : `${runs} backup runs`} that can still be restored and would be lost. ` +
   'Delete it with ?force=true if they are not needed.'
 
@@ -125,7 +129,7 @@ export function openConfig(row: DestinationRow, { secretBox, scrubber }: Backups
   return { config: destinationJson.config(row), secrets: opened }
 }
 
-export function sealed(id: string, { config, secrets }: StoredConfig, { secretBox, scrubber }: BackupsDeps) {
+export function sealConfig(id: string, { config, secrets }: StoredConfig, { secretBox, scrubber }: BackupsDeps) {
   scrubber.register(...Object.values(secrets))
   const text = JSON.stringify(secrets)
   return {
@@ -153,7 +157,7 @@ function hasSecrets(kind: DestinationRow['kind'], secrets: StoredConfig['secrets
   return {}
 }
 
-const accepted = (checked: CheckedConfig): StoredConfig => (checked.ok ? checked.stored : refuseConfig(checked.problems))
+const requireValid = (checked: CheckedConfig): StoredConfig => (checked.ok ? checked.stored : refuseConfig(checked.problems))
 
 function refuseConfig(details: FieldProblem[]): never {
   const [first = { field: 'config', message: 'is not valid' }] = details

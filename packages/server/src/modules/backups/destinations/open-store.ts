@@ -7,13 +7,13 @@ import { Secret } from '../../../platform/secrets/secret.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { localLocation, type StoredConfig } from './destination-config.ts'
 import { findDestinationOf, updateDestination } from './destination-store.ts'
-import { destinationLock, openConfig, sealed } from './destinations.ts'
+import { destinationLock, openConfig, sealConfig } from './destinations.ts'
 
-const checkMs = 60_000
+const checkTimeoutMs = 60_000
 
 /** Opens the destination's store. The caller must close it. */
 export async function openStore(row: DestinationRow, deps: BackupsDeps, abort: AbortSignal): Promise<ArchiveStore> {
-  const stored = await pinned(row, openConfig(row, deps), deps, abort)
+  const stored = await pinHostKey(row, openConfig(row, deps), deps, abort)
   return deps.stores.open(driverConfig(row, stored, deps))
 }
 
@@ -21,19 +21,24 @@ export async function openStore(row: DestinationRow, deps: BackupsDeps, abort: A
  * Pins the first host key of an sftp host before anything is sent; another key is refused from then on. If the destination was
  * changed meanwhile, the change is kept and the new host is asked for its key.
  */
-async function pinned(row: DestinationRow, stored: StoredConfig, deps: BackupsDeps, abort: AbortSignal): Promise<StoredConfig> {
+async function pinHostKey(
+  row: DestinationRow,
+  stored: StoredConfig,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+): Promise<StoredConfig> {
   if (row.kind !== 'sftp' || stored.config.hostKey !== undefined) return stored
   const { host, port } = stored.config as { host: string; port: number }
   const hostKey = await deps.stores.hostKeyOf({ host, port, mayBeHere: row.mayBeHere === 1 }, abort)
-  const known = { ...stored, config: { ...stored.config, hostKey } }
+  const pinnedConfig = { ...stored, config: { ...stored.config, hostKey } }
   const changed = await deps.database.transaction(async ({ db, lock }) => {
     await lock(destinationLock(row.id))
     const current = (await findDestinationOf(db, row.organizationId, row.id)) ?? fail('not_found')
     if (current.config !== row.config || current.secrets !== row.secrets) return current
-    await updateDestination(db, row.id, sealed(row.id, known, deps))
+    await updateDestination(db, row.id, sealConfig(row.id, pinnedConfig, deps))
     return undefined
   })
-  return changed ? pinned(changed, openConfig(changed, deps), deps, abort) : known
+  return changed ? pinHostKey(changed, openConfig(changed, deps), deps, abort) : pinnedConfig
 }
 
 function driverConfig(
@@ -41,8 +46,8 @@ function driverConfig(
   { config, secrets }: StoredConfig,
   { settings }: BackupsDeps,
 ): ArchiveStoreConfig {
-  const hidden = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]))
-  if (kind !== 'local') return { kind, ...config, ...hidden, mayBeHere: mayBeHere === 1 } as unknown as ArchiveStoreConfig
+  const secretFields = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]))
+  if (kind !== 'local') return { kind, ...config, ...secretFields, mayBeHere: mayBeHere === 1 } as unknown as ArchiveStoreConfig
   const location = localLocation(config.path as string, settings.backupRoots)
   // The operator may have removed a folder from the list since.
   if (!location) throw new Error(`${config.path} is not inside a folder allowed by BERTH_BACKUP_ROOTS`)
@@ -51,20 +56,20 @@ function driverConfig(
 
 /** Writes, reads back and removes a small object, and records the result with the destination. */
 export async function checkDestination(row: DestinationRow, deps: BackupsDeps): Promise<DestinationCheck> {
-  const began = performance.now()
-  const reason = await triedOut(row, deps).catch(errorMessage)
+  const startedAt = performance.now()
+  const reason = await tryStore(row, deps).catch(errorMessage)
   const check = {
     ok: reason === null,
     checkedAt: new Date(nowOf(deps)).toISOString(),
-    durationMs: Math.round(performance.now() - began),
+    durationMs: Math.round(performance.now() - startedAt),
     reason,
   }
   await updateDestination(deps.database.db, row.id, { lastCheck: JSON.stringify(check) })
   return check
 }
 
-async function triedOut(row: DestinationRow, deps: BackupsDeps): Promise<null> {
-  const abort = AbortSignal.timeout(checkMs)
+async function tryStore(row: DestinationRow, deps: BackupsDeps): Promise<null> {
+  const abort = AbortSignal.timeout(checkTimeoutMs)
   const store = await openStore(row, deps, abort)
   try {
     await store.check(abort)

@@ -10,16 +10,16 @@ const graceMs = 60 * 60_000
 /** The check runs every five minutes; a longer gap means that the instance was down or the clock jumped. */
 const maxGapMs = 30 * 60_000
 /** Time after such a gap in which the schedules start missed runs and announce them themselves. */
-const settleMs = 10 * 60_000
+const settlingMs = 10 * 60_000
 
 /** Missed backups of an instance that has been up for a while; none right after a start or a clock jump. */
 export function missedWatch(deps: Pick<BackupsDeps, 'database'>): (now: Date) => Promise<MissedBackup[]> {
-  let [since, lookedAt] = [0, 0]
+  let [upSince, checkedAt] = [0, 0]
   return async (now) => {
-    const gap = now.getTime() - lookedAt
-    if (gap > maxGapMs || gap < 0) since = now.getTime()
-    lookedAt = now.getTime()
-    return lookedAt - since < settleMs ? [] : missedBackups(now, deps)
+    const gap = now.getTime() - checkedAt
+    if (gap > maxGapMs || gap < 0) upSince = now.getTime()
+    checkedAt = now.getTime()
+    return checkedAt - upSince < settlingMs ? [] : missedBackups(now, deps)
   }
 }
 
@@ -45,14 +45,14 @@ async function missedBackups(now: Date, { database: { db } }: Pick<BackupsDeps, 
     const dueAt = dueBefore(policy, new Date(now.getTime() - graceMs))
     return dueAt && !isCovered(newest.get(policy.id), dueAt, now) ? [{ policy, dueAt }] : []
   })
-  const found: MissedBackup[] = []
+  const result: MissedBackup[] = []
   for (const { policy, dueAt } of missed) {
     const { id: policyId, organizationId, projectId } = policy
     const project = await findAnyProject(db, projectId)
     if (project?.presence === 'here' && project.deletingSince === null)
-      found.push({ policyId, organizationId, projectId, projectName: project.name, dueAt })
+      result.push({ policyId, organizationId, projectId, projectName: project.name, dueAt })
   }
-  return found
+  return result
 }
 
 /** The policy's last due time before `at`; null where the policy was created or changed after it. */

@@ -16,7 +16,7 @@ import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestinationOf } from '../destinations/destination-store.ts'
 import { checkSchedule, nextRunAt, reschedule } from './policy-schedule.ts'
 import * as store from './policy-store.ts'
-import { retire } from './retire.ts'
+import { retirePolicy } from './retire.ts'
 
 const maxPolicies = 100
 /** Retention of a new policy that names neither a count nor days. */
@@ -24,8 +24,8 @@ const defaultRetainCount = 7
 const defaultPayload: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
 
 export async function createPolicy(project: ProjectRow, body: PolicyBody, caller: Caller, deps: BackupsDeps) {
-  const timed = { cronExpression: body.cronExpression ?? null, timezone: body.timezone ?? 'UTC' }
-  checkSchedule(timed, deps.clock.now())
+  const schedule = { cronExpression: body.cronExpression ?? null, timezone: body.timezone ?? 'UTC' }
+  checkSchedule(schedule, deps.clock.now())
   refuseCommands(body)
   await refuseUnknownContent(project, body, deps)
   const now = nowOf(deps)
@@ -41,7 +41,7 @@ export async function createPolicy(project: ProjectRow, body: PolicyBody, caller
       serviceId: body.serviceId ?? null,
       destinationId: body.destinationId,
       enabled: body.enabled ?? true,
-      ...timed,
+      ...schedule,
       ...retentionOf(body),
       payload: JSON.stringify({ ...defaultPayload, ...body.payload }),
       preCommand: body.preCommand ?? null,
@@ -71,17 +71,17 @@ export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps:
     await lockProject(bound, row.projectId)
     const current = (await store.findPolicyOf(bound.db, row.organizationId, row.id)) ?? fail('not_found')
     const { webhookEnabled, enableWebhook = webhookEnabled, rotateWebhookToken, payload, ...fields } = changes
-    const timed = {
+    const schedule = {
       cronExpression: fields.cronExpression === undefined ? current.cronExpression : fields.cronExpression,
       timezone: fields.timezone ?? current.timezone,
     }
-    if (fields.cronExpression !== undefined || fields.timezone !== undefined) checkSchedule(timed, deps.clock.now())
+    if (fields.cronExpression !== undefined || fields.timezone !== undefined) checkSchedule(schedule, deps.clock.now())
     if (fields.destinationId !== undefined) await refuseDestination(bound.db, row.organizationId, fields.destinationId)
     const { encryption: _always, ...columns } = fields
     const webhook = webhookAfter(current, { enableWebhook, rotateWebhookToken })
     const changed = await store.updatePolicy(bound.db, row.id, {
       ...columns,
-      ...timed,
+      ...schedule,
       ...(payload ? { payload: JSON.stringify({ ...policyJson.payload(current), ...payload }) } : {}),
       ...webhook.columns,
       updatedAt: nowOf(deps),
@@ -119,7 +119,7 @@ export const deletePolicy = ({ id, organizationId, projectId }: PolicyRow, { dat
   database.transaction(async (bound) => {
     await lockProject(bound, projectId)
     const policy = (await store.findPolicyOf(bound.db, organizationId, id)) ?? fail('not_found')
-    await retire(policy, bound)
+    await retirePolicy(policy, bound)
     await store.removePolicy(bound.db, policy.id)
   })
 
@@ -193,12 +193,13 @@ async function refuseUnknownContent(
 ): Promise<void> {
   const volumes = payload?.volumes === undefined || payload.volumes === 'all' ? [] : payload.volumes
   if (!serviceId && volumes.length === 0) return
-  const known = await knownContent(project, data)
-  const listed = (names: ReadonlySet<string>) => (names.size > 0 ? `it has ${[...names].join(', ')}` : 'it has none yet')
-  if (serviceId && !known.services.has(serviceId))
-    refuse('serviceId', `"${serviceId}" is not a service of the project: ${listed(known.services)}`)
-  const unknown = volumes.find((name) => !known.volumes.has(name))
-  if (unknown !== undefined) refuse('payload.volumes', `"${unknown}" is not a volume of the project: ${listed(known.volumes)}`)
+  const knownItems = await knownContent(project, data)
+  const listText = (names: ReadonlySet<string>) => (names.size > 0 ? `it has ${[...names].join(', ')}` : 'it has none yet')
+  if (serviceId && !knownItems.services.has(serviceId))
+    refuse('serviceId', `"${serviceId}" is not a service of the project: ${listText(knownItems.services)}`)
+  const unknown = volumes.find((name) => !knownItems.volumes.has(name))
+  if (unknown !== undefined)
+    refuse('payload.volumes', `"${unknown}" is not a volume of the project: ${listText(knownItems.volumes)}`)
 }
 
 function refuseCommands(body: Pick<PolicyChanges, 'preCommand' | 'postCommand'>): void {

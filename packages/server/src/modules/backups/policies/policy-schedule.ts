@@ -16,10 +16,10 @@ export const trialRestore: JobKind<SchedulePayload> = { kind: 'backups.prove' }
 export const runScheduleKey = (policyId: string) => `backup-policy:${policyId}`
 export const trialScheduleKey = (policyId: string) => `backup-proof:${policyId}`
 
-type Timed = Pick<PolicyRow, 'cronExpression' | 'timezone' | 'enabled'>
+type ScheduleFields = Pick<PolicyRow, 'cronExpression' | 'timezone' | 'enabled'>
 
 /** Responds 400 and names the field when the expression or the time zone is invalid, or the expression never matches. */
-export function checkSchedule({ cronExpression, timezone }: Omit<Timed, 'enabled'>, now: Date): void {
+export function checkSchedule({ cronExpression, timezone }: Omit<ScheduleFields, 'enabled'>, now: Date): void {
   try {
     const next = nextOccurrence({ cron: cronExpression ?? '@daily', timezone }, now)
     if (!next) fail('cron_invalid', { field: 'cronExpression', message: 'The cron expression never matches a future time' })
@@ -35,7 +35,7 @@ export function checkSchedule({ cronExpression, timezone }: Omit<Timed, 'enabled
 
 const detail = (message: string) => message.replace(/^the cron expression cannot be understood: /, '').slice(0, 200)
 
-export function nextRunAt({ cronExpression, timezone, enabled }: Timed, now: Date): Date | null {
+export function nextRunAt({ cronExpression, timezone, enabled }: ScheduleFields, now: Date): Date | null {
   if (!cronExpression || !enabled) return null
   try {
     return nextOccurrence({ cron: cronExpression, timezone }, now)

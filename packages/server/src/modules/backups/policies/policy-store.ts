@@ -67,14 +67,15 @@ export const scheduledPolicies = (db: Db): Promise<PolicyRow[]> =>
 export type LastRun = Pick<RunRow, 'id' | 'policyId' | 'status' | 'trigger' | 'createdAt' | 'startedAt' | 'finishedAt'>
 
 /** Ids per query, within SQLite's limit of parameters. */
-const maxConcurrent = 500
+const batchSize = 500
 
 /** The newest run of each policy. */
 export async function lastRuns(db: Db, policyIds: readonly string[]): Promise<Map<string, LastRun>> {
-  const found = new Map<string, LastRun>()
-  for (let at = 0; at < policyIds.length; at += maxConcurrent)
-    for (const row of await newestOf(db, policyIds.slice(at, at + maxConcurrent))) found.set(row.policyId as string, row)
-  return found
+  const lastRunsByPolicy = new Map<string, LastRun>()
+  for (let offset = 0; offset < policyIds.length; offset += batchSize)
+    for (const row of await newestOf(db, policyIds.slice(offset, offset + batchSize)))
+      lastRunsByPolicy.set(row.policyId as string, row)
+  return lastRunsByPolicy
 }
 
 const newestOf = (db: Db, policyIds: readonly string[]): Promise<LastRun[]> =>

@@ -1,12 +1,12 @@
 import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
-import { keepAsRetired } from '../runs/kept-run-store.ts'
-import { prunePlan } from '../runs/prune-kind.ts'
+import { enqueuePrune } from '../runs/prune-kind.ts'
+import { copyRetentionToRuns } from '../runs/stored-run-store.ts'
 import { unscheduleAll } from './policy-schedule.ts'
 
 /** Called before a policy is deleted, alone or with its project: copies its retention to its runs. */
-export async function retire(policy: PolicyRow, bound: TransactionContext): Promise<void> {
+export async function retirePolicy(policy: PolicyRow, bound: TransactionContext): Promise<void> {
   await unscheduleAll(policy.id, bound)
-  await keepAsRetired(bound.db, policy)
-  await prunePlan(policy.projectId, bound)
+  await copyRetentionToRuns(bound.db, policy)
+  await enqueuePrune(policy.projectId, bound)
 }

@@ -4,12 +4,12 @@ import type { TransactionContext } from '../../../platform/transaction.ts'
 import { findAnyProject, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestination } from '../destinations/destination-store.ts'
-import { attachRuns } from '../runs/kept-run-store.ts'
+import { attachRuns } from '../runs/stored-run-store.ts'
 import { reschedule } from './policy-schedule.ts'
 import * as store from './policy-store.ts'
 
 /** Stores a policy of a project that is being deleted: a restore of the project creates the policy again. */
-export const keepPolicy = (policy: PolicyRow, { db }: TransactionContext, deps: BackupsDeps) =>
+export const storeRetiredPolicy = (policy: PolicyRow, { db }: TransactionContext, deps: BackupsDeps) =>
   store.insertRetired(db, {
     id: policy.id,
     organizationId: policy.organizationId,
@@ -19,7 +19,7 @@ export const keepPolicy = (policy: PolicyRow, { db }: TransactionContext, deps: 
   })
 
 /** Creates the policies of a deleted project again, with their ids, schedules, webhook tokens and runs. May run twice. */
-export const bringPoliciesBack = (projectId: string, deps: BackupsDeps): Promise<void> =>
+export const restorePolicies = (projectId: string, deps: BackupsDeps): Promise<void> =>
   deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
     if (!(await findAnyProject(bound.db, projectId))) return
@@ -37,7 +37,7 @@ export const bringPoliciesBack = (projectId: string, deps: BackupsDeps): Promise
 export const policiesWithoutDestination = (projectId: string, deps: BackupsDeps) => retiredIds(projectId, false, deps)
 
 /** Ids of policies of a deleted project that are restored with it. */
-export const returningPolicies = (projectId: string, deps: BackupsDeps) => retiredIds(projectId, true, deps)
+export const restorablePolicies = (projectId: string, deps: BackupsDeps) => retiredIds(projectId, true, deps)
 
 async function retiredIds(projectId: string, hasDestination: boolean, { database: { db } }: BackupsDeps): Promise<string[]> {
   const ids: string[] = []

@@ -34,7 +34,7 @@ async function start(policyId: string, times: readonly Date[], wasMissed: boolea
     })
 }
 
-async function notify(policy: PolicyRow, times: readonly Date[], why: string, bound: TransactionContext): Promise<void> {
+async function notify(policy: PolicyRow, times: readonly Date[], reason: string, bound: TransactionContext): Promise<void> {
   const project = await findAnyProject(bound.db, policy.projectId)
   const [first] = times
   const name = project?.name ?? policy.projectId
@@ -43,7 +43,7 @@ async function notify(policy: PolicyRow, times: readonly Date[], why: string, bo
     organizationId: policy.organizationId,
     projectId: policy.projectId,
     subject: `A backup of ${name} is late`,
-    text: `A backup of ${name} was due ${when}. ${why}`,
+    text: `A backup of ${name} was due ${when}. ${reason}`,
     data: { policyId: policy.id, dueAt: times.map((time) => time.toISOString()).slice(0, 20) },
   })
 }

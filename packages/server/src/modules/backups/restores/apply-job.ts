@@ -5,12 +5,12 @@ import { type Job, job } from '../../../platform/jobs/declare.ts'
 import { endOperation, enterStopped, enterUndoing, lockProject, waitUntilAlone } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { BackupFailed, errorText, failureOf, internalText } from '../failures.ts'
-import { mayBegin } from '../may-begin.ts'
-import { bringPoliciesBack } from '../policies/retired-policies.ts'
-import { prunePlan } from '../runs/prune-kind.ts'
-import { runToItsEnd } from '../runs/run-job.ts'
+import { mayStart } from '../may-start.ts'
+import { restorePolicies } from '../policies/retired-policies.ts'
+import { enqueuePrune } from '../runs/prune-kind.ts'
+import { runToEnd } from '../runs/run-job.ts'
 import { findRun } from '../runs/run-store.ts'
-import { safetyRun } from '../runs/safety-run.ts'
+import { createSafetyRun } from '../runs/safety-run.ts'
 import { enqueueSettle } from './apply.ts'
 import { copiesOf, removeCopies } from './copies.ts'
 import { endRestore, moveRestore, notify, notifyCancelled, RestoreIsOver, signalRestore } from './move-restore.ts'
@@ -39,19 +39,19 @@ const applyJob = (deps: BackupsDeps): Job<RestorePayload, unknown> =>
     concurrency: deps.settings.maxBackups,
     async run({ restoreId }, _, abort) {
       const restore = await findRestore(deps.database.db, restoreId)
-      // Where it waits for a deployment, it is enqueued again when that has ended.
-      if (restore?.status === 'applying' && (await mayBegin(restoreId, deps))) await apply(restore, deps, abort)
+      // A restore that waits for a deployment is enqueued again when the deployment has ended.
+      if (restore?.status === 'applying' && (await mayStart(restoreId, deps))) await apply(restore, deps, abort)
     },
     async onFailed({ restoreId }, { message }) {
       deps.log.error({ restoreId, message }, 'backups: restore attempts used up')
       await removeCopies(restoreId, deps)
       const restore = await findRestore(deps.database.db, restoreId)
       if (restore && progressOf(restore).touched) await settleLater(restore, deps)
-      else await endRestore(restoreId, { ...ourFault, dataState: 'untouched' }, deps)
+      else await endRestore(restoreId, { ...internalFailure, dataState: 'untouched' }, deps)
     },
   })
 
-const ourFault = { status: 'server_error', code: 'internal', message: internalText } as const
+const internalFailure = { status: 'server_error', code: 'internal', message: internalText } as const
 
 const settleJob = (deps: BackupsDeps): Job<SettlePayload, unknown> =>
   job<SettlePayload, unknown>(settleRestore, {
@@ -61,25 +61,25 @@ const settleJob = (deps: BackupsDeps): Job<SettlePayload, unknown> =>
       const restore = await findRestore(deps.database.db, restoreId)
       if (!restore) return
       await removeCopies(restoreId, deps)
-      const undone = !isAbandoned && (await putBack(restore, progressOf(restore), deps, abort))
-      await settled(restore, { dataState: undone ? 'undone' : restore.dataState, isEnding, isAbandoned }, deps)
+      const isUndone = !isAbandoned && (await writePreviousData(restore, progressOf(restore), deps, abort))
+      await finishSettling(restore, { dataState: isUndone ? 'undone' : restore.dataState, isEnding, isAbandoned }, deps)
     },
     async onFailed({ restoreId, isEnding, isAbandoned }, { message }) {
       const restore = await findRestore(deps.database.db, restoreId)
       deps.log.error({ restoreId, message }, 'backups: data before an interrupted restore not put back')
-      if (restore) await settled(restore, { dataState: restore.dataState, isEnding, isAbandoned }, deps)
+      if (restore) await finishSettling(restore, { dataState: restore.dataState, isEnding, isAbandoned }, deps)
     },
   })
 
 /** Ends the operation and the restore's streams, once nothing of the project changes any more. */
-async function settled(
+async function finishSettling(
   restore: RestoreRow,
   { dataState, isEnding, isAbandoned }: Pick<RestoreRow, 'dataState'> & Pick<SettlePayload, 'isEnding' | 'isAbandoned'>,
   deps: BackupsDeps,
 ): Promise<void> {
   // Where the restore was cancelled meanwhile, the cancel's own job follows and ends the operation.
   const { failure } = progressOf(restore)
-  const ending = failure ? ({ status: 'failed', ...failure } as const) : ourFault
+  const ending = failure ? ({ status: 'failed', ...failure } as const) : internalFailure
   if (isEnding) return void (await endRestore(restore.id, { ...ending, dataState }, deps))
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, restore.projectId)
@@ -94,26 +94,26 @@ async function settled(
 
 /** Applies a restore. May be repeated after a crash; the progress note says how far it was. */
 async function apply(restore: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
-  const note = progressOf(restore)
+  const progress = progressOf(restore)
   try {
-    // After a crash while the old data was being put back, that continues; the restore does not.
-    if (note.failure) throw new BackupFailed(note.failure.code, note.failure.message)
-    await verified(restore, deps, abort)
+    // After a crash while the previous data was being put back, only that step continues.
+    if (progress.failure) throw new BackupFailed(progress.failure.code, progress.failure.message)
+    await requireVerified(restore, deps, abort)
     const run = await findRun(deps.database.db, restore.runId)
     if (!run) throw new BackupFailed('pruned', 'The run was deleted')
     if (restore.target === 'copy') await withArchive(run, deps, abort, (opened) => writeCopies(restore, opened, deps, abort))
-    else await inPlace(restore, run, note, deps, abort)
+    else await restoreInPlace(restore, run, progress, deps, abort)
     await succeed(restore, deps)
   } catch (error) {
     if (error instanceof RestoreIsOver) return
     abort.throwIfAborted()
-    const failure = failureOf(error) ?? (note.touched ? { code: 'restore_failed', message: errorText(error) } : undefined)
+    const failure = failureOf(error) ?? (progress.touched ? { code: 'restore_failed', message: errorText(error) } : undefined)
     if (!failure) throw error
-    await giveUp(restore, { ...note, failure }, deps, abort)
+    await failRestore(restore, { ...progress, failure }, deps, abort)
   }
 }
 
-async function verified(restore: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+async function requireVerified(restore: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   try {
     await verify(restore.id, deps, abort)
   } catch (error) {
@@ -128,34 +128,34 @@ async function verified(restore: RestoreRow, deps: BackupsDeps, abort: AbortSign
  * Makes the safety run, then stops the project, writes the data and starts the project. Where it does not become healthy, the
  * old data is put back.
  */
-async function inPlace(
+async function restoreInPlace(
   restore: RestoreRow,
   run: RunRow,
-  note: ProgressNote,
+  progress: ProgressNote,
   deps: BackupsDeps,
   abort: AbortSignal,
 ): Promise<void> {
   await withArchive(run, deps, abort, async (opened) => {
-    await saveFirst(restore, opened, note, deps, abort)
-    await bringBack(restore, opened, deps, abort)
-    await stopOthers(restore, deps, abort)
+    await makeSafetyRun(restore, opened, progress, deps, abort)
+    await restoreDeletedProject(restore, opened, deps, abort)
+    await stopProjectStarts(restore, deps, abort)
     // A disabled project is not started.
-    note.wasOnline ??= (await deps.data.state(restore.projectId)) !== null
-    const isFirst = !note.touched
-    note.touched = true
-    await recordProgress(deps.database.db, restore.id, note)
+    progress.wasOnline ??= (await deps.data.state(restore.projectId)) !== null
+    const isFirst = !progress.touched
+    progress.touched = true
+    await recordProgress(deps.database.db, restore.id, progress)
     // Recorded only with a failure: after a crash it is unknown whether data was written.
-    note.isUnwritten = isFirst
+    progress.isUnwritten = isFirst
     await deps.data.takeOffline(restore.projectId)
     await writeBack(restore, opened, deps, abort, () => {
-      note.isUnwritten = false
+      progress.isUnwritten = false
     })
   })
-  if (note.wasOnline) await online(restore, deps)
+  if (progress.wasOnline) await bringOnline(restore, deps)
 }
 
 /** Prevents all other starts of the project; resolves when no other operation that could use its data is under way. */
-async function stopOthers({ id, projectId }: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+async function stopProjectStarts({ id, projectId }: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   await deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
     if ((await findRestore(bound.db, id))?.status !== 'applying') throw new RestoreIsOver()
@@ -165,18 +165,23 @@ async function stopOthers({ id, projectId }: RestoreRow, deps: BackupsDeps, abor
 }
 
 /** Restores a deleted project: settings, variables and upload. An existing project is left unchanged. */
-async function bringBack({ id, organizationId }: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal) {
+async function restoreDeletedProject(
+  { id, organizationId }: RestoreRow,
+  opened: OpenedArchive,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+) {
   const { store, archives, manifest } = opened
   const warnings = await deps.projects.bringBack(manifest.project, organizationId)
   if (warnings.length > 0) await addWarnings(deps.database.db, id, warnings)
-  await bringPoliciesBack(manifest.projectId, deps)
+  await restorePolicies(manifest.projectId, deps)
   const source = manifest.artifacts.find(({ kind }) => kind === 'source')
   if (!source) return
   const content = () => archives.read(source.index, { store, abort })
   await deps.projects.bringUploadBack(manifest.project, organizationId, content)
 }
 
-async function online({ projectId }: RestoreRow, deps: BackupsDeps): Promise<void> {
+async function bringOnline({ projectId }: RestoreRow, deps: BackupsDeps): Promise<void> {
   await deps.data.bringOnline(projectId).catch((cause: unknown) => {
     throw new BackupFailed('unhealthy', `The project is not healthy with the restored data: ${errorText(cause)}`, {
       cause,
@@ -185,22 +190,22 @@ async function online({ projectId }: RestoreRow, deps: BackupsDeps): Promise<voi
 }
 
 /** Makes the undo point. For a deleted project it saves the volumes that the deletion kept. */
-async function saveFirst(
+async function makeSafetyRun(
   restore: RestoreRow,
   { run, manifest }: OpenedArchive,
-  note: ProgressNote,
+  progress: ProgressNote,
   deps: BackupsDeps,
   abort: AbortSignal,
 ): Promise<void> {
-  if (note.touched) return
+  if (progress.touched) return
   const hasVolumes = (await deps.data.volumes(restore.projectId)).length > 0
   const safety = await deps.database.transaction(async ({ db }) => {
-    const made = await safetyRun(run, { restore, hasVolumes }, db, deps)
-    if (made && !(await recordSafetyRun(db, restore.id, made.id))) throw new RestoreIsOver()
-    return made
+    const safetyRow = await createSafetyRun(run, { restore, hasVolumes }, db, deps)
+    if (safetyRow && !(await recordSafetyRun(db, restore.id, safetyRow.id))) throw new RestoreIsOver()
+    return safetyRow
   })
   if (!safety) return
-  await runToItsEnd(safety.id, deps, abort, manifest.project)
+  await runToEnd(safety.id, deps, abort, manifest.project)
   const ended = await findRun(deps.database.db, safety.id)
   if (ended?.status === 'succeeded') return
   if (ended && !terminalRun.has(ended.status)) throw new Error('the safety run has not ended')
@@ -210,27 +215,27 @@ async function saveFirst(
   )
 }
 
-async function giveUp(
+async function failRestore(
   restore: RestoreRow,
-  note: ProgressNote & Required<Pick<ProgressNote, 'failure'>>,
+  progress: ProgressNote & Required<Pick<ProgressNote, 'failure'>>,
   deps: BackupsDeps,
   abort: AbortSignal,
 ) {
-  const ending = { status: 'failed', ...note.failure } as const
+  const ending = { status: 'failed', ...progress.failure } as const
   await removeCopies(restore.id, deps)
-  if (!note.touched) return void (await endRestore(restore.id, { ...ending, dataState: 'untouched' }, deps))
-  await recordProgress(deps.database.db, restore.id, note)
+  if (!progress.touched) return void (await endRestore(restore.id, { ...ending, dataState: 'untouched' }, deps))
+  await recordProgress(deps.database.db, restore.id, progress)
   const current = (await findRestore(deps.database.db, restore.id)) ?? restore
-  const undone = await putBack(current, note, deps, abort).catch((error: unknown) => {
+  const isUndone = await writePreviousData(current, progress, deps, abort).catch((error: unknown) => {
     abort.throwIfAborted()
     deps.log.warn({ err: error, restoreId: restore.id }, 'backups: data before a failed restore not put back yet')
     return undefined
   })
-  if (undone === undefined && !note.isUnwritten) return void (await settleLater(restore, deps))
-  const isWhole = !undone && note.isUnwritten === true
-  if (isWhole) await startAgain(restore, note, deps, abort)
-  const dataState = isWhole ? 'untouched' : 'partly_written'
-  await endRestore(restore.id, { ...ending, dataState: undone ? 'undone' : dataState }, deps)
+  if (isUndone === undefined && !progress.isUnwritten) return void (await settleLater(restore, deps))
+  const isUntouched = !isUndone && progress.isUnwritten === true
+  if (isUntouched) await restartProject(restore, progress, deps, abort)
+  const dataState = isUntouched ? 'untouched' : 'partly_written'
+  await endRestore(restore.id, { ...ending, dataState: isUndone ? 'undone' : dataState }, deps)
 }
 
 /**
@@ -247,18 +252,23 @@ const settleLater = (restore: RestoreRow, deps: BackupsDeps): Promise<unknown> =
   })
 
 /** Writes the data of the safety run back and starts a project that was online. A failed start does not undo the data. */
-async function putBack(restore: RestoreRow, note: ProgressNote, deps: BackupsDeps, abort: AbortSignal): Promise<boolean> {
-  if (!note.touched) return false
+async function writePreviousData(
+  restore: RestoreRow,
+  progress: ProgressNote,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+): Promise<boolean> {
+  if (!progress.touched) return false
   const safety = restore.preRestoreRunId === null ? undefined : await findRun(deps.database.db, restore.preRestoreRunId)
   if (safety?.status !== 'succeeded') return false
   await deps.data.takeOffline(restore.projectId)
   await withArchive(safety, deps, abort, (opened) => writeBack(restore, opened, deps, abort))
-  await startAgain(restore, note, deps, abort)
+  await restartProject(restore, progress, deps, abort)
   return true
 }
 
 /** Starts a project that was online before the restore, on its data from then. */
-async function startAgain({ id, projectId }: RestoreRow, { wasOnline }: ProgressNote, deps: BackupsDeps, abort: AbortSignal) {
+async function restartProject({ id, projectId }: RestoreRow, { wasOnline }: ProgressNote, deps: BackupsDeps, abort: AbortSignal) {
   if (!wasOnline) return
   await deps.data.bringOnline(projectId).catch((error: unknown) => {
     abort.throwIfAborted()
@@ -267,7 +277,7 @@ async function startAgain({ id, projectId }: RestoreRow, { wasOnline }: Progress
 }
 
 /** Names the parts of an existing project that were not restored. */
-function unchangedText(restore: RestoreRow): string {
+function unchangedMessage(restore: RestoreRow): string {
   const { unchanged = [] } = restoreJson.report(restore) ?? {}
   return unchanged.length > 0 ? `Not changed: ${unchanged.join(', ')}.` : ''
 }
@@ -276,13 +286,13 @@ async function succeed({ id, target }: RestoreRow, deps: BackupsDeps): Promise<v
   await deps.database.transaction(async (bound) => {
     const restore = await moveRestore(id, 'succeeded', bound, deps, { dataState: target === 'copy' ? 'untouched' : 'restored' })
     if (!restore) throw new RestoreIsOver()
-    await prunePlan(restore.projectId, bound)
+    await enqueuePrune(restore.projectId, bound)
     const undo = restore.preRestoreRunId ? ` The previous data is in run ${restore.preRestoreRunId}.` : ''
     const names = copiesOf(restore).map(({ name }) => name)
     const message =
       target === 'copy'
         ? `The data was restored into new volumes: ${names.join(', ') || 'none, because the backup contains no data'}.`
-        : `The data was restored from the backup. ${unchangedText(restore)}${undo}`.replaceAll('  ', ' ')
+        : `The data was restored from the backup. ${unchangedMessage(restore)}${undo}`.replaceAll('  ', ' ')
     await notify(restore, message, 'restore.completed', bound)
   })
 }

@@ -32,11 +32,11 @@ export const applyWithToken = (
     await refuseMoved(bound.db, projectId, deps)
     await refuseCopyOfDeleted(bound.db, restore)
     const requested = { projectId, environment: null, kind: 'restore', subjectId: id } as const
-    const { isWaiting: isHeld } = await beginOperation(requested, bound, deps)
-    const moved = await moveRestore(id, 'applying', bound, deps, { startedAt: nowOf(deps) })
-    if (!moved) return fail('not_staged')
-    if (!isHeld) await enqueueApply(moved, bound)
-    return moved
+    const { isWaiting } = await beginOperation(requested, bound, deps)
+    const updated = await moveRestore(id, 'applying', bound, deps, { startedAt: nowOf(deps) })
+    if (!updated) return fail('not_staged')
+    if (!isWaiting) await enqueueApply(updated, bound)
+    return updated
   })
 
 export const enqueueApply = ({ id, projectId, organizationId }: RestoreRow, { enqueue }: TransactionContext) =>
@@ -56,26 +56,26 @@ interface CancelOptions {
 export const cancelRestore = (
   { id, projectId }: RestoreRow,
   deps: BackupsDeps,
-  { message: words = 'The restore was cancelled', isAbandoned = false }: CancelOptions = {},
+  { message: errorMessage = 'The restore was cancelled', isAbandoned = false }: CancelOptions = {},
 ): Promise<RestoreRow> =>
   deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
     const restore = (await findRestore(bound.db, id)) ?? fail('not_found')
     // Already cancelled, and the previous data is being put back: a second request changes nothing.
     if (!isAbandoned && restore.status === 'cancelled' && restore.finishedAt === null) return restore
-    const error = { errorCode: 'cancelled', errorMessage: words }
-    const hasBegun = restore.status === 'applying' && (await findBySubject(bound.db, id))?.phase !== 'waiting'
-    const finishedAt = hasBegun ? null : nowOf(deps)
-    const moved = await moveRestore(id, 'cancelled', bound, deps, { ...error, finishedAt, cancelRequested: true })
-    if (!moved) return fail('conflict', { message: `The restore has already ended: it is ${restore.status}` })
+    const error = { errorCode: 'cancelled', errorMessage }
+    const hasStarted = restore.status === 'applying' && (await findBySubject(bound.db, id))?.phase !== 'waiting'
+    const finishedAt = hasStarted ? null : nowOf(deps)
+    const updated = await moveRestore(id, 'cancelled', bound, deps, { ...error, finishedAt, cancelRequested: true })
+    if (!updated) return fail('conflict', { message: `The restore has already ended: it is ${restore.status}` })
     await bound.cancelJob({ uniqueKey: applyJobKey(id) })
     await bound.cancelJob({ uniqueKey: verifyJobKey(id) })
-    if (!hasBegun) await endOperation(id, bound)
+    if (!hasStarted) await endOperation(id, bound)
     else {
       await enterUndoing(id, bound)
       await enqueueSettle(restore, { restoreId: id, ...(isAbandoned ? { isAbandoned } : {}) }, bound)
     }
-    return moved
+    return updated
   })
 
 /** Enqueued in the group of the restore's own job, so that it begins after all writes have ended. */

@@ -18,9 +18,9 @@ export async function recordCopy(
   { database: { db } }: BackupsDeps,
 ): Promise<void> {
   const restore = await findRestore(db, restoreId)
-  const known = restore ? copiesOf(restore) : []
-  if (known.every((copy) => copy.id !== id))
-    await updateRestore(db, restoreId, { copies: JSON.stringify([...known, { id, name }]) })
+  const copies = restore ? copiesOf(restore) : []
+  if (copies.every((copy) => copy.id !== id))
+    await updateRestore(db, restoreId, { copies: JSON.stringify([...copies, { id, name }]) })
 }
 
 /** Deletes the copies of a failed restore: they may be incomplete. */

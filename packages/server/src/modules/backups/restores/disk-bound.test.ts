@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest'
-import { DiskBound } from './disk-bound.ts'
+import { RestoreDiskLimit } from './disk-bound.ts'
 
 const mb = 1024 * 1024
 const pieces = async function* (count: number) {
   for (let at = 0; at < count; at += 1) yield Buffer.alloc(mb)
 }
-async function written(bound: DiskBound, count: number): Promise<number> {
+async function written(bound: RestoreDiskLimit, count: number): Promise<number> {
   let bytes = 0
-  for await (const chunk of bound.counted(pieces(count))) bytes += chunk.length
+  for await (const chunk of bound.limitBytes(pieces(count))) bytes += chunk.length
   return bytes / mb
 }
 
 test('content that is larger than its index says is cut off at the limit', async () => {
-  const bound = new DiskBound(4, mb)
-  bound.expect(3 * mb)
+  const bound = new RestoreDiskLimit(4, mb)
+  bound.requireFits(3 * mb)
   expect(await written(bound, 2)).toBe(2)
   await expect(written(bound, 2)).rejects.toMatchObject({ code: 'disk_limit', message: expect.stringContaining('4 MB') })
 })
 
 test('what is known to be too much is refused before it is written', () => {
-  expect(() => new DiskBound(4, mb).expect(3 * mb + 1)).toThrow('4 MB')
+  expect(() => new RestoreDiskLimit(4, mb).requireFits(3 * mb + 1)).toThrow('4 MB')
 })

@@ -8,7 +8,7 @@ import { copiesOf } from './copies.ts'
 const mb = 1024 * 1024
 
 /** Counts the bytes that a restore may still write beside the project's own data. */
-export class DiskBound {
+export class RestoreDiskLimit {
   readonly #limitMb: number
   #leftBytes: number
 
@@ -18,12 +18,12 @@ export class DiskBound {
   }
 
   /** Refuses a known size that exceeds the limit, before anything is written. */
-  expect(bytes: number): void {
+  requireFits(bytes: number): void {
     if (bytes > this.#leftBytes) throw this.#exceeded()
   }
 
   /** Counts the bytes that are written, regardless of the size in the archive's index. */
-  async *counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async *limitBytes(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
       this.#leftBytes -= chunk.length
       if (this.#leftBytes < 0) throw this.#exceeded()
@@ -41,19 +41,19 @@ export class DiskBound {
 }
 
 /** Limit of copies: all copies of a project together may take as much disk as the project itself. */
-export async function boundOfCopies(restore: RestoreRow, deps: BackupsDeps): Promise<DiskBound> {
+export async function diskLimitOfCopies(restore: RestoreRow, deps: BackupsDeps): Promise<RestoreDiskLimit> {
   const { projectId } = restore
-  const own = new Set(copiesOf(restore).map(({ id }) => id))
+  const ownIds = new Set(copiesOf(restore).map(({ id }) => id))
   const volumes = await deps.data.volumes(projectId)
-  const copies = volumes.filter(({ id, restoredFrom }) => restoredFrom !== null && !own.has(id))
+  const copies = volumes.filter(({ id, restoredFrom }) => restoredFrom !== null && !ownIds.has(id))
   let usedBytes = 0
   for (const { id, serverId } of copies) usedBytes += (await deps.data.runtimeFor(serverId).volumeSizeBytes(id)) ?? 0
-  return new DiskBound(await diskMbOf(projectId, deps), usedBytes)
+  return new RestoreDiskLimit(await diskMbOf(projectId, deps), usedBytes)
 }
 
 /** Limit of a trial restore, which removes its files at the end. */
-export const boundOfTrial = async (projectId: string, deps: BackupsDeps): Promise<DiskBound> =>
-  new DiskBound(await diskMbOf(projectId, deps), 0)
+export const diskLimitOfTrial = async (projectId: string, deps: BackupsDeps): Promise<RestoreDiskLimit> =>
+  new RestoreDiskLimit(await diskMbOf(projectId, deps), 0)
 
 async function diskMbOf(projectId: string, { database: { db } }: BackupsDeps): Promise<number> {
   const project = await findAnyProject(db, projectId)

@@ -5,7 +5,7 @@ import { readTar } from '../../../drivers/tar/read-tar.ts'
 export type FileList = Map<string, string> | null
 
 const maxEntries = 200_000
-const short = (text: string) => hash('sha1', text, 'base64').slice(0, 16)
+const shortHash = (text: string) => hash('sha1', text, 'base64').slice(0, 16)
 
 /**
  * Reads the tar to its end. Files are compared by type, size, mode and a hash of their content, not by time. A sparse file has
@@ -20,17 +20,17 @@ export async function filesIn(tar: AsyncIterable<Uint8Array>): Promise<{ files: 
     bytes += size
     if (type !== 'directory' && files.size < maxEntries)
       files.set(
-        short(name.replace(/^\.?\/+/, '')),
-        short([type, sparse?.realSize ?? size, mode, sparse ? mtime.getTime() : await hashOf(content), linkname].join(' ')),
+        shortHash(name.replace(/^\.?\/+/, '')),
+        shortHash([type, sparse?.realSize ?? size, mode, sparse ? mtime.getTime() : await hashOf(content), linkname].join(' ')),
       )
   }
   return { files: files.size >= maxEntries ? null : files, bytes, entries }
 }
 
 async function hashOf(content: AsyncIterable<Uint8Array>): Promise<string> {
-  const sum = createHash('sha1')
-  for await (const piece of content) sum.update(piece)
-  return sum.digest('base64')
+  const digest = createHash('sha1')
+  for await (const piece of content) digest.update(piece)
+  return digest.digest('base64')
 }
 
 export interface Difference {

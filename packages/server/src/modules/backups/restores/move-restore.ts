@@ -32,14 +32,14 @@ export async function moveRestore(
   if (projectId === undefined) return undefined
   await lockProject(bound, projectId)
   const now = nowOf(deps)
-  const isEnd = terminalRestore.has(to)
-  const ending = isEnd ? { finishedAt: now } : {}
+  const isTerminal = terminalRestore.has(to)
+  const ending = isTerminal ? { finishedAt: now } : {}
   const restore = await moveRestoreTo(bound.db, id, to, { ...ending, ...changes, statusSince: now })
   if (!restore) return undefined
   signalRestore(restore, bound)
-  if (isEnd) await endSafetyRun(restore, bound, deps)
+  if (isTerminal) await endSafetyRun(restore, bound, deps)
   // After a cancel the old data is put back first; `settle` ends the operation.
-  if (isEnd && to !== 'cancelled') await endOperation(id, bound)
+  if (isTerminal && to !== 'cancelled') await endOperation(id, bound)
   return restore
 }
 
@@ -55,7 +55,7 @@ export interface RestoreEnding {
   verification?: 'failed'
 }
 
-const truth: Record<RestoreRow['dataState'], string> = {
+const dataStateTexts: Record<RestoreRow['dataState'], string> = {
   untouched: 'The project was not changed.',
   undone: 'The previous data was put back.',
   partly_written: 'Part of the data was replaced and could not be rolled back. Restore the safety run manually.',
@@ -65,18 +65,28 @@ const truth: Record<RestoreRow['dataState'], string> = {
 /** Ends the restore, records the state of the data, and sends a notification. */
 export async function endRestore(id: string, ending: RestoreEnding, deps: BackupsDeps) {
   const { status, code, message, dataState, verification } = ending
-  const verified = verification ? { verification, verificationSince: nowOf(deps) } : {}
+  const verificationColumns = verification ? { verification, verificationSince: nowOf(deps) } : {}
   return deps.database.transaction(async (bound) => {
-    const restore = await moveRestore(id, status, bound, deps, { errorCode: code, errorMessage: message, dataState, ...verified })
+    const restore = await moveRestore(id, status, bound, deps, {
+      errorCode: code,
+      errorMessage: message,
+      dataState,
+      ...verificationColumns,
+    })
     if (!restore) return undefined
-    await notify(restore, `${message}\n\n${truth[dataState]}`, 'restore.failed', bound)
+    await notify(restore, `${message}\n\n${dataStateTexts[dataState]}`, 'restore.failed', bound)
     return restore
   })
 }
 
 /** Notification for a restore that was cancelled after it had begun to write. */
 export const notifyCancelled = (restore: RestoreRow, bound: TransactionContext): Promise<void> =>
-  notify(restore, `${restore.errorMessage ?? 'It was cancelled'}.\n\n${truth[restore.dataState]}`, 'restore.failed', bound)
+  notify(
+    restore,
+    `${restore.errorMessage ?? 'It was cancelled'}.\n\n${dataStateTexts[restore.dataState]}`,
+    'restore.failed',
+    bound,
+  )
 
 const subjects = {
   completed: (name: string) => `${name} was restored`,

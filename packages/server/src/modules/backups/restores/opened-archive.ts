@@ -5,7 +5,7 @@ import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import { type Manifest, maxManifestBytes, readManifest } from '../content/manifest.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed } from '../failures.ts'
-import { howToBringBack, lostRecipient } from '../runs/lost-key.ts'
+import { howToRestoreKey, lostRecipient } from '../runs/lost-key.ts'
 import { storeOf } from '../runs/perform-run.ts'
 
 export interface OpenedArchive {
@@ -35,7 +35,7 @@ export async function withArchive<Result>(
 function refuseLost({ recipient }: RunRow, { recipients }: Archives): void {
   if (recipient === null || recipients.includes(recipient)) return
   const which = recipient === lostRecipient ? 'a key that is missing' : `the key ${recipient}, which this instance does not have`
-  throw new BackupFailed('key_lost', `This run was encrypted to ${which}. ${howToBringBack}`)
+  throw new BackupFailed('key_lost', `This run was encrypted to ${which}. ${howToRestoreKey}`)
 }
 
 async function manifestOf(run: RunRow, store: ArchiveStore, archives: Archives, abort: AbortSignal): Promise<Manifest> {

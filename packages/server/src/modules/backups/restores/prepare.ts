@@ -15,7 +15,7 @@ import { refuseMoved } from './refuse-moved.ts'
 import { verifyJobKey, verifyRestore } from './restore-kinds.ts'
 import { insertRestore, listStaged } from './restore-store.ts'
 
-const manifestMs = 20_000
+const manifestTimeoutMs = 20_000
 
 /**
  * Stages a restore. Whether the run succeeded and its manifest exists is checked at once; the rest of the archive is verified
@@ -28,13 +28,13 @@ export async function prepareRestore(
   deps: BackupsDeps,
 ): Promise<{ restore: RestoreRow; confirmationToken: string }> {
   await refuseMoved(deps.database.db, run.projectId, deps)
-  refuseUnfit(run)
+  refuseNotRestorable(run)
   await refuseWithoutManifest(run, deps)
   const confirmationToken = `brc_${randomCode(40)}`
   const restore = await deps.database.transaction(async (bound) => {
     await lockProject(bound, run.projectId)
     // The run may have been pruned since.
-    refuseUnfit((await findRun(bound.db, run.id)) ?? fail('not_found'))
+    refuseNotRestorable((await findRun(bound.db, run.id)) ?? fail('not_found'))
     await refuseCopyOfDeleted(bound.db, { projectId: run.projectId, target })
     const [id, now] = [newId('rst'), nowOf(deps)]
     for (const earlier of await listStaged(bound.db, { runId: run.id, target })) {
@@ -78,12 +78,12 @@ export async function prepareRestore(
   return { restore, confirmationToken }
 }
 
-function refuseUnfit(run: RunRow): void {
-  const message = unfit(run)
+function refuseNotRestorable(run: RunRow): void {
+  const message = notRestorableReason(run)
   if (message) fail('not_restorable', { message })
 }
 
-function unfit({ status, prunedAt, manifestName, destinationId, importedAt }: RunRow): string | null {
+function notRestorableReason({ status, prunedAt, manifestName, destinationId, importedAt }: RunRow): string | null {
   if (importedAt !== null)
     return 'The data of this run is stored at a destination of another instance. Transfer the project back there, then restore it.'
   if (status !== 'succeeded') return `Only a successful run can be restored, but this run is ${status}`
@@ -93,7 +93,7 @@ function unfit({ status, prunedAt, manifestName, destinationId, importedAt }: Ru
 }
 
 async function refuseWithoutManifest(run: RunRow, deps: BackupsDeps): Promise<void> {
-  const abort = AbortSignal.timeout(manifestMs)
+  const abort = AbortSignal.timeout(manifestTimeoutMs)
   const size = await sizeOfManifest(run, deps, abort).catch((cause: unknown) =>
     fail('not_restorable', {
       message: `The destination cannot be read: ${cause instanceof Error ? cause.message : cause}`,

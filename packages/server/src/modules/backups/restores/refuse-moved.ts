@@ -4,6 +4,6 @@ import type { BackupsDeps } from '../deps.ts'
 
 /** Refuses a restore of a project that lives on another instance: it would rewrite the hidden copy here. */
 export async function refuseMoved(db: Db, projectId: string, { ports }: Pick<BackupsDeps, 'ports'>): Promise<void> {
-  if (await ports.hasLeft?.(db, projectId))
+  if (await ports.wasTransferredAway?.(db, projectId))
     fail('conflict', { message: 'The project was transferred to another instance. Transfer it back, then restore it.' })
 }

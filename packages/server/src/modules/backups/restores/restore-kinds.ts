@@ -4,7 +4,7 @@ export interface RestorePayload {
   restoreId: string
 }
 
-/** Fetches, decrypts and checks the archive, and determines what applying it would change. */
+/** Fetches, decrypts and checks the archive, and computes the changes that applying it would make. */
 export const verifyRestore = sharedKind<RestorePayload>('backups.verify')
 /** Writes the archive over the data. */
 export const applyRestore = sharedKind<RestorePayload>('backups.apply')

@@ -16,7 +16,7 @@ import type { BackupRestoresTable, RestoreRow } from '../../../platform/db/table
 
 /** SQL of restores. */
 
-export const restoresUnderWay: readonly RestoreStatus[] = restoreStatuses.filter((status) => !terminalRestore.has(status))
+export const unfinishedRestores: readonly RestoreStatus[] = restoreStatuses.filter((status) => !terminalRestore.has(status))
 
 export const findRestoreOf = (db: Db, organizationId: string, id: string): Promise<RestoreRow | undefined> =>
   db.selectFrom('backupRestores').selectAll().where('id', '=', id).where('organizationId', '=', organizationId).executeTakeFirst()
@@ -59,8 +59,13 @@ export async function recordSafetyRun(db: Db, id: string, preRestoreRunId: strin
   return numUpdatedRows > 0n
 }
 
-export const listUnderWay = (db: Db, projectId: string): Promise<RestoreRow[]> =>
-  db.selectFrom('backupRestores').selectAll().where('projectId', '=', projectId).where('status', 'in', restoresUnderWay).execute()
+export const listUnfinished = (db: Db, projectId: string): Promise<RestoreRow[]> =>
+  db
+    .selectFrom('backupRestores')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('status', 'in', unfinishedRestores)
+    .execute()
 
 /** Restores that took a safety run, newest first. */
 export const listWithSafetyRun = (db: Db, projectId: string) =>
@@ -80,8 +85,8 @@ export function listRestores(
   { limit = 100, cursor, status }: RestoresQuery,
 ) {
   const all = db.selectFrom('backupRestores').selectAll().where('projectId', '=', projectId)
-  const own = all.where('organizationId', '=', organizationId)
-  const query = status === undefined ? own : own.where('status', '=', status)
+  const ownRestores = all.where('organizationId', '=', organizationId)
+  const query = status === undefined ? ownRestores : ownRestores.where('status', '=', status)
   return page(query, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
 }
 
@@ -115,7 +120,7 @@ export const recordVerification = (db: Db, id: string, changes: VerificationChan
     .updateTable('backupRestores')
     .set(changes)
     .where('id', '=', id)
-    .where('status', 'in', restoresUnderWay)
+    .where('status', 'in', unfinishedRestores)
     .returningAll()
     .executeTakeFirst()
 

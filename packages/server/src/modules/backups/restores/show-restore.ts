@@ -25,12 +25,12 @@ const verificationOf = ({
   verifiedBytes,
   verifyBytesTotal,
 }: RestoreRow): BackupRestore['verification'] => ({
-  status: endedAs(status, verification),
+  status: finalVerification(status, verification),
   bytesDone: verifiedBytes,
   bytesTotal: verifyBytesTotal,
 })
 
-function endedAs(status: RestoreRow['status'], verification: RestoreRow['verification']): RestoreRow['verification'] {
+function finalVerification(status: RestoreRow['status'], verification: RestoreRow['verification']): RestoreRow['verification'] {
   if (!terminalRestore.has(status) || verification === 'passed' || verification === 'failed') return verification
   return status === 'cancelled' ? 'pending' : 'failed'
 }

@@ -9,9 +9,9 @@ import { BackupFailed, errorText, failureOf, internalText } from '../failures.ts
 import { type SchedulePayload, trialRestore } from '../policies/policy-schedule.ts'
 import { findPolicy, updatePolicy } from '../policies/policy-store.ts'
 import { groupOf } from '../runs/clean-up-kind.ts'
-import { goodRunsOf } from '../runs/kept-run-store.ts'
 import { updateRun } from '../runs/run-store.ts'
-import { boundOfTrial } from './disk-bound.ts'
+import { listSuccessfulRuns } from '../runs/stored-run-store.ts'
+import { diskLimitOfTrial } from './disk-bound.ts'
 import { filesIn } from './file-list.ts'
 import { type OpenedArchive, withArchive } from './opened-archive.ts'
 
@@ -38,27 +38,27 @@ export const trialJobs = (deps: BackupsDeps): Job<SchedulePayload, unknown>[] =>
     maxAttempts: 3,
     async run({ policyId }, _, abort) {
       const policy = await findPolicy(deps.database.db, policyId)
-      const [run] = policy ? await goodRunsOf(deps.database.db, policyId) : []
-      if (policy && run) await prove(policy, run, deps, abort)
-      else if (policy) await reportUnproven(policy, 'There is no successful backup yet to test.', deps)
+      const [run] = policy ? await listSuccessfulRuns(deps.database.db, policyId) : []
+      if (policy && run) await testRun(policy, run, deps, abort)
+      else if (policy) await announceFailedTest(policy, 'There is no successful backup yet to test.', deps)
     },
     async onFailed({ policyId }, { message }) {
       deps.log.error({ policyId, message }, 'backups: trial restore attempts used up')
       const policy = await findPolicy(deps.database.db, policyId)
-      if (policy) await reportUnproven(policy, internalText, deps)
+      if (policy) await announceFailedTest(policy, internalText, deps)
     },
   }),
 ]
 
-async function prove(policy: PolicyRow, run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+async function testRun(policy: PolicyRow, run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   try {
     await withArchive(run, deps, abort, async (opened) => {
-      for (const artifact of opened.manifest.artifacts) await tryOut(artifact, opened, policy, deps, abort)
+      for (const artifact of opened.manifest.artifacts) await testArtifact(artifact, opened, policy, deps, abort)
     })
   } catch (error) {
     abort.throwIfAborted()
     if (!failureOf(error)) throw error
-    return reportUnproven(policy, `The run ${run.id} could not be restored: ${errorText(error)}`, deps)
+    return announceFailedTest(policy, `The run ${run.id} could not be restored: ${errorText(error)}`, deps)
   }
   await deps.database.transaction(async ({ db }) => {
     await updateRun(db, run.id, { proven: true })
@@ -70,7 +70,7 @@ async function prove(policy: PolicyRow, run: RunRow, deps: BackupsDeps, abort: A
  * Writes files to a temporary volume and counts them. A dump is loaded into a temporary database where its service runs;
  * otherwise it is read to its end and must be complete.
  */
-async function tryOut(
+async function testArtifact(
   artifact: ManifestArtifact,
   opened: OpenedArchive,
   policy: PolicyRow,
@@ -79,19 +79,19 @@ async function tryOut(
 ) {
   const content = () => opened.archives.read(artifact.index, { store: opened.store, abort })
   if (artifact.kind !== 'volume') {
-    const tables = await loaded(artifact, content, policy.projectId, deps, abort)
-    if (tables === undefined) await wholeDump(artifact, content())
+    const tables = await loadIntoTrial(artifact, content, policy.projectId, deps, abort)
+    if (tables === undefined) await requireCompleteDump(artifact, content())
     deps.log.info({ policyId: policy.id, artifact: artifact.name, tables: tables ?? 'not loaded' }, 'backups: dump tested')
     return
   }
-  const bound = await boundOfTrial(policy.projectId, deps)
-  bound.expect(artifact.index.plainBytes)
+  const bound = await diskLimitOfTrial(policy.projectId, deps)
+  bound.requireFits(artifact.index.plainBytes)
   const runtime = deps.data.runtimeFor(null)
   // One volume per policy: the next trial reuses the volume that a killed trial left.
   const location = { id: `vol_${policy.id.slice(4)}`, projectId: policy.projectId, name: 'trial' }
   await runtime.createVolume(location)
   try {
-    await runtime.writeVolume(location.id, bound.counted(content()), abort)
+    await runtime.writeVolume(location.id, bound.limitBytes(content()), abort)
     const [saved, written] = [await filesIn(content()), await filesIn(runtime.readVolume(location.id, abort))]
     if (saved.files?.size !== written.files?.size || saved.bytes !== written.bytes)
       throw new BackupFailed(
@@ -104,7 +104,7 @@ async function tryOut(
 }
 
 /** Number of loaded tables; undefined: no running server can load the dump. */
-async function loaded(
+async function loadIntoTrial(
   { kind, details }: ManifestArtifact,
   content: () => AsyncIterable<Uint8Array>,
   projectId: string,
@@ -112,24 +112,25 @@ async function loaded(
   abort: AbortSignal,
 ): Promise<number | undefined> {
   const [database, dump] = [databaseKind(kind), details as DumpDetails]
-  if (!database?.prove || dump.database === undefined) return undefined
+  if (!database?.tryRestore || dump.database === undefined) return undefined
   const unit = (await deps.data.units(projectId)).find(({ service }) => service === dump.service)
   if (!unit?.instance || !database.recognises(unit)) return undefined
   const running = { ...unit, instance: unit.instance, runtime: deps.data.runtimeFor(unit.instance.serverId) }
-  return database.prove(running, dump, content(), abort)
+  return database.tryRestore(running, dump, content(), abort)
 }
 
-const endings: Partial<Record<string, RegExp>> = { postgres: /dump complete/, mysql: /Dump completed/ }
+const completionMarks: Partial<Record<string, RegExp>> = { postgres: /dump complete/, mysql: /Dump completed/ }
 
-async function wholeDump({ name, kind, details }: ManifestArtifact, content: AsyncIterable<Uint8Array>): Promise<void> {
+async function requireCompleteDump({ name, kind, details }: ManifestArtifact, content: AsyncIterable<Uint8Array>): Promise<void> {
   let tail = ''
   for await (const chunk of content) tail = (tail + Buffer.from(chunk.subarray(-400)).toString('latin1')).slice(-400)
-  const ending = endings[kind]
+  const completionMark = completionMarks[kind]
   const isGlobals = (details as { globals?: true }).globals === true
-  if (ending && !isGlobals && !ending.test(tail)) throw new BackupFailed('unproven', `${name}: the dump is incomplete`)
+  if (completionMark && !isGlobals && !completionMark.test(tail))
+    throw new BackupFailed('unproven', `${name}: the dump is incomplete`)
 }
 
-async function reportUnproven(policy: PolicyRow, message: string, deps: BackupsDeps): Promise<void> {
+async function announceFailedTest(policy: PolicyRow, message: string, deps: BackupsDeps): Promise<void> {
   await deps.database.transaction(async (bound) => {
     const project = await findAnyProject(bound.db, policy.projectId)
     await bound.announce('backup.unproven', {

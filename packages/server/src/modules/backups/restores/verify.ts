@@ -5,7 +5,7 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { Manifest, ManifestArtifact } from '../content/manifest.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { BackupFailed, failureOf, internalText } from '../failures.ts'
-import { policiesWithoutDestination, returningPolicies } from '../policies/retired-policies.ts'
+import { policiesWithoutDestination, restorablePolicies } from '../policies/retired-policies.ts'
 import { RowProgress } from '../runs/run-progress.ts'
 import { findRun } from '../runs/run-store.ts'
 import { copyName } from './copies.ts'
@@ -55,13 +55,13 @@ export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortS
   if (restore.verification === 'passed') return
   const run = await findRun(db, restore.runId)
   if (!run || run.prunedAt !== null) throw new BackupFailed('pruned', 'The run was pruned: its data was deleted')
-  await noteVerification(restoreId, { verification: 'running' }, deps)
+  await saveVerification(restoreId, { verification: 'running' }, deps)
   const { report, verifiedBytes } = await withArchive(run, deps, abort, (opened) => check(restore, opened, deps, abort))
-  await noteVerification(restoreId, { verification: 'passed', report: JSON.stringify(report), verifiedBytes }, deps)
+  await saveVerification(restoreId, { verification: 'passed', report: JSON.stringify(report), verifiedBytes }, deps)
 }
 
 /** Records the progress of the verification, and notifies the restore's streams. */
-async function noteVerification(restoreId: string, changes: VerificationChanges, deps: BackupsDeps): Promise<void> {
+async function saveVerification(restoreId: string, changes: VerificationChanges, deps: BackupsDeps): Promise<void> {
   await deps.database.transaction(async (bound) => {
     const restore = await recordVerification(bound.db, restoreId, { ...changes, verificationSince: nowOf(deps) })
     if (!restore) throw new RestoreIsOver()
@@ -70,41 +70,51 @@ async function noteVerification(restoreId: string, changes: VerificationChanges,
 }
 
 /** Whether the upload is restored: only where it is missing. An existing project keeps its source. */
-const isBroughtBack = async ({ target }: RestoreRow, { project }: Manifest, { projects }: BackupsDeps) =>
+const isUploadRestored = async ({ target }: RestoreRow, { project }: Manifest, { projects }: BackupsDeps) =>
   target === 'in_place' && (await projects.isUploadMissing(project))
 
 type Change = RestoreReport['changes'][number]
 
-interface Seen {
+interface VerifiedArchive {
   report: RestoreReport
   verifiedBytes: number
 }
 
-async function check(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<Seen> {
+async function check(
+  restore: RestoreRow,
+  opened: OpenedArchive,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+): Promise<VerifiedArchive> {
   const { store, archives, manifest } = opened
   const volumes = await deps.data.volumes(restore.projectId)
   const total = manifest.artifacts.reduce((sum, { index }) => sum + index.sizeBytes, 0)
   await updateRestore(deps.database.db, restore.id, { verifyBytesTotal: total })
-  const note = (verifiedBytes: number) => updateRestore(deps.database.db, restore.id, { verifiedBytes })
-  const progress = new RowProgress(restoreTopic(restore.id), total, note, deps)
-  const back = await broughtBack(restore, manifest, deps)
-  const changes: Change[] = [...back.changes]
+  const saveProgress = (verifiedBytes: number) => updateRestore(deps.database.db, restore.id, { verifiedBytes })
+  const progress = new RowProgress(restoreTopic(restore.id), total, saveProgress, deps)
+  const restored = await previewDeletedProject(restore, manifest, deps)
+  const changes: Change[] = [...restored.changes]
   for (const artifact of manifest.artifacts) {
     const before = progress.bytesDone
-    const onProgress = (bytes: number) => progress.at(before + bytes)
+    const onProgress = (bytes: number) => progress.update(before + bytes)
     const content = archives.read(artifact.index, { store, abort, onProgress })
     const change = await changeOf(artifact, content, { restore, volumes, deps, abort })
-    if (artifact.kind !== 'source' || (await isBroughtBack(restore, manifest, deps))) changes.push(change)
-    progress.at(before + artifact.index.sizeBytes)
+    if (artifact.kind !== 'source' || (await isUploadRestored(restore, manifest, deps))) changes.push(change)
+    progress.update(before + artifact.index.sizeBytes)
   }
-  await progress.settled()
-  const lost = await lostPolicies(restore, deps)
-  const warnings = [...back.warnings, ...warningsOf(restore, manifest.artifacts, volumes), ...removals(changes), ...lost]
-  return { report: { changes, unchanged: unchangedParts(restore, back.isProject), warnings }, verifiedBytes: total }
+  await progress.waitUntilStored()
+  const policyIds = await lostPolicyWarnings(restore, deps)
+  const warnings = [
+    ...restored.warnings,
+    ...warningsOf(restore, manifest.artifacts, volumes),
+    ...removalWarnings(changes),
+    ...policyIds,
+  ]
+  return { report: { changes, unchanged: unchangedParts(restore, restored.isProject), warnings }, verifiedBytes: total }
 }
 
 /** A restore replaces a volume's content: newer files are removed, also those that the policy excludes. */
-const removals = (changes: readonly Change[]): string[] =>
+const removalWarnings = (changes: readonly Change[]): string[] =>
   changes.flatMap(({ name, filesRemoved }) =>
     filesRemoved
       ? [
@@ -114,16 +124,16 @@ const removals = (changes: readonly Change[]): string[] =>
   )
 
 /** The parts of a deleted project that are restored with its data: the project itself, and its backup policies. */
-async function broughtBack(
+async function previewDeletedProject(
   { target, projectId, organizationId }: RestoreRow,
   { project }: Manifest,
   deps: BackupsDeps,
 ): Promise<RestoreReport & { isProject: boolean }> {
-  const back = target === 'in_place' ? await deps.projects.previewBringBack(project, organizationId) : undefined
-  if (!back) return { changes: [], warnings: [], isProject: false }
-  const policies = (await returningPolicies(projectId, deps)).map((name) => ({ kind: 'backup policy', name }))
-  const changes = [...back.items, ...policies].map((item) => ({ ...item, ...created }))
-  return { changes, warnings: back.warnings, isProject: true }
+  const restored = target === 'in_place' ? await deps.projects.previewBringBack(project, organizationId) : undefined
+  if (!restored) return { changes: [], warnings: [], isProject: false }
+  const policies = (await restorablePolicies(projectId, deps)).map((name) => ({ kind: 'backup policy', name }))
+  const changes = [...restored.items, ...policies].map((item) => ({ ...item, ...created }))
+  return { changes, warnings: restored.warnings, isProject: true }
 }
 
 /** A run also saves settings, for a project that is deleted later; those of an existing project are left unchanged. */
@@ -152,29 +162,33 @@ interface Verification {
   abort: AbortSignal
 }
 
-async function changeOf(artifact: ManifestArtifact, content: AsyncIterable<Uint8Array>, checking: Verification): Promise<Change> {
-  const { restore, volumes, deps, abort } = checking
+async function changeOf(
+  artifact: ManifestArtifact,
+  content: AsyncIterable<Uint8Array>,
+  verification: Verification,
+): Promise<Change> {
+  const { restore, volumes, deps, abort } = verification
   const { name, kind, index } = artifact
-  const known = volumes.find((volume) => volume.name === (artifact.details as { volume?: string }).volume)
+  const currentVolume = volumes.find((volume) => volume.name === (artifact.details as { volume?: string }).volume)
   const isCopy = restore.target === 'copy' && kind !== 'source'
   const volume = isCopy ? copyName(restore, artifact) : ((artifact.details as { volume?: string }).volume ?? null)
-  const same = { kind, name, volume, newBytes: index.plainBytes }
+  const common = { kind, name, volume, newBytes: index.plainBytes }
   if (kind !== 'volume') {
     for await (const _ of content) void _
-    return { ...same, ...unknownSizes, action: restore.target === 'copy' || kind === 'source' ? 'create' : 'replace' }
+    return { ...common, ...unknownSizes, action: restore.target === 'copy' || kind === 'source' ? 'create' : 'replace' }
   }
   const next = await filesIn(content)
-  if (restore.target === 'copy' || !known)
-    return { ...same, ...unknownSizes, newBytes: next.bytes, filesAdded: next.files?.size ?? null, action: 'create' }
-  const now = await filesIn(deps.data.runtimeFor(known.serverId).readVolume(known.id, abort))
-  return { ...same, action: 'replace', currentBytes: now.bytes, newBytes: next.bytes, ...difference(now.files, next.files) }
+  if (restore.target === 'copy' || !currentVolume)
+    return { ...common, ...unknownSizes, newBytes: next.bytes, filesAdded: next.files?.size ?? null, action: 'create' }
+  const now = await filesIn(deps.data.runtimeFor(currentVolume.serverId).readVolume(currentVolume.id, abort))
+  return { ...common, action: 'replace', currentBytes: now.bytes, newBytes: next.bytes, ...difference(now.files, next.files) }
 }
 
 /** Policies of a deleted project that cannot be restored with it. */
-async function lostPolicies({ target, projectId }: RestoreRow, deps: BackupsDeps): Promise<string[]> {
-  const lost = target === 'in_place' ? await policiesWithoutDestination(projectId, deps) : []
-  return lost.length > 0
-    ? [`These backup policies are not restored, because their destination was deleted: ${lost.join(', ')}`]
+async function lostPolicyWarnings({ target, projectId }: RestoreRow, deps: BackupsDeps): Promise<string[]> {
+  const policyIds = target === 'in_place' ? await policiesWithoutDestination(projectId, deps) : []
+  return policyIds.length > 0
+    ? [`These backup policies are not restored, because their destination was deleted: ${policyIds.join(', ')}`]
     : []
 }
 

@@ -8,12 +8,12 @@ import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed } from '../failures.ts'
 import { RowProgress } from '../runs/run-progress.ts'
 import { copyName, recordCopy } from './copies.ts'
-import { boundOfCopies, type DiskBound } from './disk-bound.ts'
+import { diskLimitOfCopies, type RestoreDiskLimit } from './disk-bound.ts'
 import { restoreTopic } from './move-restore.ts'
 import type { OpenedArchive } from './opened-archive.ts'
 import { updateRestore } from './restore-store.ts'
 
-interface Writing {
+interface WriteContext {
   restore: RestoreRow
   opened: OpenedArchive
   bytesTotal: number
@@ -21,7 +21,7 @@ interface Writing {
   deps: BackupsDeps
   abort: AbortSignal
   /** Disk limit of a restore to copies. */
-  bound?: DiskBound
+  diskLimit?: RestoreDiskLimit
   /** Called once data of the project was replaced, or may have been. */
   onWritten?: () => void
 }
@@ -38,14 +38,14 @@ export async function writeBack(
   onWritten?: () => void,
 ): Promise<void> {
   const { artifacts } = opened.manifest
-  const writing: Writing = { ...(await begin(restore, opened, deps, abort)), ...(onWritten ? { onWritten } : {}) }
+  const context: WriteContext = { ...(await startWriting(restore, opened, deps, abort)), ...(onWritten ? { onWritten } : {}) }
   for (const artifact of artifacts) {
-    if (artifact.kind === 'volume') await writeVolume((artifact.details as { volume: string }).volume, artifact, writing)
-    else if ((artifact.details as DumpDetails).file) await writeFile(artifact, writing)
+    if (artifact.kind === 'volume') await writeVolume((artifact.details as { volume: string }).volume, artifact, context)
+    else if ((artifact.details as DumpDetails).file) await writeFile(artifact, context)
   }
-  const loaded = artifacts.filter(({ kind, details }) => databaseKind(kind)?.load && !(details as DumpDetails).file)
-  if (loaded.length > 0) await loadDatabases(loaded, writing)
-  await finish(writing)
+  const dumps = artifacts.filter(({ kind, details }) => databaseKind(kind)?.load && !(details as DumpDetails).file)
+  if (dumps.length > 0) await loadDatabases(dumps, context)
+  await finishWriting(context)
 }
 
 /** Writes the archive to new volumes; a database's dump is a file in one. Nothing is stopped. */
@@ -56,68 +56,73 @@ export async function writeCopies(
   abort: AbortSignal,
 ): Promise<void> {
   const artifacts = opened.manifest.artifacts.filter(({ kind }) => kind !== 'source')
-  const bound = await boundOfCopies(restore, deps)
-  bound.expect(artifacts.reduce((sum, { index }) => sum + index.plainBytes, 0))
-  const writing = { ...(await begin(restore, opened, deps, abort)), bound }
+  const diskLimit = await diskLimitOfCopies(restore, deps)
+  diskLimit.requireFits(artifacts.reduce((sum, { index }) => sum + index.plainBytes, 0))
+  const context = { ...(await startWriting(restore, opened, deps, abort)), bound: diskLimit }
   for (const artifact of artifacts) {
     const name = copyName(restore, artifact)
-    if (artifact.kind === 'volume') await writeVolume(name, artifact, writing)
-    else await put(name, asFile(`dump.${artifact.kind}`, artifact, writing), writing)
+    if (artifact.kind === 'volume') await writeVolume(name, artifact, context)
+    else await writeToVolume(name, asFile(`dump.${artifact.kind}`, artifact, context), context)
   }
-  await finish(writing)
+  await finishWriting(context)
 }
 
-async function begin(restore: RestoreRow, opened: OpenedArchive, deps: BackupsDeps, abort: AbortSignal): Promise<Writing> {
+async function startWriting(
+  restore: RestoreRow,
+  opened: OpenedArchive,
+  deps: BackupsDeps,
+  abort: AbortSignal,
+): Promise<WriteContext> {
   // The source is restored separately, before anything is written.
   const written = opened.manifest.artifacts.filter(({ kind }) => kind !== 'source')
   const bytesTotal = written.reduce((sum, { index }) => sum + index.sizeBytes, 0)
   const { db } = deps.database
   await updateRestore(db, restore.id, { bytesTotal, bytesDone: 0 })
-  const note = (bytesDone: number) => updateRestore(db, restore.id, { bytesDone })
-  const progress = new RowProgress(restoreTopic(restore.id), bytesTotal, note, deps)
+  const saveProgress = (bytesDone: number) => updateRestore(db, restore.id, { bytesDone })
+  const progress = new RowProgress(restoreTopic(restore.id), bytesTotal, saveProgress, deps)
   return { restore, opened, bytesTotal, progress, deps, abort }
 }
 
 /** Records the full byte count before the restore ends. */
-async function finish({ restore, bytesTotal, progress, deps }: Writing): Promise<void> {
-  await progress.settled()
+async function finishWriting({ restore, bytesTotal, progress, deps }: WriteContext): Promise<void> {
+  await progress.waitUntilStored()
   await updateRestore(deps.database.db, restore.id, { bytesDone: bytesTotal })
 }
 
-function contentOf({ index }: ManifestArtifact, { opened, progress, abort }: Writing): AsyncIterable<Uint8Array> {
+function contentOf({ index }: ManifestArtifact, { opened, progress, abort }: WriteContext): AsyncIterable<Uint8Array> {
   const before = progress.bytesDone
-  return opened.archives.read(index, { store: opened.store, abort, onProgress: (bytes) => progress.at(before + bytes) })
+  return opened.archives.read(index, { store: opened.store, abort, onProgress: (bytes) => progress.update(before + bytes) })
 }
 
-const writeVolume = (name: string, artifact: ManifestArtifact, writing: Writing) =>
-  put(name, contentOf(artifact, writing), writing)
+const writeVolume = (name: string, artifact: ManifestArtifact, context: WriteContext) =>
+  writeToVolume(name, contentOf(artifact, context), context)
 
 /** The runtime writes beside the volume and swaps the two: a failed write leaves the volume unchanged. */
-async function put(name: string, tar: AsyncIterable<Uint8Array>, writing: Writing): Promise<void> {
-  const { restore, bound, deps, abort, onWritten } = writing
+async function writeToVolume(name: string, tar: AsyncIterable<Uint8Array>, context: WriteContext): Promise<void> {
+  const { restore, diskLimit, deps, abort, onWritten } = context
   const project = await deps.data.volumes(restore.projectId)
   const serverId = project[0]?.serverId ?? null
   const isCopy = restore.target === 'copy'
   const volume = await deps.data.volume(restore.projectId, name, serverId, isCopy ? restore.runId : undefined)
   if (isCopy) await recordCopy(restore.id, volume, deps)
-  await deps.data.runtimeFor(volume.serverId).writeVolume(volume.id, bound ? bound.counted(tar) : tar, abort)
+  await deps.data.runtimeFor(volume.serverId).writeVolume(volume.id, diskLimit ? diskLimit.limitBytes(tar) : tar, abort)
   onWritten?.()
 }
 
-async function writeFile(artifact: ManifestArtifact, writing: Writing): Promise<void> {
+async function writeFile(artifact: ManifestArtifact, context: WriteContext): Promise<void> {
   const { file } = artifact.details as DumpDetails
-  if (file) await put(file.volume, asFile(file.path, artifact, writing), writing)
+  if (file) await writeToVolume(file.volume, asFile(file.path, artifact, context), context)
 }
 
 /** A tar with this single file, whose length is known before it is read. */
-async function* asFile(name: string, artifact: ManifestArtifact, writing: Writing): AsyncGenerator<Uint8Array> {
-  yield* fileEntry({ name, size: artifact.index.plainBytes, mode: 0o644 }, contentOf(artifact, writing))
+async function* asFile(name: string, artifact: ManifestArtifact, context: WriteContext): AsyncGenerator<Uint8Array> {
+  yield* fileEntry({ name, size: artifact.index.plainBytes, mode: 0o644 }, contentOf(artifact, context))
   yield tarEnd
 }
 
 /** Starts only the services with databases, and loads the dumps. */
-async function loadDatabases(artifacts: readonly ManifestArtifact[], writing: Writing): Promise<void> {
-  const { restore, deps, abort, onWritten } = writing
+async function loadDatabases(artifacts: readonly ManifestArtifact[], context: WriteContext): Promise<void> {
+  const { restore, deps, abort, onWritten } = context
   onWritten?.()
   const services = new Set(artifacts.map(({ details }) => (details as DumpDetails).service))
   await deps.data.startServices(restore.projectId, services, abort)
@@ -128,6 +133,6 @@ async function loadDatabases(artifacts: readonly ManifestArtifact[], writing: Wr
     if (!unit?.instance)
       throw new BackupFailed('not_running', `The service ${details.service} is not running, so its database cannot be restored`)
     const running: RunningUnit = { ...unit, instance: unit.instance, runtime: deps.data.runtimeFor(unit.instance.serverId) }
-    await databaseKind(artifact.kind)?.load?.(running, details, contentOf(artifact, writing), abort)
+    await databaseKind(artifact.kind)?.load?.(running, details, contentOf(artifact, context), abort)
   }
 }

@@ -8,9 +8,9 @@ import { openStore } from '../destinations/open-store.ts'
 import { findPolicy } from '../policies/policy-store.ts'
 import { type CleanUpPayload, cleanUp } from './clean-up-kind.ts'
 import { runPostCommand } from './commands.ts'
-import { findRun, forgetArtifacts, updateRun } from './run-store.ts'
+import { deleteArtifacts, findRun, updateRun } from './run-store.ts'
 
-const unfinishedMs = 24 * 3_600_000
+const unfinishedUploadAgeMs = 24 * 3_600_000
 
 /** Retries often: a destination may be unreachable for days, and its leftover objects must still be removed. */
 export const cleanUpJob = (deps: BackupsDeps) =>
@@ -23,7 +23,7 @@ export const cleanUpJob = (deps: BackupsDeps) =>
       if (!run || run.status === 'succeeded') return
       if (run.postCommandState === 'due') await postCommandOf(run, deps, abort)
       await removeLeftovers(run, deps, abort)
-      await forgetArtifacts(deps.database.db, run.id)
+      await deleteArtifacts(deps.database.db, run.id)
     },
   })
 
@@ -45,7 +45,7 @@ async function removeLeftovers(run: RunRow, deps: BackupsDeps, abort: AbortSigna
   const store = await openStore(destination, deps, abort)
   try {
     await removeAll(store, folderOf(run), abort)
-    await store.removeUnfinished(new Date(nowOf(deps) - unfinishedMs), abort)
+    await store.removeUnfinished(new Date(nowOf(deps) - unfinishedUploadAgeMs), abort)
   } finally {
     await store.close()
   }

@@ -5,7 +5,7 @@ import type { BackupsDeps } from '../deps.ts'
 import { BackupFailed, errorText } from '../failures.ts'
 import { updateRun } from './run-store.ts'
 
-const commandMs = 30 * 60_000
+const commandTimeoutMs = 30 * 60_000
 
 type Commands = Pick<PolicyRow, 'preCommand' | 'postCommand'>
 
@@ -27,24 +27,24 @@ export async function runPostCommand(
   await updateRun(deps.database.db, run.id, { postCommandState: 'done' })
 }
 
-async function runCommand(which: string, text: string, run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+async function runCommand(commandName: string, text: string, run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const units = await deps.data.units(run.projectId)
-  const wanted = units.filter(({ service }) => run.serviceId === null || service === run.serviceId)
-  const unit = wanted.find(({ instance }) => instance !== null)
+  const candidates = units.filter(({ service }) => run.serviceId === null || service === run.serviceId)
+  const unit = candidates.find(({ instance }) => instance !== null)
   if (!unit?.instance)
     throw new BackupFailed(
       'not_running',
-      `The ${which} requires ${run.serviceId === null ? 'the project' : `service ${run.serviceId}`} to be running. Start it, or remove the command.`,
+      `The ${commandName} requires ${run.serviceId === null ? 'the project' : `service ${run.serviceId}`} to be running. Start it, or remove the command.`,
     )
   const runtime = deps.data.runtimeFor(unit.instance.serverId)
-  const limit = AbortSignal.any([abort, AbortSignal.timeout(commandMs)])
+  const limit = AbortSignal.any([abort, AbortSignal.timeout(commandTimeoutMs)])
   try {
     await runInside(runtime, unit.instance.id, { ...commandInside(text), env: unit.env }, limit)
   } catch (error) {
     abort.throwIfAborted()
     throw new BackupFailed(
-      which === 'preCommand' ? 'pre_command_failed' : 'post_command_failed',
-      `The ${which} failed: ${errorText(error)}`,
+      commandName === 'preCommand' ? 'pre_command_failed' : 'post_command_failed',
+      `The ${commandName} failed: ${errorText(error)}`,
       {
         cause: error,
       },

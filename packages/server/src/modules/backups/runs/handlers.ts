@@ -15,7 +15,7 @@ type RunRows = 'startRun' | 'listRuns' | 'listAllRuns' | 'getRun' | 'streamRun' 
 export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.backups>, RunRows> {
   const { db } = deps.database
   const show = (run: RunWithArtifacts) => showRun(run, nowOf(deps))
-  const showed = (row: RunRow) => showOne(db, row, nowOf(deps))
+  const showRow = (row: RunRow) => showOne(db, row, nowOf(deps))
   return {
     startRun: async (_, { backupPolicy, caller, audit }) => {
       audit({ objectKind: 'backupRun', made: 'bkr' })
@@ -30,7 +30,7 @@ export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.ba
       const { rows, nextCursor } = await listRuns(db, { organizationId, projectIds }, query)
       return { data: (await withArtifacts(db, rows)).map(show), nextCursor }
     },
-    getRun: async (_, { backupRun }) => ({ data: await showed(backupRun) }),
+    getRun: async (_, { backupRun }) => ({ data: await showRow(backupRun) }),
     streamRun: async (_, { backupRun, stream }) => {
       await streamRow(stream, deps.database.signals, {
         topic: runTopic(backupRun.id),
@@ -44,7 +44,7 @@ export function runHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.ba
       })
       return undefined
     },
-    cancelRun: async (_, { backupRun }) => ({ data: await showed(await cancelRun(backupRun, 'The run was cancelled', deps)) }),
-    protectRun: async ({ body }, { backupRun }) => ({ data: await showed(await protectRun(backupRun, body ?? {}, deps)) }),
+    cancelRun: async (_, { backupRun }) => ({ data: await showRow(await cancelRun(backupRun, 'The run was cancelled', deps)) }),
+    protectRun: async ({ body }, { backupRun }) => ({ data: await showRow(await protectRun(backupRun, body ?? {}, deps)) }),
   }
 }

@@ -6,7 +6,7 @@ import { showRestore } from '../restores/show-restore.ts'
 import { listRuns } from './run-store.ts'
 import { showRun, withArtifacts } from './show-run.ts'
 
-const maxReadAtOnce = 500
+const maxRows = 500
 
 /** Runs and restores of a project that is being moved, as the API shows them. Their data stays at its destination. */
 export interface BackupHistory {
@@ -15,7 +15,7 @@ export interface BackupHistory {
 }
 
 export async function readBackupHistory(db: Db, projectId: string): Promise<BackupHistory> {
-  const { rows } = await listRuns(db, { projectId }, { limit: maxReadAtOnce })
+  const { rows } = await listRuns(db, { projectId }, { limit: maxRows })
   // With time 0 no protection has expired: each is exported as recorded.
   const runs = (await withArtifacts(db, rows)).map((run) => showRun(run, 0))
   const restores = await db
@@ -23,7 +23,7 @@ export async function readBackupHistory(db: Db, projectId: string): Promise<Back
     .selectAll()
     .where('projectId', '=', projectId)
     .orderBy('createdAt', 'desc')
-    .limit(maxReadAtOnce)
+    .limit(maxRows)
     .execute()
   return { runs, restores: restores.map(showRestore) }
 }
@@ -37,18 +37,18 @@ export async function writeBackupHistory(
 ): Promise<void> {
   const { projectId, organizationId } = owner
   for (const run of runs) if (terminalRun.has(run.status)) await insertRun(db, owner, run, now)
-  const known = await db
+  const existing = await db
     .selectFrom('backupRuns')
     .select('id')
     .where('projectId', '=', projectId)
     .where('organizationId', '=', organizationId)
     .execute()
-  const runIds = new Set(known.map(({ id }) => id))
+  const runIds = new Set(existing.map(({ id }) => id))
   for (const restore of restores)
     if (terminalRestore.has(restore.status) && runIds.has(restore.runId)) await insertRestore(db, owner, restore)
 }
 
-const millis = (time: string | null): number | null => (time === null ? null : Date.parse(time))
+const toMillis = (time: string | null): number | null => (time === null ? null : Date.parse(time))
 
 async function insertRun(
   db: Db,
@@ -63,9 +63,9 @@ async function insertRun(
       projectName: run.projectName,
       ...{ id: run.id, policyId: null, serviceId: run.serviceId, destinationId: null, status: run.status, trigger: run.trigger },
       ...{ bytesTotal: run.bytesTotal, bytesDone: run.bytesDone, sizeBytes: run.sizeBytes, proven: run.proven },
-      ...{ protected: run.protected, protectedUntil: millis(run.protectedUntil), prunedAt: millis(run.prunedAt) },
-      ...{ createdBy: null, createdAt: Date.parse(run.createdAt), startedAt: millis(run.startedAt) },
-      ...{ finishedAt: millis(run.finishedAt), statusSince: millis(run.finishedAt) ?? now },
+      ...{ protected: run.protected, protectedUntil: toMillis(run.protectedUntil), prunedAt: toMillis(run.prunedAt) },
+      ...{ createdBy: null, createdAt: Date.parse(run.createdAt), startedAt: toMillis(run.startedAt) },
+      ...{ finishedAt: toMillis(run.finishedAt), statusSince: toMillis(run.finishedAt) ?? now },
       ...{ errorCode: run.error?.code ?? null, errorMessage: run.error?.message ?? null, warning: run.warning },
       ...{ postCommandState: 'none', manifestName: null, importedAt: now },
     })
@@ -93,8 +93,8 @@ const insertRestore = (db: Db, owner: { projectId: string; organizationId: strin
       ...{ verifyBytesTotal: restore.verification.bytesTotal, report: restore.report && JSON.stringify(restore.report) },
       ...{ bytesTotal: restore.bytesTotal, bytesDone: restore.bytesDone, preRestoreRunId: restore.preRestoreRunId },
       ...{ dataState: restore.dataState, cancelRequested: 0, createdBy: null, createdAt: Date.parse(restore.createdAt) },
-      ...{ startedAt: millis(restore.startedAt), finishedAt: millis(restore.finishedAt) },
-      statusSince: millis(restore.finishedAt) ?? Date.parse(restore.createdAt),
+      ...{ startedAt: toMillis(restore.startedAt), finishedAt: toMillis(restore.finishedAt) },
+      statusSince: toMillis(restore.finishedAt) ?? Date.parse(restore.createdAt),
       ...{ errorCode: restore.error?.code ?? null, errorMessage: restore.error?.message ?? null },
     })
     .onConflict((conflict) => conflict.column('id').doNothing())

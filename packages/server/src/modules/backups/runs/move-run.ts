@@ -7,9 +7,9 @@ import type { TransactionContext } from '../../../platform/transaction.ts'
 import { endOperation, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { cleanUpAfter } from './clean-up-kind.ts'
-import { newestWhole } from './kept-run-store.ts'
 import { findRun, moveRunTo } from './run-store.ts'
 import { runTopic } from './start-run.ts'
+import { findNewestComplete } from './stored-run-store.ts'
 
 /** The run was ended by another process or request: the worker has nothing left to do. */
 export class RunIsOver extends Error {
@@ -42,8 +42,8 @@ export async function advanceRun(
   changes: Updateable<BackupRunsTable> = {},
 ): Promise<RunRow> {
   return deps.database.transaction(async (bound) => {
-    const moved = await moveRun(id, to, bound, deps, changes)
-    if (moved) return moved
+    const updated = await moveRun(id, to, bound, deps, changes)
+    if (updated) return updated
     const run = await findRun(bound.db, id)
     if (!run || terminalRun.has(run.status)) throw new RunIsOver()
     if (runStatuses.indexOf(run.status) < runStatuses.indexOf(to)) throw new Error(`a run cannot go from ${run.status} to ${to}`)
@@ -51,27 +51,27 @@ export async function advanceRun(
   })
 }
 
-export interface Ending {
+export interface RunEnding {
   status: 'failed' | 'cancelled' | 'server_error'
   code: string
   message: string
 }
 
 /** Ends a failed or cancelled run; its objects are removed afterwards, and a failure is announced. */
-export async function endRun(id: string, { status, code, message }: Ending, bound: TransactionContext, deps: BackupsDeps) {
+export async function endRun(id: string, { status, code, message }: RunEnding, bound: TransactionContext, deps: BackupsDeps) {
   const run = await moveRun(id, status, bound, deps, { errorCode: code, errorMessage: message })
   if (!run) return undefined
   await cleanUpAfter(run, bound)
   if (status === 'cancelled') return run
-  const good = await newestWhole(bound.db, run)
-  const last = good
-    ? `The last good backup is still available: run ${good.id} of ${iso(good.createdAt)}.`
+  const lastGoodRun = await findNewestComplete(bound.db, run)
+  const lastGoodText = lastGoodRun
+    ? `The last good backup is still available: run ${lastGoodRun.id} of ${iso(lastGoodRun.createdAt)}.`
     : 'There is no earlier successful backup.'
   await bound.announce('backup.failed', {
     organizationId: run.organizationId,
     projectId: run.projectId,
     subject: `The backup of ${run.projectName} failed`,
-    text: `${message}\n\n${last} The run that failed is ${run.id}.`,
+    text: `${message}\n\n${lastGoodText} The run that failed is ${run.id}.`,
     data: { runId: run.id, policyId: run.policyId, trigger: run.trigger, code },
   })
   return run

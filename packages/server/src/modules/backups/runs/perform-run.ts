@@ -14,16 +14,16 @@ import { findDestination } from '../destinations/destination-store.ts'
 import { openStore } from '../destinations/open-store.ts'
 import { BackupFailed } from '../failures.ts'
 import { findPolicy } from '../policies/policy-store.ts'
+import { checkBeforeRun, forgetCheck } from './checked-destinations.ts'
 import { runPostCommand, runPreCommand } from './commands.ts'
 import { advanceRun, moveRun, RunIsOver } from './move-run.ts'
-import { prunePlan } from './prune-kind.ts'
+import { enqueuePrune } from './prune-kind.ts'
 import { readBack, type WrittenManifest } from './read-back.ts'
-import { findRun, forgetArtifacts, updateRun } from './run-store.ts'
-import type { RunSettings, Work } from './run-work.ts'
-import { retry, tryDestination } from './tried-destinations.ts'
+import { deleteArtifacts, findRun, updateRun } from './run-store.ts'
+import type { RunContext, RunSettings } from './run-work.ts'
 import { isReused, totalOf, upload } from './upload.ts'
 
-const everything: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
+const defaultPayload: BackupPayload = { volumes: 'all', databases: 'auto', exclude: [] }
 
 /**
  * Performs a run from reading the project's data to success. May be repeated after a crash at any step: then all of it is done
@@ -39,8 +39,8 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
   const attempt = await beginAttempt(run, deps)
   const store = await storeOf(run, deps, abort)
   try {
-    const work: Work = { run, attempt, settings, store, archives: await deps.archives(), deps, abort }
-    await tryDestination(run, store, deps, abort)
+    const work: RunContext = { run, attempt, settings, store, archives: await deps.archives(), deps, abort }
+    await checkBeforeRun(run, store, deps, abort)
     if (attempt !== null) await removeAll(store, folderOf(run), abort)
     const { artifacts, warning } = await saveAll(work)
     const manifest = await writeManifest(work, artifacts, deleted)
@@ -48,8 +48,8 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
     await readBack(work, artifacts, manifest)
     await succeed(work, { artifacts, warning, manifest })
   } catch (error) {
-    retry(run, deps)
-    // Its objects may be missing because the later attempt removed them, which is no failure of the run.
+    forgetCheck(run, deps)
+    // A later attempt may have removed the objects of this one: then the run itself has not failed.
     if (!(await isNewest(run, attempt, deps.database.db).catch(() => true))) throw new RunIsOver()
     throw error
   } finally {
@@ -69,7 +69,7 @@ const beginAttempt = (run: RunRow, deps: BackupsDeps): Promise<string | null> =>
     const isFirst = run.status === 'queued' && current.manifestName === null
     const attempt = isFirst ? null : randomBytes(4).toString('hex')
     await updateRun(bound.db, run.id, { manifestName: manifestNameOf(run, attempt) })
-    await forgetArtifacts(bound.db, run.id)
+    await deleteArtifacts(bound.db, run.id)
     return attempt
   })
 
@@ -79,8 +79,8 @@ const isNewest = async (run: RunRow, attempt: string | null, db: Db): Promise<bo
 /** A safety run saves all data that may be replaced, and runs no commands, since no service may be running. */
 async function settingsOf({ policyId, trigger }: RunRow, { database: { db } }: BackupsDeps): Promise<RunSettings> {
   const policy = policyId === null ? undefined : await findPolicy(db, policyId)
-  if (!policy || trigger === 'pre_restore') return { preCommand: null, postCommand: null, payload: everything }
-  const payload = { ...everything, ...policyJson.payload(policy) }
+  if (!policy || trigger === 'pre_restore') return { preCommand: null, postCommand: null, payload: defaultPayload }
+  const payload = { ...defaultPayload, ...policyJson.payload(policy) }
   return { preCommand: policy.preCommand, postCommand: policy.postCommand, payload }
 }
 
@@ -96,7 +96,7 @@ interface SavedData {
 }
 
 /** The post-command runs as soon as all data was read, and also when reading failed. */
-async function saveAll(work: Work): Promise<SavedData> {
+async function saveAll(work: RunContext): Promise<SavedData> {
   const { run, settings, deps, abort } = work
   const [saved] = await Promise.allSettled([readAll(work)])
   // If this process is stopping, the process that resumes the run begins with the post-command.
@@ -109,19 +109,19 @@ async function saveAll(work: Work): Promise<SavedData> {
   return saved.value
 }
 
-async function readAll(work: Work): Promise<SavedData> {
+async function readAll(work: RunContext): Promise<SavedData> {
   const { run, settings, deps, abort } = work
   await runPreCommand(run, settings, deps, abort)
   await advanceRun(run.id, 'dumping', deps)
   const isSafety = run.trigger === 'pre_restore'
-  const wanted = { projectId: run.projectId, serviceId: run.serviceId, payload: settings.payload, isSafety }
-  const { content, warning } = await contentOf(wanted, deps, abort)
+  const request = { projectId: run.projectId, serviceId: run.serviceId, payload: settings.payload, isSafety }
+  const { content, warning } = await contentOf(request, deps, abort)
   await advanceRun(run.id, 'uploading', deps, { bytesTotal: totalOf(content), bytesDone: 0 })
   return { artifacts: await upload(content, work), warning }
 }
 
 async function writeManifest(
-  { run, attempt, store, archives, deps, abort }: Work,
+  { run, attempt, store, archives, deps, abort }: RunContext,
   artifacts: ManifestArtifact[],
   deleted: SavedProject | undefined,
 ): Promise<WrittenManifest> {
@@ -130,16 +130,16 @@ async function writeManifest(
   const manifest = manifestOf(run, { project, artifacts, version: deps.version, now: deps.clock.now() })
   const sealed = await archives.seal(Buffer.from(JSON.stringify(manifest)))
   const name = manifestNameOf(run, attempt)
-  await store.put(name, one(sealed), abort)
+  await store.put(name, singleChunk(sealed), abort)
   return { name, sha256: createHash('sha256').update(sealed).digest('hex'), sizeBytes: sealed.length }
 }
 
-async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
 async function succeed(
-  { run, attempt, archives, deps }: Work,
+  { run, attempt, archives, deps }: RunContext,
   { artifacts, warning, manifest }: SavedData & { manifest: WrittenManifest },
 ): Promise<void> {
   const sizeBytes = artifacts.reduce((sum, { index }) => sum + index.sizeBytes, manifest.sizeBytes)
@@ -155,9 +155,9 @@ async function succeed(
       errorCode: null,
       errorMessage: null,
     }
-    const done = await moveRun(run.id, 'succeeded', bound, deps, changes)
-    if (!done) throw new RunIsOver()
-    await prunePlan(run.projectId, bound)
+    const updated = await moveRun(run.id, 'succeeded', bound, deps, changes)
+    if (!updated) throw new RunIsOver()
+    await enqueuePrune(run.projectId, bound)
     await bound.announce('backup.succeeded', {
       organizationId: run.organizationId,
       projectId: run.projectId,

@@ -9,5 +9,5 @@ export interface PrunePayload {
 export const prune = sharedKind<PrunePayload>('backups.prune')
 
 /** Enqueued in the project's job group, so that no part is removed that a run relies on. */
-export const prunePlan = (projectId: string, { enqueue }: TransactionContext) =>
+export const enqueuePrune = (projectId: string, { enqueue }: TransactionContext) =>
   enqueue(prune.of({ projectId }), { projectId }, { uniqueKey: `${prune.kind}:${projectId}`, groupKey: groupOf(projectId) })

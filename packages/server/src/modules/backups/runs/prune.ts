@@ -10,21 +10,21 @@ import { findDestination } from '../destinations/destination-store.ts'
 import { openStore } from '../destinations/open-store.ts'
 import { allPolicies } from '../policies/policy-store.ts'
 import { moveRestore } from '../restores/move-restore.ts'
-import { listUnderWay, listWithSafetyRun } from '../restores/restore-store.ts'
+import { listUnfinished, listWithSafetyRun } from '../restores/restore-store.ts'
 import { artifactIndex } from './artifact-index.ts'
-import { goodRunsOf, markPruned, projectsWithRuns, prunedNotGone, retiredRuns } from './kept-run-store.ts'
-import { type PrunePayload, prune, prunePlan } from './prune-kind.ts'
+import { enqueuePrune, type PrunePayload, prune } from './prune-kind.ts'
 import { runsToPrune } from './retention.ts'
-import { artifactsOf, forgetArtifacts, keptNames, updateRun } from './run-store.ts'
+import { artifactsOf, deleteArtifacts, listUsedPartNames, updateRun } from './run-store.ts'
+import { listIncompletelyPruned, listSuccessfulRuns, markPruned, projectsWithRuns, retiredRuns } from './stored-run-store.ts'
 import { sortSafetyRuns } from './undo-points.ts'
 
-const stagedMs = 24 * 3_600_000
+const maxStagedMs = 24 * 3_600_000
 
 /**
  * Limits of safety runs, each of which applies: at most three, and none older than two weeks except the newest. They apply
  * separately to undo points and to the safety runs of restores that changed nothing.
  */
-const safetyBounds = [
+const safetyLimits = [
   { retainCount: 3, retainDays: null },
   { retainCount: null, retainDays: 14 },
 ]
@@ -39,18 +39,18 @@ export const pruneJob = (deps: BackupsDeps) =>
     maxAttempts: 100,
     concurrency: 2,
     async run({ projectId }, _, abort) {
-      await deps.database.transaction((bound) => dropOldStaged(projectId, bound, deps))
-      for (const run of await due(projectId, deps)) await markPruned(deps.database.db, run.id, nowOf(deps))
-      for (const run of await prunedNotGone(deps.database.db, projectId)) await removeLeftovers(run, deps, abort)
+      await deps.database.transaction((bound) => cancelExpiredStaged(projectId, bound, deps))
+      for (const run of await listDueForPruning(projectId, deps)) await markPruned(deps.database.db, run.id, nowOf(deps))
+      for (const run of await listIncompletelyPruned(deps.database.db, projectId)) await removeLeftovers(run, deps, abort)
     },
   })
 
-type Nothing = Record<string, never>
-const everyDay: JobKind<Nothing> = { kind: 'backups.prune-all' }
+type NoPayload = Record<string, never>
+const pruneAllKind: JobKind<NoPayload> = { kind: 'backups.prune-all' }
 
 export const pruneSchedule: Schedule<unknown> = {
-  key: everyDay.kind,
-  job: everyDay,
+  key: pruneAllKind.kind,
+  job: pruneAllKind,
   payload: {},
   recurrence: { everySeconds: 86_400 },
 }
@@ -60,39 +60,39 @@ export const pruneSchedule: Schedule<unknown> = {
  * unreachable may still hold objects.
  */
 export const pruneAllJob = (deps: BackupsDeps) =>
-  job<Nothing, unknown>(everyDay.kind, {
+  job<NoPayload, unknown>(pruneAllKind.kind, {
     deadlineMs: 600_000,
     async run() {
       for (const projectId of await projectsWithRuns(deps.database.db))
-        await deps.database.transaction((bound) => prunePlan(projectId, bound))
+        await deps.database.transaction((bound) => enqueuePrune(projectId, bound))
     },
   })
 
 /** Cancels restores that were staged for a day and not applied: they would keep their run for ever. */
-async function dropOldStaged(projectId: string, bound: TransactionContext, deps: BackupsDeps): Promise<void> {
-  for (const { id, status, createdAt } of await listUnderWay(bound.db, projectId))
-    if (status === 'staged' && createdAt < nowOf(deps) - stagedMs)
+async function cancelExpiredStaged(projectId: string, bound: TransactionContext, deps: BackupsDeps): Promise<void> {
+  for (const { id, status, createdAt } of await listUnfinished(bound.db, projectId))
+    if (status === 'staged' && createdAt < nowOf(deps) - maxStagedMs)
       await moveRestore(id, 'cancelled', bound, deps, {
         errorCode: 'expired',
         errorMessage: 'The restore was not applied within a day',
       })
 }
 
-async function due(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {
+async function listDueForPruning(projectId: string, deps: BackupsDeps): Promise<RunRow[]> {
   const { db } = deps.database
   const now = await deletionTime(deps.database, deps.clock.now())
   const groups: [Retention, RunRow[]][] = []
-  for (const policy of await allPolicies(db, projectId)) groups.push([policy, await goodRunsOf(db, policy.id)])
+  for (const policy of await allPolicies(db, projectId)) groups.push([policy, await listSuccessfulRuns(db, policy.id)])
   for (const [id, runs] of Map.groupBy(await retiredRuns(db, projectId), ({ formerPolicyId }) => formerPolicyId)) {
     // Old records do not name their policy: those runs are all kept.
     groups.push([id === null ? { retainCount: null, retainDays: null } : (runs[0] as RunRow), runs])
   }
   const restores = await listWithSafetyRun(db, projectId)
   return groups.flatMap(([retention, runs]) => {
-    const { undoPoints, spent, needed } = sortSafetyRuns(runs.filter(isSafety), restores)
-    const own = runs.filter((run) => !isSafety(run))
-    const safety = safetyBounds.flatMap((bound) => [undoPoints, spent].flatMap((kept) => runsToPrune(bound, kept, now)))
-    return [...runsToPrune(retention, own, now), ...safety.filter(({ id }) => !needed.has(id))]
+    const { undoPoints, unneeded: spent, needed } = sortSafetyRuns(runs.filter(isSafety), restores)
+    const policyRuns = runs.filter((run) => !isSafety(run))
+    const safety = safetyLimits.flatMap((bound) => [undoPoints, spent].flatMap((kept) => runsToPrune(bound, kept, now)))
+    return [...runsToPrune(retention, policyRuns, now), ...safety.filter(({ id }) => !needed.has(id))]
   })
 }
 
@@ -104,23 +104,23 @@ async function removeLeftovers(run: RunRow, deps: BackupsDeps, abort: AbortSigna
   const { db } = deps.database
   const destination = run.destinationId === null ? undefined : await findDestination(db, run.destinationId)
   if (destination) {
-    const used = await keptNames(db, run)
+    const usedNames = await listUsedPartNames(db, run)
     const store = await openStore(destination, deps, abort)
     try {
       const recorded = namesIn(await artifactsOf(db, run.id))
       if (run.manifestName !== null) recorded.add(run.manifestName)
       await removeNames(
         store,
-        [...recorded].filter((name) => !used.has(name)),
+        [...recorded].filter((name) => !usedNames.has(name)),
         abort,
       )
       // Objects that failed attempts left in the run's own folder.
-      await removeAll(store, folderOf(run), abort, used)
+      await removeAll(store, folderOf(run), abort, usedNames)
     } finally {
       await store.close()
     }
   }
-  await forgetArtifacts(db, run.id)
+  await deleteArtifacts(db, run.id)
   await updateRun(db, run.id, { manifestName: null })
 }
 

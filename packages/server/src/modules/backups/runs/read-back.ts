@@ -4,7 +4,7 @@ import { StoreFailure } from '../../../drivers/archive-store/store-failure.ts'
 import type { ManifestArtifact } from '../content/manifest.ts'
 import { BackupFailed } from '../failures.ts'
 import { flagDamaged } from './run-store.ts'
-import type { Work } from './run-work.ts'
+import type { RunContext } from './run-work.ts'
 
 export interface WrittenManifest {
   name: string
@@ -16,11 +16,15 @@ export interface WrittenManifest {
  * Reads back and compares every byte that the run relies on, also parts that earlier runs stored: a destination's own report
  * proves nothing, and stored data may have been corrupted since.
  */
-export async function readBack(work: Work, artifacts: readonly ManifestArtifact[], manifest: WrittenManifest): Promise<void> {
+export async function readBack(
+  work: RunContext,
+  artifacts: readonly ManifestArtifact[],
+  manifest: WrittenManifest,
+): Promise<void> {
   const { store, archives, abort } = work
   for (const { index } of artifacts) {
     await archives.verify({ ...index, parts: index.parts.filter(({ reused }) => !reused) }, { store, abort })
-    for (const part of index.parts) if (part.reused) await readEarlier(part, index, work)
+    for (const part of index.parts) if (part.reused) await verifyReusedPart(part, index, work)
   }
   const hash = createHash('sha256')
   for await (const chunk of store.get(manifest.name, abort)) hash.update(chunk)
@@ -29,12 +33,16 @@ export async function readBack(work: Work, artifacts: readonly ManifestArtifact[
 }
 
 /** Verifies an earlier part. A damaged part is not reused again: the run is repeated, and stores it anew. */
-async function readEarlier(part: ArchivePart, index: ArchiveIndex, { run, store, archives, deps, abort }: Work): Promise<void> {
+async function verifyReusedPart(
+  part: ArchivePart,
+  index: ArchiveIndex,
+  { run, store, archives, deps, abort }: RunContext,
+): Promise<void> {
   try {
     await archives.verify({ ...index, parts: [part] }, { store, abort, everything: true })
   } catch (error) {
     if (!(error instanceof StoreFailure) || (error.reason !== 'corrupt' && error.reason !== 'missing')) throw error
-    const harmed = await deps.database.transaction(async (bound) => {
+    const damagedRunIds = await deps.database.transaction(async (bound) => {
       const runIds = await flagDamaged(bound.db, run, part.name)
       if (runIds.length > 0)
         await bound.announce('backup.unproven', {
@@ -47,13 +55,16 @@ async function readEarlier(part: ArchivePart, index: ArchiveIndex, { run, store,
       return runIds
     })
     // All runs with this part were flagged before: repeating the run would end the same.
-    if (harmed.length === 0) throw error
-    deps.log.warn({ err: error, runId: run.id, harmed }, 'backups: destination damaged stored data, repeating the run')
-    throw new DamagedBefore(error.message, { cause: error })
+    if (damagedRunIds.length === 0) throw error
+    deps.log.warn(
+      { err: error, runId: run.id, harmed: damagedRunIds },
+      'backups: destination damaged stored data, repeating the run',
+    )
+    throw new EarlierPartDamaged(error.message, { cause: error })
   }
 }
 
 /** An earlier run's part is damaged, which is not this run's failure: the run is repeated. */
-export class DamagedBefore extends Error {
+export class EarlierPartDamaged extends Error {
   override readonly name = 'DamagedBefore'
 }

@@ -1,6 +1,6 @@
 import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 
-export type Kept = Pick<RunRow, 'id' | 'createdAt' | 'protected' | 'protectedUntil'>
+export type RetainedRun = Pick<RunRow, 'id' | 'createdAt' | 'protected' | 'protectedUntil'>
 
 const day = 86_400_000
 
@@ -9,20 +9,20 @@ const day = 86_400_000
  * keep it; without either all are kept. Protected runs are kept and do not count. The newest run is always kept, and so is the
  * newest one that is not later than `now`: a run with a later time was made while the clock was ahead.
  */
-export function runsToPrune<Run extends Kept>(
+export function runsToPrune<Run extends RetainedRun>(
   { retainCount, retainDays }: Pick<PolicyRow, 'retainCount' | 'retainDays'>,
   runs: readonly Run[],
   now: number,
 ): Run[] {
-  const free = runs.filter((run) => !isProtected(run, now))
+  const unprotected = runs.filter((run) => !isProtected(run, now))
   const newest = new Set([runs[0]?.id, runs.find(({ createdAt }) => createdAt <= now)?.id])
   if (retainCount === null && retainDays === null) return []
-  return free.filter((run, at) => {
-    const isInCount = retainCount !== null && at < retainCount
-    const isYoung = retainDays !== null && run.createdAt >= now - retainDays * day
-    return !newest.has(run.id) && !isInCount && !isYoung
+  return unprotected.filter((run, index) => {
+    const isWithinCount = retainCount !== null && index < retainCount
+    const isWithinDays = retainDays !== null && run.createdAt >= now - retainDays * day
+    return !newest.has(run.id) && !isWithinCount && !isWithinDays
   })
 }
 
-export const isProtected = ({ protected: locked, protectedUntil }: Kept, now: number): boolean =>
+export const isProtected = ({ protected: locked, protectedUntil }: RetainedRun, now: number): boolean =>
   locked === 1 && (protectedUntil === null || protectedUntil > now)

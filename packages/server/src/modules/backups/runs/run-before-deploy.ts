@@ -36,7 +36,7 @@ export async function runBeforeDeploy(
       earlier ??
       (await deps.database.transaction((bound) => queueRun(policy, { trigger: 'pre_deploy', createdBy: null }, bound, deps)))
     report(`Backing up before the deployment with policy ${policy.id}: run ${run.id}`)
-    const ended = await whenEnded(run.id, deps, abort)
+    const ended = await waitUntilEnded(run.id, deps, abort)
     if (ended?.status !== 'succeeded')
       throw new Error(
         `The backup before the deployment failed: ${ended?.errorMessage ?? 'it was cancelled'}. Fix the cause, or set beforeDeploy of policy ${policy.id} to false.`,
@@ -44,20 +44,20 @@ export async function runBeforeDeploy(
   }
 }
 
-async function whenEnded(runId: string, { database }: BackupsDeps, abort: AbortSignal): Promise<RunRow | undefined> {
+async function waitUntilEnded(runId: string, { database }: BackupsDeps, abort: AbortSignal): Promise<RunRow | undefined> {
   for (;;) {
     abort.throwIfAborted()
-    const { promise: changes, resolve } = Promise.withResolvers<void>()
-    const clock = setTimeout(resolve, pollIntervalMs)
+    const { promise: changed, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, pollIntervalMs)
     const unsubscribe = database.signals.subscribe(runTopic(runId), () => resolve())
     const onAbort = () => resolve()
     abort.addEventListener('abort', onAbort, { once: true })
     try {
       const run = await findRun(database.db, runId)
       if (!run || terminalRun.has(run.status)) return run
-      await changes
+      await changed
     } finally {
-      clearTimeout(clock)
+      clearTimeout(timer)
       unsubscribe()
       abort.removeEventListener('abort', onAbort)
     }

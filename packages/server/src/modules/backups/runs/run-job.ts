@@ -2,25 +2,25 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { SavedProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { failureOf, internalText } from '../failures.ts'
-import { mayBegin } from '../may-begin.ts'
-import { Apart } from './apart.ts'
+import { mayStart } from '../may-start.ts'
 import { endRun, RunIsOver } from './move-run.ts'
 import { performRun } from './perform-run.ts'
 import { backUp, type RunPayload } from './start-run.ts'
+import { StartSpacer } from './start-spacer.ts'
 
 const hours = 3_600_000
 
 export function runJob(deps: BackupsDeps) {
-  const apart = new Apart()
+  const startSpacer = new StartSpacer()
   return job<RunPayload, unknown>(backUp, {
     deadlineMs: 12 * hours,
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,
     async run({ runId, scheduledAt }, _, abort) {
       // A run that waits for a move is enqueued again when that has ended.
-      if (!(await mayBegin(runId, deps))) return
-      if (scheduledAt !== undefined) await apart.begin(nowOf(deps) - scheduledAt, abort)
-      await runToItsEnd(runId, deps, abort)
+      if (!(await mayStart(runId, deps))) return
+      if (scheduledAt !== undefined) await startSpacer.waitForSlot(nowOf(deps) - scheduledAt, abort)
+      await runToEnd(runId, deps, abort)
     },
     async onFailed({ runId }, { message }) {
       deps.log.error({ runId, message }, 'backups: run attempts used up')
@@ -35,7 +35,7 @@ export function runJob(deps: BackupsDeps) {
 }
 
 /** An error that a user can act on ends the run at once; any other one is retried. `deleted`: see `performRun`. */
-export async function runToItsEnd(runId: string, deps: BackupsDeps, abort: AbortSignal, deleted?: SavedProject): Promise<void> {
+export async function runToEnd(runId: string, deps: BackupsDeps, abort: AbortSignal, deleted?: SavedProject): Promise<void> {
   try {
     await performRun(runId, deps, abort, deleted)
   } catch (error) {

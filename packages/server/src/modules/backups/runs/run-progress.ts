@@ -2,8 +2,8 @@ import type { Progress } from '@berth/contract'
 import type { RowSignal } from '../../../http/row-stream.ts'
 import type { BackupsDeps } from '../deps.ts'
 
-const leastMs = 250
-const storedMs = 2_000
+const publishIntervalMs = 250
+const storeIntervalMs = 2_000
 
 /** Publishes progress at most four times a second, and stores it in the row every few seconds. */
 export class RowProgress {
@@ -33,22 +33,22 @@ export class RowProgress {
     return this.#bytesDone
   }
 
-  at(bytesDone: number): void {
+  update(bytesDone: number): void {
     this.#bytesDone = bytesDone
     if (this.#bytesTotal !== null && bytesDone > this.#bytesTotal) this.#bytesTotal = bytesDone
     const now = performance.now()
-    if (now - this.#reportedAt >= leastMs) {
+    if (now - this.#reportedAt >= publishIntervalMs) {
       this.#reportedAt = now
       this.#notify(now)
     }
-    if (now - this.#storedAt >= storedMs) {
+    if (now - this.#storedAt >= storeIntervalMs) {
       this.#storedAt = now
       this.#storing = this.#storing.then(() => this.#store(bytesDone)).catch(() => undefined)
     }
   }
 
   /** Resolves when no write of the progress is pending. */
-  settled(): Promise<unknown> {
+  waitUntilStored(): Promise<unknown> {
     return this.#storing
   }
 

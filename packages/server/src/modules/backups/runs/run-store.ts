@@ -8,7 +8,7 @@ import { artifactIndex } from './artifact-index.ts'
 
 /** SQL of runs and artifacts. */
 
-export const runsUnderWay: readonly RunStatus[] = runStatuses.filter((status) => !terminalRun.has(status))
+export const unfinishedRuns: readonly RunStatus[] = runStatuses.filter((status) => !terminalRun.has(status))
 
 export const findRunOf = (db: Db, organizationId: string, id: string): Promise<RunRow | undefined> =>
   db.selectFrom('backupRuns').selectAll().where('id', '=', id).where('organizationId', '=', organizationId).executeTakeFirst()
@@ -17,14 +17,14 @@ export const findRun = (db: Db, id: string): Promise<RunRow | undefined> =>
   db.selectFrom('backupRuns').selectAll().where('id', '=', id).executeTakeFirst()
 
 /** The runs of one project, or of an organisation including its deleted projects. */
-type RunsOf = { projectId: string } | { organizationId: string; projectIds: ReadonlySet<string> | null }
+type RunScope = { projectId: string } | { organizationId: string; projectIds: ReadonlySet<string> | null }
 
-export function listRuns(db: Db, of: RunsOf, { limit = 100, cursor, policyId, status, projectId }: OrganizationRunsQuery) {
+export function listRuns(db: Db, scope: RunScope, { limit = 100, cursor, policyId, status, projectId }: OrganizationRunsQuery) {
   let query = db.selectFrom('backupRuns').selectAll()
-  if ('projectId' in of) query = query.where('projectId', '=', of.projectId)
+  if ('projectId' in scope) query = query.where('projectId', '=', scope.projectId)
   else {
-    query = query.where('organizationId', '=', of.organizationId)
-    if (of.projectIds) query = query.where('projectId', 'in', [...of.projectIds, ''])
+    query = query.where('organizationId', '=', scope.organizationId)
+    if (scope.projectIds) query = query.where('projectId', 'in', [...scope.projectIds, ''])
     if (projectId !== undefined) query = query.where('projectId', '=', projectId)
   }
   if (policyId !== undefined) query = query.where('policyId', '=', policyId)
@@ -32,14 +32,14 @@ export function listRuns(db: Db, of: RunsOf, { limit = 100, cursor, policyId, st
   return page(query, { limit, cursor, by: ['createdAt', 'id'], direction: 'desc' })
 }
 
-export const listUnderWay = (db: Db, projectId: string): Promise<RunRow[]> =>
-  db.selectFrom('backupRuns').selectAll().where('projectId', '=', projectId).where('status', 'in', runsUnderWay).execute()
+export const listUnfinished = (db: Db, projectId: string): Promise<RunRow[]> =>
+  db.selectFrom('backupRuns').selectAll().where('projectId', '=', projectId).where('status', 'in', unfinishedRuns).execute()
 
 /** The oldest run of a policy in one of these statuses, except safety runs. */
-export const findUnderWay = (
+export const findUnfinished = (
   db: Db,
   policyId: string,
-  statuses: readonly RunStatus[] = runsUnderWay,
+  statuses: readonly RunStatus[] = unfinishedRuns,
 ): Promise<RunRow | undefined> =>
   db
     .selectFrom('backupRuns')
@@ -91,7 +91,7 @@ export async function hasRuns(db: Db, organizationId: string, projectId: string)
 
 /** An artifact without its index, which may be long. */
 export type ArtifactFacts = Omit<ArtifactRow, 'index'>
-const facts = [
+const artifactColumns = [
   'id',
   'runId',
   'destinationId',
@@ -109,7 +109,7 @@ export async function artifactsOfAll(db: Db, runIds: readonly string[]): Promise
   if (runIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('backupArtifacts')
-    .select(facts)
+    .select(artifactColumns)
     .where('runId', 'in', [...runIds])
     .orderBy('position')
     .execute()
@@ -122,14 +122,14 @@ export const artifactsOf = (db: Db, runId: string): Promise<ArtifactRow[]> =>
 export const insertArtifact = (db: Db, row: Insertable<BackupArtifactsTable>) =>
   db.insertInto('backupArtifacts').values(row).execute()
 
-export const forgetArtifacts = (db: Db, runId: string) => db.deleteFrom('backupArtifacts').where('runId', '=', runId).execute()
+export const deleteArtifacts = (db: Db, runId: string) => db.deleteFrom('backupArtifacts').where('runId', '=', runId).execute()
 
 type StoredRun = Pick<RunRow, 'id' | 'projectId' | 'destinationId'>
 
 /**
  * Artifacts of stored runs, without the index: that of a large volume takes many megabytes, so indexes are read one at a time.
  */
-const keptAt = (db: Db, { projectId, destinationId }: StoredRun) =>
+const storedArtifactsOf = (db: Db, { projectId, destinationId }: StoredRun) =>
   db
     .selectFrom('backupArtifacts')
     .innerJoin('backupRuns', 'backupRuns.id', 'backupArtifacts.runId')
@@ -138,7 +138,7 @@ const keptAt = (db: Db, { projectId, destinationId }: StoredRun) =>
     .where('backupRuns.projectId', '=', projectId)
     .where('backupRuns.destinationId', '=', destinationId)
 
-async function* indexesIn(db: Db, artifacts: readonly { id: string; runId: string }[]) {
+async function* readIndexes(db: Db, artifacts: readonly { id: string; runId: string }[]) {
   for (const { id, runId } of artifacts) {
     const row = await db.selectFrom('backupArtifacts').select(['id', 'index']).where('id', '=', id).executeTakeFirst()
     if (row) yield { id, runId, parts: artifactIndex(row).parts }
@@ -150,23 +150,23 @@ const earlierArtifacts = 20
 
 /** Parts of the newest successful, undamaged artifacts at the same destination. */
 export async function* earlierParts(db: Db, run: StoredRun): AsyncGenerator<ArchivePart> {
-  const rows = await keptAt(db, run)
+  const rows = await storedArtifactsOf(db, run)
     .where('backupRuns.status', '=', 'succeeded')
     .where('backupArtifacts.damaged', '=', 0)
     .orderBy('backupRuns.createdAt', 'desc')
     .limit(earlierArtifacts)
     .execute()
-  for await (const { parts } of indexesIn(db, rows)) yield* parts
+  for await (const { parts } of readIndexes(db, rows)) yield* parts
 }
 
 /** Names of parts that other runs at the destination, stored or under way, rely on. */
-export async function keptNames(db: Db, run: StoredRun): Promise<Set<string>> {
-  const rows = await keptAt(db, run)
+export async function listUsedPartNames(db: Db, run: StoredRun): Promise<Set<string>> {
+  const rows = await storedArtifactsOf(db, run)
     .where('backupRuns.id', '!=', run.id)
-    .where('backupRuns.status', 'in', ['succeeded', ...runsUnderWay])
+    .where('backupRuns.status', 'in', ['succeeded', ...unfinishedRuns])
     .execute()
   const names = new Set<string>()
-  for await (const { parts } of indexesIn(db, rows)) for (const { name } of parts) names.add(name)
+  for await (const { parts } of readIndexes(db, rows)) for (const { name } of parts) names.add(name)
   return names
 }
 
@@ -175,12 +175,12 @@ export async function keptNames(db: Db, run: StoredRun): Promise<Set<string>> {
  * flagged before.
  */
 export async function flagDamaged(db: Db, run: StoredRun, part: string): Promise<string[]> {
-  const rows = await keptAt(db, run)
+  const rows = await storedArtifactsOf(db, run)
     .where('backupRuns.status', '=', 'succeeded')
     .where('backupArtifacts.damaged', '=', 0)
     .execute()
   const runIds = new Set<string>()
-  for await (const { id, runId, parts } of indexesIn(db, rows)) {
+  for await (const { id, runId, parts } of readIndexes(db, rows)) {
     if (!parts.some(({ name }) => name === part)) continue
     runIds.add(runId)
     await db.updateTable('backupArtifacts').set({ damaged: true }).where('id', '=', id).execute()

@@ -7,7 +7,7 @@ import type { BackupsDeps } from '../deps.ts'
 export type RunSettings = Pick<PolicyRow, 'preCommand' | 'postCommand'> & { payload: BackupPayload }
 
 /** Context of every step of a run. */
-export interface Work {
+export interface RunContext {
   run: RunRow
   /** Null for the first attempt. Later attempts have their own names: one that was presumed dead may still be writing. */
   attempt: string | null

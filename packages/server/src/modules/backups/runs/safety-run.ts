@@ -12,7 +12,7 @@ import { findRun, insertRun } from './run-store.ts'
  * Creates the run that saves the data a restore is about to replace; the restore performs it itself, so no job is queued. The
  * run of an earlier attempt is resumed. Undefined for a deleted project without kept volumes.
  */
-export async function safetyRun(
+export async function createSafetyRun(
   run: RunRow,
   { restore, hasVolumes }: { restore: RestoreRow; hasVolumes: boolean },
   db: Db,
@@ -22,11 +22,11 @@ export async function safetyRun(
   const project = await findAnyProject(db, run.projectId)
   if (!project && !hasVolumes) return undefined
   const policy = run.policyId === null ? undefined : await findPolicy(db, run.policyId)
-  const of = { ...run, policyId: policy?.id ?? null, projectName: project?.name ?? run.projectName }
-  const made = newRun(of, { trigger: 'pre_restore', createdBy: restore.createdBy }, deps)
+  const owner = { ...run, policyId: policy?.id ?? null, projectName: project?.name ?? run.projectName }
+  const row = newRun(owner, { trigger: 'pre_restore', createdBy: restore.createdBy }, deps)
   // Attached to the deleted project's policy when that is restored.
   const { formerPolicyId, retainCount, retainDays } = run
-  return insertRun(db, policy ? made : { ...made, formerPolicyId, retainCount, retainDays })
+  return insertRun(db, policy ? row : { ...row, formerPolicyId, retainCount, retainDays })
 }
 
 /** Ends a safety run that is still under way when its restore ends. */

@@ -8,7 +8,7 @@ import type { BackupsDeps } from '../deps.ts'
 import { findPolicy } from '../policies/policy-store.ts'
 import { groupOf } from './clean-up-kind.ts'
 import { newRun, type RunRequest } from './new-run.ts'
-import { findUnderWay, insertRun } from './run-store.ts'
+import { findUnfinished, insertRun } from './run-store.ts'
 
 export interface RunPayload {
   runId: string
@@ -34,10 +34,10 @@ export async function startOrJoin(
 ): Promise<{ run: RunRow; isNew: boolean }> {
   const policy = (await findPolicy(bound.db, policyId)) ?? fail('not_found')
   await lockProject(bound, policy.projectId)
-  const known = await findUnderWay(bound.db, policyId)
-  if (!known) return { run: await queueRun(policy, request, bound, deps), isNew: true }
-  if (known.status === 'queued') await enqueue(known, request, bound)
-  return { run: known, isNew: false }
+  const existing = await findUnfinished(bound.db, policyId)
+  if (!existing) return { run: await queueRun(policy, request, bound, deps), isNew: true }
+  if (existing.status === 'queued') await enqueue(existing, request, bound)
+  return { run: existing, isNew: false }
 }
 
 /** The policy's queued run, if there is one; else a new one, behind the run that is under way. */
@@ -49,7 +49,7 @@ export async function startOrQueue(
 ): Promise<RunRow> {
   const policy = (await findPolicy(bound.db, policyId)) ?? fail('not_found')
   await lockProject(bound, policy.projectId)
-  const queued = await findUnderWay(bound.db, policyId, ['queued'])
+  const queued = await findUnfinished(bound.db, policyId, ['queued'])
   if (!queued) return queueRun(policy, request, bound, deps)
   await enqueue(queued, request, bound)
   return queued
@@ -70,9 +70,9 @@ export async function queueRun(
   const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
   if (!run) return fail('work_in_progress', { message: 'A run of this policy is in progress. Wait until it ends.' })
   // The run before a deployment is part of the deployment's operation.
-  const isHeld =
+  const isWaiting =
     request.trigger !== 'pre_deploy' && (await beginOperation({ ...requested, subjectId: run.id }, bound, deps)).isWaiting
-  if (!isHeld) await enqueue(run, request, bound)
+  if (!isWaiting) await enqueue(run, request, bound)
   bound.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
   return run
 }

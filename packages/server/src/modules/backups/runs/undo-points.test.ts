@@ -19,7 +19,7 @@ test.each<[string, Partial<RestoreWithSafetyRun>, 'undoPoints' | 'spent' | undef
   ['that is being undone', { status: 'cancelled', dataState: 'partly_written', finishedAt: null }, undefined, true],
 ])('the safety run of a restore %s', (_, changes, list, isNeeded) => {
   const sorted = sortSafetyRuns([{ id: 'run' }], [restore('run', changes)])
-  expect([sorted.undoPoints.length, sorted.spent.length]).toEqual([list === 'undoPoints' ? 1 : 0, list === 'spent' ? 1 : 0])
+  expect([sorted.undoPoints.length, sorted.unneeded.length]).toEqual([list === 'undoPoints' ? 1 : 0, list === 'spent' ? 1 : 0])
   expect(sorted.needed.has('run')).toBe(isNeeded)
 })
 test('of several undo points the newest is needed; the run before a deployment is an undo point too', () => {

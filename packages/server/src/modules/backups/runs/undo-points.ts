@@ -7,7 +7,7 @@ export interface SortedSafetyRuns<Run> {
   /** Runs that put back the data that a restore or a deployment replaced. */
   undoPoints: Run[]
   /** Runs of restores that ended without a change: the project has their data. */
-  spent: Run[]
+  unneeded: Run[]
   /** Ids that are never pruned: the newest undo point of a restore, and the run of a restore that is under way. */
   needed: ReadonlySet<string>
 }
@@ -23,11 +23,11 @@ export function sortSafetyRuns<Run extends Pick<RunRow, 'id'>>(
     return restore ? runState(restore) : 'undo point'
   }
   const newest = restores.find((restore) => runState(restore) === 'undo point')?.preRestoreRunId
-  const underWay = restores.filter((restore) => runState(restore) === 'under way').map((restore) => restore.preRestoreRunId)
+  const unfinished = restores.filter((restore) => runState(restore) === 'under way').map((restore) => restore.preRestoreRunId)
   return {
     undoPoints: runs.filter((run) => stateOf(run) === 'undo point'),
-    spent: runs.filter((run) => stateOf(run) === 'spent'),
-    needed: new Set([newest, ...underWay].filter((id) => typeof id === 'string')),
+    unneeded: runs.filter((run) => stateOf(run) === 'spent'),
+    needed: new Set([newest, ...unfinished].filter((id) => typeof id === 'string')),
   }
 }
 

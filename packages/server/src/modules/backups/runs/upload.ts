@@ -5,7 +5,7 @@ import { folderOf, type ManifestArtifact } from '../content/manifest.ts'
 import type { SavedContent } from '../content/saved-content.ts'
 import { RowProgress } from './run-progress.ts'
 import { earlierParts, insertArtifact, updateRun } from './run-store.ts'
-import type { Work } from './run-work.ts'
+import type { RunContext } from './run-work.ts'
 import { runTopic } from './start-run.ts'
 
 export const totalOf = (content: readonly SavedContent[]): number | null =>
@@ -15,61 +15,65 @@ export const totalOf = (content: readonly SavedContent[]): number | null =>
   )
 
 /** Stores all content, one item after the other; equal parts of earlier runs are only referenced. */
-export async function upload(content: readonly SavedContent[], work: Work): Promise<ManifestArtifact[]> {
+export async function upload(content: readonly SavedContent[], work: RunContext): Promise<ManifestArtifact[]> {
   const { run, deps } = work
   const { db } = deps.database
-  const earlier = await reusable(work)
+  const earlier = await listReusableParts(work)
   const progress = new RowProgress(runTopic(run.id), totalOf(content), (bytesDone) => updateRun(db, run.id, { bytesDone }), deps)
   const artifacts: ManifestArtifact[] = []
-  for (const [position, one] of content.entries()) {
-    const index = await store(one, position, earlier, progress, work)
-    artifacts.push({ name: one.name, kind: one.kind, details: one.details, index })
+  for (const [position, item] of content.entries()) {
+    const index = await storeItem(item, position, earlier, progress, work)
+    artifacts.push({ name: item.name, kind: item.kind, details: item.details, index })
     await insertArtifact(db, {
       id: newId('bkr'),
       runId: run.id,
       destinationId: run.destinationId,
-      name: one.name,
-      kind: one.kind,
+      name: item.name,
+      kind: item.kind,
       reused: isReused(index),
       sizeBytes: index.sizeBytes,
       sha256: index.sha256,
       index: JSON.stringify(index),
-      details: JSON.stringify(one.details),
+      details: JSON.stringify(item.details),
       position,
       damaged: false,
     })
   }
-  await progress.settled()
+  await progress.waitUntilStored()
   await updateRun(db, run.id, { bytesDone: progress.bytesDone, bytesTotal: progress.bytesDone })
   return artifacts
 }
 
 export const isReused = ({ parts }: ArchiveIndex) => parts.length > 0 && parts.every(({ reused }) => reused)
 
-async function store(
+async function storeItem(
   { name, extension, read }: SavedContent,
   position: number,
   earlier: ReadonlyMap<string, ArchivePart>,
   progress: RowProgress,
-  { run, attempt, store: location, archives, abort }: Work,
+  { run, attempt, store: location, archives, abort }: RunContext,
 ): Promise<ArchiveIndex> {
   const before = progress.bytesDone
-  const words = [String(position).padStart(3, '0'), ...(attempt === null ? [] : [attempt]), name.replace(/[^A-Za-z0-9_-]+/g, '-')]
+  const nameParts = [
+    String(position).padStart(3, '0'),
+    ...(attempt === null ? [] : [attempt]),
+    name.replace(/[^A-Za-z0-9_-]+/g, '-'),
+  ]
   const index = await archives.write(read(abort), {
     store: location,
-    base: `${folderOf(run)}${words.join('-')}`,
+    base: `${folderOf(run)}${nameParts.join('-')}`,
     extension,
     earlier,
-    onProgress: ({ plainBytes }) => progress.at(before + plainBytes),
+    onProgress: ({ plainBytes }) => progress.update(before + plainBytes),
     abort,
   })
-  progress.at(before + index.plainBytes)
+  progress.update(before + index.plainBytes)
   return index
 }
 
 /** Parts of successful runs that exist at this destination: equal content is not stored twice. */
-async function reusable({ run, store, deps, abort }: Work): Promise<ReadonlyMap<string, ArchivePart>> {
+async function listReusableParts({ run, store: storeItem, deps, abort }: RunContext): Promise<ReadonlyMap<string, ArchivePart>> {
   const parts = new Map<string, ArchivePart>()
   for await (const part of earlierParts(deps.database.db, run)) if (!parts.has(part.name)) parts.set(part.name, part)
-  return parts.size === 0 ? new Map() : partsThere(store, `${run.projectId}/`, parts.values(), abort)
+  return parts.size === 0 ? new Map() : partsThere(storeItem, `${run.projectId}/`, parts.values(), abort)
 }

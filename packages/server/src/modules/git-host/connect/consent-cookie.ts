@@ -23,13 +23,13 @@ export function consentCookie(answer: PendingAnswer, state: string, isSecure: bo
 
 /** Returns null when the cookie is missing or belongs to another state. */
 export function readConsentCookie(cookies: string | undefined, state: string, { secretBox }: GitHostDeps): PendingAnswer | null {
-  const found = cookies
+  const cookieValue = cookies
     ?.split(';')
     .map((part) => part.trim())
     .find((part) => part.startsWith(`${name}=`))
-  if (!found) return null
+  if (!cookieValue) return null
   try {
-    return JSON.parse(secretBox.open(found.slice(name.length + 1), locationOf(state)).reveal()) as PendingAnswer
+    return JSON.parse(secretBox.open(cookieValue.slice(name.length + 1), locationOf(state)).reveal()) as PendingAnswer
   } catch (error) {
     if (error instanceof SecretBoxError) return null
     throw error

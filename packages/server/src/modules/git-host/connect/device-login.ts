@@ -19,7 +19,7 @@ export async function startDeviceLogin(
   const { db } = deps.database
   const { organizationId, userId } = caller
   const running = await findDeviceLogin(db, organizationId, userId, provider)
-  if (running?.status === 'pending' && running.expiresAt > nowOf(deps) + 60_000) return shown(running)
+  if (running?.status === 'pending' && running.expiresAt > nowOf(deps) + 60_000) return showLogin(running)
   const login = await deps.hosts[provider].signIn.device!.start()
   deps.scrubber.register(login.deviceCode)
   const id = newId('gdl')
@@ -32,10 +32,10 @@ export async function startDeviceLogin(
     ...{ expiresAt: login.expiresAt.getTime(), createdAt: now },
   }
   await putDeviceLogin(db, row)
-  return shown(row)
+  return showLogin(row)
 }
 
-const shown = ({ userCode, verificationUri, intervalSeconds, expiresAt }: GitDeviceLoginRow): ConnectReply => ({
+const showLogin = ({ userCode, verificationUri, intervalSeconds, expiresAt }: GitDeviceLoginRow): ConnectReply => ({
   ...{ connected: false, flow: 'device_code', userCode, verificationUri, intervalSeconds },
   expiresAt: iso(expiresAt),
 })
@@ -47,31 +47,31 @@ export async function pollDeviceLogin(caller: Caller, provider: GitHostProvider,
   if (!row) return withoutLogin(caller, provider, deps)
   if (row.status !== 'pending') return polled(row, row.status)
   const now = nowOf(deps)
-  if (row.expiresAt <= now) return ended(row, 'expired', null, deps)
+  if (row.expiresAt <= now) return endLogin(row, 'expired', null, deps)
   // Polling the host may connect the account: a read-only caller gets the known state.
   if (!holds(caller, 'gitprovider:write'))
     return polled({ ...row, message: 'Completing the login needs the permission gitprovider:write' }, 'pending')
   const { device } = deps.hosts[provider].signIn
-  if (!device) return ended(row, 'error', notSetUp(provider), deps)
+  if (!device) return endLogin(row, 'error', notSetUp(provider), deps)
   // Of several concurrent polls, one asks the host; the others return the known state.
   if (!(await claimPoll(db, row, now))) return polled(row, 'pending')
   const deviceCode = deps.secretBox.open(row.deviceCode, sealedFor.gitDeviceCode(row.id))
   deps.scrubber.register(deviceCode)
-  const answer = await device.poll(deviceCode, { timeoutMs: 10_000 })
-  return validated(row, answer, deps)
+  const response = await device.poll(deviceCode, { timeoutMs: 10_000 })
+  return validated(row, response, deps)
 }
 
-async function validated(row: GitDeviceLoginRow, answer: DevicePoll, deps: GitHostDeps): Promise<ConnectPoll> {
+async function validated(row: GitDeviceLoginRow, response: DevicePoll, deps: GitHostDeps): Promise<ConnectPoll> {
   const { db } = deps.database
-  if (answer.status === 'pending') {
-    const intervalSeconds = Math.max(answer.intervalSeconds ?? 0, row.intervalSeconds)
+  if (response.status === 'pending') {
+    const intervalSeconds = Math.max(response.intervalSeconds ?? 0, row.intervalSeconds)
     if (intervalSeconds !== row.intervalSeconds) await setPollInterval(db, row.id, intervalSeconds)
     return polled({ ...row, intervalSeconds }, 'pending')
   }
-  if (answer.status === 'error') return ended(row, 'error', answer.message, deps)
-  if (answer.status !== 'connected') return ended(row, answer.status, null, deps)
-  const access = { kind: 'token' as const, id: row.id, token: answer.tokens.accessToken }
-  await storeAccount(row, answer.tokens, await deps.hosts[row.provider].account(access), deps)
+  if (response.status === 'error') return endLogin(row, 'error', response.message, deps)
+  if (response.status !== 'connected') return endLogin(row, response.status, null, deps)
+  const access = { kind: 'token' as const, id: row.id, token: response.tokens.accessToken }
+  await storeAccount(row, response.tokens, await deps.hosts[row.provider].account(access), deps)
   await deleteDeviceLogin(db, row.id)
   return { connected: true, status: 'connected', intervalSeconds: null, expiresAt: null, message: null }
 }
@@ -79,12 +79,12 @@ async function validated(row: GitDeviceLoginRow, answer: DevicePoll, deps: GitHo
 const notSetUp = (provider: GitHostProvider): string =>
   `The ${hostTitles[provider]} login is no longer set up on this instance. Ask its operator to set BERTH_${provider.toUpperCase()}_CLIENT_ID, then connect again.`
 
-const words: Partial<Record<ConnectPoll['status'], string>> = {
+const statusMessages: Partial<Record<ConnectPoll['status'], string>> = {
   denied: 'The login was denied at the git host',
   expired: 'The code has expired. Connect again to get a new code.',
 }
 
-async function ended(
+async function endLogin(
   row: GitDeviceLoginRow,
   status: 'denied' | 'expired' | 'error',
   message: string | null,
@@ -101,7 +101,7 @@ function polled({ intervalSeconds, expiresAt, message }: GitDeviceLoginRow, stat
     status,
     intervalSeconds: isPending ? intervalSeconds : null,
     expiresAt: isPending ? iso(expiresAt) : null,
-    message: message ?? words[status] ?? null,
+    message: message ?? statusMessages[status] ?? null,
   }
 }
 

@@ -57,26 +57,29 @@ export async function collectHandoff(
   { organizationId, userId }: Caller,
   deps: GitHostDeps,
 ): Promise<HandedTokens> {
-  const waiting = opened(code, deps)
-  const isTheirs =
+  const waiting = openHandoff(code, deps)
+  const isOwner =
     waiting?.organizationId === organizationId && waiting.userId === userId && isSame(challengeOf(verifier), waiting.challenge)
   const host = waiting && deps.hosts[waiting.provider].signIn.code
-  if (!isTheirs || !host || !(await consume(code, waiting.expiresAt, deps)))
+  if (!isOwner || !host || !(await consume(code, waiting.expiresAt, deps)))
     refuse('code', 'was already used, is older than five minutes, or belongs to another link. Connect again.')
-  return handed(await explaining(host.exchange(waiting.code, redirectUri(deps))), deps)
+  return handOverTokens(await explaining(host.exchange(waiting.code, redirectUri(deps))), deps)
 }
 
 export async function refreshHandoff({ provider, refreshToken }: HandoffRefresh, deps: GitHostDeps): Promise<HandedTokens> {
   deps.scrubber.register(refreshToken)
-  return handed(await explaining(deps.hosts[provider].signIn.refresh(new Secret(refreshToken), { timeoutMs: 12_000 })), deps)
+  return handOverTokens(
+    await explaining(deps.hosts[provider].signIn.refresh(new Secret(refreshToken), { timeoutMs: 12_000 })),
+    deps,
+  )
 }
 
-function handed({ accessToken, refreshToken, lifetimeSeconds }: AccountTokens, { scrubber }: GitHostDeps): HandedTokens {
+function handOverTokens({ accessToken, refreshToken, lifetimeSeconds }: AccountTokens, { scrubber }: GitHostDeps): HandedTokens {
   scrubber.register(accessToken, refreshToken)
   return { accessToken: accessToken.reveal(), refreshToken: refreshToken?.reveal() ?? null, lifetimeSeconds }
 }
 
-function opened(code: string, { secretBox }: GitHostDeps): Waiting | null {
+function openHandoff(code: string, { secretBox }: GitHostDeps): Waiting | null {
   try {
     return JSON.parse(secretBox.open(code, handoffLocation).reveal()) as Waiting
   } catch (error) {

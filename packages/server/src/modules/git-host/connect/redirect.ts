@@ -50,14 +50,14 @@ async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps)
 
 function answerOf(query: RedirectQuery, flow: ConnectFlow, { headers }: Context, deps: GitHostDeps): PendingAnswer {
   if (flow.isConfirmed) {
-    const held = readConsentCookie(headers.cookie as string | undefined, query.state!, deps)
-    if (!held) throw new ConnectFailed('Not connected', 'This login was started in another browser. Connect again from Berth.')
-    return held
+    const consent = readConsentCookie(headers.cookie as string | undefined, query.state!, deps)
+    if (!consent) throw new ConnectFailed('Not connected', 'This login was started in another browser. Connect again from Berth.')
+    return consent
   }
-  const given = query.installation_id
-  if (given !== undefined && !/^\d{1,15}$/.test(given))
+  const installationId = query.installation_id
+  if (installationId !== undefined && !/^\d{1,15}$/.test(installationId))
     throw new ConnectFailed('Not connected', 'installation_id: must be a number', 'installation_id')
-  return { code: query.code ?? null, installationId: flow.installationId ?? (given ? Number(given) : null) }
+  return { code: query.code ?? null, installationId: flow.installationId ?? (installationId ? Number(installationId) : null) }
 }
 
 /**
@@ -104,12 +104,12 @@ async function collected({ organizationId, byCloud }: ConnectFlow, code: string,
   if ((await deps.cloudLinks?.linkOf(organizationId)) !== byCloud!.link)
     throw new ConnectFailed('Not connected', 'The cloud link has changed. Connect again from Berth.')
   const verifier = verifierOf(byCloud!.nonce, deps)
-  const handed = await deps.cloudLinks!.collectHandoff(organizationId, { code, verifier }).catch((error: unknown) => {
+  const tokens = await deps.cloudLinks!.collectHandoff(organizationId, { code, verifier }).catch((error: unknown) => {
     throw error instanceof Failure && error.code === 'no_source'
       ? new ConnectFailed('Not connected', error.message, 'code')
       : error
   })
-  return tokensFrom(handed)
+  return tokensFrom(tokens)
 }
 
 function fault(error: Error): never {

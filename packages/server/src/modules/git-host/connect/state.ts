@@ -90,9 +90,9 @@ type Facts = [
  * succeeds.
  */
 export async function consumeState(state: string, deps: GitHostDeps): Promise<ConnectFlow | null> {
-  const cut = state.indexOf('.')
-  const [text, signature] = [state.slice(0, cut), state.slice(cut + 1)]
-  if (cut < 1 || !deps.secretBox.isSigned(signature, text, purpose)) return null
+  const dotIndex = state.indexOf('.')
+  const [text, signature] = [state.slice(0, dotIndex), state.slice(dotIndex + 1)]
+  if (dotIndex < 1 || !deps.secretBox.isSigned(signature, text, purpose)) return null
   const facts = JSON.parse(Buffer.from(text, 'base64url').toString()) as Facts
   const [organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed, expiresAt] = facts
   if (!(await consume(state, expiresAt, deps))) return null
@@ -107,17 +107,17 @@ export async function consumeState(state: string, deps: GitHostDeps): Promise<Co
 }
 
 /** Consumes a one-time value. Returns false when it is expired or already used. Only its hash is stored, until it expires. */
-export async function consume(word: string, expiresAt: number, deps: GitHostDeps): Promise<boolean> {
+export async function consume(nonce: string, expiresAt: number, deps: GitHostDeps): Promise<boolean> {
   const now = nowOf(deps)
   if (expiresAt <= now) return false
   const { db } = deps.database
-  const spent = await db
+  const used = await db
     .insertInto('gitOauthStates')
-    .values({ stateHash: hashToken(word), expiresAt })
+    .values({ stateHash: hashToken(nonce), expiresAt })
     .onConflict((conflict) => conflict.doNothing())
     .returning('stateHash')
     .executeTakeFirst()
-  if (!spent) return false
+  if (!used) return false
   await db.deleteFrom('gitOauthStates').where('expiresAt', '<', now).execute()
   return true
 }

@@ -65,8 +65,8 @@ function openTokens({ id, credential }: GitConnectionRow, { secretBox, scrubber 
 
 /** Access with this machine's `gh` login, only for the set-up organisation, even if the row was imported from another instance. */
 async function localAccess(row: GitConnectionRow, { localLogin, people }: GitHostDeps): Promise<Access> {
-  const isTheirs = await people.isOperatorsOrganization(row.organizationId)
-  const token = isTheirs ? await localLogin?.token() : null
+  const isOperatorsOrganization = await people.isOperatorsOrganization(row.organizationId)
+  const token = isOperatorsOrganization ? await localLogin?.token() : null
   if (!token) throw new GitHostError('unauthorized', `gh has no login for ${localLogin?.host ?? 'this host'} on this machine`)
   return tokenAccess(row, token)
 }

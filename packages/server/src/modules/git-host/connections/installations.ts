@@ -44,13 +44,13 @@ export function markInstallation(
 export function announceDisconnected(
   { announce }: Pick<TransactionContext, 'announce'>,
   row: GitConnectionRow,
-  why: string,
+  reason: string,
 ): Promise<void> {
   const title = hostTitles[row.provider]
   return announce('git.disconnected', {
     organizationId: row.organizationId,
     subject: `${title} is disconnected: ${row.accountLogin}`,
-    text: `The connection to ${row.accountLogin} at ${title} has ended: ${why}. Projects stay as they are, but pushes to its repositories are no longer deployed. Connect it again under Git.`,
+    text: `The connection to ${row.accountLogin} at ${title} has ended: ${reason}. Projects stay as they are, but pushes to its repositories are no longer deployed. Connect it again under Git.`,
     data: { provider: row.provider, source: row.source, account: row.accountLogin },
   })
 }

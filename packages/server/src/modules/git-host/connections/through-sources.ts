@@ -22,8 +22,8 @@ export async function usableSources(
 ): Promise<GitConnectionRow[]> {
   const rows = await listConnections(deps.database.db, organizationId)
   const chosen = provider ?? rows.find(({ trouble: errorKind }) => errorKind === null)?.provider
-  const usable = rows.filter((row) => row.provider === chosen && row.trouble === null)
-  return usable.sort((one, other) => rank(one) - rank(other))
+  const usableRows = rows.filter((row) => row.provider === chosen && row.trouble === null)
+  return usableRows.sort((one, other) => rank(one) - rank(other))
 }
 
 /** Connections that may reach a repository of the owner; an app only on the account where it is installed. */

@@ -25,10 +25,10 @@ export async function getFile(wanted: Wanted, query: FileQuery, caller: Caller, 
   )
   if (read.text.includes('\0')) refuse('file', 'is not a text file')
   const { text, ...rest } = read
-  return { ...rest, content: path.toLowerCase().endsWith('.json') ? parsed(text, path) : text }
+  return { ...rest, content: path.toLowerCase().endsWith('.json') ? parseFile(text, path) : text }
 }
 
-function parsed(text: string, path: string): unknown {
+function parseFile(text: string, path: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch {

@@ -25,10 +25,10 @@ export const showRepository = (repository: HostRepository, { source }: Pick<GitC
 })
 
 /** Merges cached lists. Memoized, because its JSON text is cached with it, and serializing is the slowest part of a response. */
-const joined = memoizeByRows((...lists: [Repository[], ...Repository[][]]): { data: Repository[] } => {
-  const known = new Map<string, Repository>()
-  for (const one of lists.flat()) if (!known.has(one.id)) known.set(one.id, one)
-  return { data: [...known.values()].sort((one, other) => compare(other.updatedAt ?? '', one.updatedAt ?? '')) }
+const mergeLists = memoizeByRows((...lists: [Repository[], ...Repository[][]]): { data: Repository[] } => {
+  const repositories = new Map<string, Repository>()
+  for (const one of lists.flat()) if (!repositories.has(one.id)) repositories.set(one.id, one)
+  return { data: [...repositories.values()].sort((one, other) => compare(other.updatedAt ?? '', one.updatedAt ?? '')) }
 })
 const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)
 
@@ -48,7 +48,7 @@ export async function listRepositories(
   const [first, ...others] = lists.flatMap((list) => (list.status === 'fulfilled' ? [list.value] : []))
   // A failed connection does not hide the repositories of the others; if all fail, the first error is thrown.
   if (!first) throw (lists[0] as PromiseRejectedResult).reason
-  const all = joined(first, ...others)
+  const all = mergeLists(first, ...others)
   const isVisible = await visibilityFor(caller, deps)
   const owner = query.owner?.toLowerCase()
   if (isVisible === allVisible && !owner) return all
@@ -91,7 +91,7 @@ export async function listRepositoriesOf(
   )
   const read = lists.flatMap((list) => (list.status === 'fulfilled' ? [list.value] : []))
   if (read.length === 0) throw bestErrorOf(lists.map((list) => (list as PromiseRejectedResult).reason))
-  const known = new Map<string, Repository>()
-  for (const one of read.flat()) if (!known.has(one.id) && visible(one.owner, one.name)) known.set(one.id, one)
-  return [...known.values()]
+  const repositories = new Map<string, Repository>()
+  for (const one of read.flat()) if (!repositories.has(one.id) && visible(one.owner, one.name)) repositories.set(one.id, one)
+  return [...repositories.values()]
 }

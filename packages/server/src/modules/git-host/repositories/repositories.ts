@@ -63,24 +63,28 @@ export async function createRepository(
   const { name, owner } = body
   const all = await usableSources(caller.organizationId, provider, deps)
   if (all.length === 0) fail('no_source')
-  const makes = all.filter(
+  const creators = all.filter(
     (row) =>
       row.source !== 'app' || (row.accountType === 'organization' && row.accountLogin.toLowerCase() === owner?.toLowerCase()),
   )
-  if (makes.length === 0)
+  if (creators.length === 0)
     refuse(
       'owner',
       owner ? `no connected git account can create repositories for ${owner}` : 'name the organisation of the repository',
     )
   const isVisible = await visibilityFor(caller, deps)
-  return throughSources(makes, deps, async (access, host, row) => {
-    const isOwn = !owner || owner.toLowerCase() === row.accountLogin.toLowerCase()
+  return throughSources(creators, deps, async (access, host, row) => {
+    const isOwnAccount = !owner || owner.toLowerCase() === row.accountLogin.toLowerCase()
     const account = owner ?? row.accountLogin
     if (!isVisible(account, name))
       fail('forbidden', { message: `Members cannot use ${account}/${name}. Ask an admin of the organisation.`, field: 'owner' })
-    const forUser = isOwn && row.accountType === 'user'
+    const forUser = isOwnAccount && row.accountType === 'user'
     await writeAuditRecord()
-    const made = await host.createRepository(access, { name, private: body.private ?? true, owner: forUser ? null : account })
-    return showRepository(made, row)
+    const repository = await host.createRepository(access, {
+      name,
+      private: body.private ?? true,
+      owner: forUser ? null : account,
+    })
+    return showRepository(repository, row)
   })
 }

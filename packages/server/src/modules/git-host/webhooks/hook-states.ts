@@ -17,8 +17,8 @@ export function createHookStates(deps: GitHostDeps) {
   const states = new Map<string, RequestedState>()
   return (row: GitWebhookRow, request: () => Promise<boolean>): Promise<boolean> => {
     const key = `${row.id} ${row.hookId} ${row.updatedAt}`
-    const known = states.get(key)
-    if (known && nowOf(deps) - known.requestedAt < freshMs) return known.isActive
+    const cached = states.get(key)
+    if (cached && nowOf(deps) - cached.requestedAt < freshMs) return cached.isActive
     // A webhook of an unreachable host counts as inactive.
     const isActive = request().catch((error: unknown) => {
       if (!(error instanceof GitHostError || error instanceof Failure)) throw error

@@ -33,18 +33,18 @@ const maxHooks = 20
 export async function verifyDelivery(inbound: InboundDelivery, deps: GitHostDeps): Promise<VerifiedDelivery | null> {
   const { provider, headers, rawBody } = inbound
   const host = deps.hosts[provider]
-  const own = deps.webhookSecrets[provider]
+  const appSecret = deps.webhookSecrets[provider]
   // GitLab sends the secret itself: a party that has seen one delivery can forge others.
   const isBodySigned = provider !== 'gitlab'
-  if (own && host.isSignedWith(own, headers, rawBody))
+  if (appSecret && host.isSignedWith(appSecret, headers, rawBody))
     return { delivery: host.readDelivery(headers, rawBody), organizationIds: 'all', webhookIds: [], isBodySigned }
   const hooks = inbound.hook ? await hookNamed(inbound, deps) : await hooksOnNamed(inbound, deps)
-  const named = hooks.filter((row) => isSignedFor(row, host, inbound, deps))
-  if (named.length === 0) return null
+  const signedHooks = hooks.filter((row) => isSignedFor(row, host, inbound, deps))
+  if (signedHooks.length === 0) return null
   return {
-    delivery: await asKnown(host.readDelivery(headers, rawBody), named, inbound, deps),
-    organizationIds: [...new Set(named.map(({ organizationId }) => organizationId))],
-    webhookIds: named.map(({ id }) => id),
+    delivery: await asKnown(host.readDelivery(headers, rawBody), signedHooks, inbound, deps),
+    organizationIds: [...new Set(signedHooks.map(({ organizationId }) => organizationId))],
+    webhookIds: signedHooks.map(({ id }) => id),
     isBodySigned,
   }
 }
@@ -60,11 +60,15 @@ async function asKnown(
   { database }: GitHostDeps,
 ): Promise<Delivery | null> {
   const key = keyOf(delivery)
-  const [known, ...others] = new Set(hooks.map(({ repository }) => repository))
-  if (!delivery?.repository || key === null || known === undefined || (known === key && others.length === 0)) return delivery
+  const [repository, ...others] = new Set(hooks.map(({ repository }) => repository))
+  if (!delivery?.repository || key === null || repository === undefined || (repository === key && others.length === 0))
+    return delivery
   if (others.length > 0 || (await webhooksOn(database.db, provider, key, 1)).length > 0) return null
-  const cut = known.lastIndexOf('/')
-  return { ...delivery, repository: { owner: known.slice(0, cut), repo: known.slice(cut + 1) } } as Delivery
+  const slashIndex = repository.lastIndexOf('/')
+  return {
+    ...delivery,
+    repository: { owner: repository.slice(0, slashIndex), repo: repository.slice(slashIndex + 1) },
+  } as Delivery
 }
 
 export async function webhookSecretsFor(
@@ -74,9 +78,9 @@ export async function webhookSecretsFor(
   deps: GitHostDeps,
 ): Promise<{ organizationId: string | null; webhookId: string | null; secret: Secret }[]> {
   const rows = await webhooksOn(deps.database.db, provider, repositoryKey(owner, repo), maxHooks)
-  const own = deps.webhookSecrets[provider]
+  const appSecret = deps.webhookSecrets[provider]
   return [
-    ...(own ? [{ organizationId: null, webhookId: null, secret: own }] : []),
+    ...(appSecret ? [{ organizationId: null, webhookId: null, secret: appSecret }] : []),
     ...rows.map((row) => ({ organizationId: row.organizationId, webhookId: row.id, secret: secretOf(row, deps) })),
   ]
 }

@@ -41,22 +41,22 @@ const keyOf = ({ name }: WebhookTarget) => repositoryKey(name.owner, name.repo)
 async function register(location: WebhookTarget, deps: GitHostDeps): Promise<RegisteredWebhook> {
   const { organizationId, provider, name, access, host } = location
   const base = (await deps.hookAddress?.(organizationId, { provider, ...name })) ?? deps.publicUrl()
-  const known = await findWebhookOf(deps.database.db, organizationId, provider, keyOf(location))
+  const existing = await findWebhookOf(deps.database.db, organizationId, provider, keyOf(location))
   const hooks = await host.hooks(access, name)
-  const there = known && hooks.find(({ id }) => id === known.hookId)
-  if (known && there && isWorking(there, addressOf(known.id, base, provider)))
-    return { webhook: showWebhook(there), isNew: false }
-  const reusable = there ?? (await findOrphanedHook(hooks, location, base, deps))
-  const id = known?.id ?? newId('gwh')
+  const hostHook = existing && hooks.find(({ id }) => id === existing.hookId)
+  if (existing && hostHook && isWorking(hostHook, addressOf(existing.id, base, provider)))
+    return { webhook: showWebhook(hostHook), isNew: false }
+  const reusable = hostHook ?? (await findOrphanedHook(hooks, location, base, deps))
+  const id = existing?.id ?? newId('gwh')
   // A moved webhook keeps its secret: deliveries in flight are signed with it.
-  const secret = known ? secretOf(known, deps) : new Secret(randomBytes(32).toString('base64url'))
+  const secret = existing ? secretOf(existing, deps) : new Secret(randomBytes(32).toString('base64url'))
   deps.scrubber.register(secret)
   const settings = { url: addressOf(id, base, provider), secret }
   await writeAuditRecord()
   const hook = reusable
     ? await host.changeHook(access, name, reusable.id, settings)
     : await host.createHook(access, name, settings).catch((error: unknown) => rethrowWithPublicUrlHint(error, settings.url))
-  if (await keep({ id, hook, ...settings }, known, location, deps))
+  if (await saveWebhook({ id, hook, ...settings }, existing, location, deps))
     return { webhook: showWebhook({ ...hook, url: settings.url }), isNew: !reusable }
   // Another control plane was faster: keep its webhook and delete ours.
   if (!reusable) await host.deleteHook(access, name, hook.id)
@@ -68,9 +68,9 @@ export const isWorking = ({ active, url, events }: HostHook, address: string): b
   active && url === address && (events.includes('push') || events.includes('*'))
 
 /** Stores the webhook. Returns false when the row changed meanwhile. */
-function keep(
+function saveWebhook(
   { id, hook, url, secret }: { id: string; hook: HostHook; url: string; secret: Secret },
-  known: GitWebhookRow | undefined,
+  existing: GitWebhookRow | undefined,
   location: WebhookTarget,
   { database, secretBox, ...deps }: GitHostDeps,
 ): Promise<boolean> {
@@ -79,7 +79,7 @@ function keep(
   return database.transaction(async ({ db, lock }) => {
     await lock(`git-webhook:${organizationId}:${provider}:${keyOf(location)}`)
     const current = await findWebhookOf(db, organizationId, provider, keyOf(location))
-    if (current?.secret !== known?.secret) return false
+    if (current?.secret !== existing?.secret) return false
     await putWebhook(db, {
       ...{ id, organizationId, provider, hookId: hook.id, url, createdAt: now, updatedAt: now },
       repository: keyOf(location),
@@ -128,11 +128,11 @@ function rethrowWithPublicUrlHint(error: unknown, url: string): never {
 
 export async function listWebhooks(location: WebhookTarget, isAdmin: boolean, deps: GitHostDeps): Promise<RepositoryWebhook[]> {
   const { organizationId, provider, name, access, host } = location
-  const own = await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(name.owner, name.repo))
+  const existing = await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(name.owner, name.repo))
   const hooks = await host.hooks(access, name)
   return hooks.map((hook) => {
-    const isOurs = hook.id === own?.hookId || ourId(hook.url, provider, deps) !== null
-    return { ...hook, url: isOurs || isAdmin ? hook.url : originOf(hook.url), ours: isOurs }
+    const isOwnHook = hook.id === existing?.hookId || ourId(hook.url, provider, deps) !== null
+    return { ...hook, url: isOwnHook || isAdmin ? hook.url : originOf(hook.url), ours: isOwnHook }
   })
 }
 
@@ -145,9 +145,9 @@ export async function deleteWebhook(
   deps: GitHostDeps,
 ) {
   const { db } = deps.database
-  const own = await findWebhookOf(db, organizationId, provider, repositoryKey(name.owner, name.repo))
+  const existing = await findWebhookOf(db, organizationId, provider, repositoryKey(name.owner, name.repo))
   const forget = async () => {
-    if (own?.hookId === hookId) await deleteWebhookRow(db, own.id)
+    if (existing?.hookId === hookId) await deleteWebhookRow(db, existing.id)
   }
   await writeAuditRecord()
   try {

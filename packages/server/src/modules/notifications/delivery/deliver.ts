@@ -97,16 +97,16 @@ function abortUnlessShutdown(abort: AbortSignal): { signal: AbortSignal; end(): 
 async function recordSent(current: store.Try, row: store.SendingRow, deps: NotificationsDeps): Promise<void> {
   const { db, signals } = deps.database
   const end = { status: 'sent', sentAt: nowOf(deps), lastError: null } as const
-  const isOurs = await store.endTry(db, current, end)
-  if (isOurs && row.channelKind === 'in_app')
+  const isNewestAttempt = await store.endTry(db, current, end)
+  if (isNewestAttempt && row.channelKind === 'in_app')
     signals.publish(feedTopic(row.organizationId), { delivered: row.id, userId: row.userId } satisfies FeedSignal)
 }
 
 async function giveUp(current: store.Try, row: store.SendingRow, lastError: string, deps: NotificationsDeps): Promise<void> {
   const { log, database } = deps
-  const isOurs = await store.endTry(database.db, current, { status: 'failed', lastError })
-  const about = { deliveryId: row.id, channelKind: row.channelKind, attempts: current.attempt, reason: lastError }
-  if (isOurs) log.warn(about, 'notifications: delivery failed, no attempts left')
+  const isNewestAttempt = await store.endTry(database.db, current, { status: 'failed', lastError })
+  const logFields = { deliveryId: row.id, channelKind: row.channelKind, attempts: current.attempt, reason: lastError }
+  if (isNewestAttempt) log.warn(logFields, 'notifications: delivery failed, no attempts left')
 }
 
 /** Schedules the next attempt. The next job commits together with the end of this attempt, so there is always exactly one. */

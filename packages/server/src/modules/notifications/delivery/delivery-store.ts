@@ -81,8 +81,8 @@ export async function findRecent(
     // Raw SQL: a partial index is used only if the query repeats its condition literally.
     .where(sql<boolean>`"joinedCount" > 0`)
     .execute()
-  const taken = new Set(heads.filter(isOpen).map(({ channelId }) => channelId))
-  const others = channelIds.filter((id) => !taken.has(id))
+  const busyChannels = new Set(heads.filter(isOpen).map(({ channelId }) => channelId))
+  const others = channelIds.filter((id) => !busyChannels.has(id))
   const alone =
     others.length === 0
       ? []
@@ -137,11 +137,11 @@ const asJson = (rows: readonly Selectable<JoinedDeliveriesTable>[]) =>
 
 /** Inserts in batches and yields the event loop in between: building a statement of many rows blocks the process. */
 export async function insertDeliveries(db: Db, rows: readonly Insertable<DeliveriesTable>[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += rowsAtOnce) {
-    if (at > 0) await otherWorkFirst()
+  for (let offset = 0; offset < rows.length; offset += rowsAtOnce) {
+    if (offset > 0) await otherWorkFirst()
     await db
       .insertInto('deliveries')
-      .values(rows.slice(at, at + rowsAtOnce))
+      .values(rows.slice(offset, offset + rowsAtOnce))
       .execute()
   }
 }
@@ -183,7 +183,7 @@ export interface Try {
 
 /** Begins an attempt; no more deliveries join this one from now on. Returns false when another job has it, or it has ended. */
 export async function beginTry(db: Db, { id, jobId, attempt }: Try): Promise<boolean> {
-  const begun = await db
+  const started = await db
     .updateTable('deliveries')
     .set({ status: 'sending', attempts: attempt })
     .where('id', '=', id)
@@ -192,7 +192,7 @@ export async function beginTry(db: Db, { id, jobId, attempt }: Try): Promise<boo
     .where('status', 'in', ['queued', 'sending'])
     .returning('id')
     .executeTakeFirst()
-  return begun !== undefined
+  return started !== undefined
 }
 
 type TryEnd =

@@ -114,10 +114,10 @@ const removeUntold = (db: Db, before: number): Promise<number> =>
 const olderThan = (db: Db, before: number) =>
   db.selectFrom('announcements').select('announcements.id').where('announcements.createdAt', '<', before)
 
-async function removeAnnouncements(db: Db, which: ReturnType<typeof olderThan>): Promise<number> {
+async function removeAnnouncements(db: Db, announcements: ReturnType<typeof olderThan>): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('announcements')
-    .where('id', 'in', which.orderBy('announcements.createdAt').limit(batch))
+    .where('id', 'in', announcements.orderBy('announcements.createdAt').limit(batch))
     .executeTakeFirstOrThrow()
   return Number(numDeletedRows)
 }

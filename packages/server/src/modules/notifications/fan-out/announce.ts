@@ -38,8 +38,8 @@ function notify(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, 
       reported.map(({ id, payload }) => ({ id, organizationId, category, ...contentOf(payload) })),
     )
     const announced = { organizationId, category, ids: reported.map(({ id }) => id) }
-    for (let at = 0; at < targets.length; at += chunk) {
-      const inFeed = await makeDeliveries(targets.slice(at, at + chunk), { bound, kind, announced, now: nowOf(deps) })
+    for (let offset = 0; offset < targets.length; offset += chunk) {
+      const inFeed = await makeDeliveries(targets.slice(offset, offset + chunk), { bound, kind, announced, now: nowOf(deps) })
       for (const id of inFeed) bound.signal(feedTopic(organizationId), { announced: id } satisfies FeedSignal)
     }
   })
@@ -49,7 +49,7 @@ function notify(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, 
 const chunk = 500
 
 /** Limits per transaction: other writes wait for it, and it is held in memory. */
-const most = { announcements: 20, deliveries: 1_000 }
+const limits = { announcements: 20, deliveries: 1_000 }
 
 /** Takes other waiting announcement jobs for the same recipients. Their end commits with this transaction. */
 async function coalesce(
@@ -58,7 +58,7 @@ async function coalesce(
   targetCount: number,
   deps: NotificationsDeps,
 ): Promise<WaitingJob<Announcement>[]> {
-  const room = Math.min(most.announcements, Math.floor(most.deliveries / targetCount)) - 1
+  const room = Math.min(limits.announcements, Math.floor(limits.deliveries / targetCount)) - 1
   if (room < 1) return []
   const now = new Date(nowOf(deps))
   const waiting = await findWaiting(bound.db, announceKind, now, room)

@@ -40,13 +40,13 @@ export function locationOf(recent: readonly Recent[], now: Millis): Location {
  * began.
  */
 function dueAt(heads: readonly Recent[], inWindow: readonly Recent[], waiting: readonly Recent[], now: Millis): Millis {
-  const soon = now + burst.gatherMs
-  if (heads.length === 0 && waiting.length === inWindow.length) return soon
-  const began =
+  const gatherUntil = now + burst.gatherMs
+  if (heads.length === 0 && waiting.length === inWindow.length) return gatherUntil
+  const windowStartedAt =
     heads.length > 0
       ? Math.max(...heads.map(({ sentAt, createdAt }) => sentAt ?? createdAt))
       : Math.min(...inWindow.map(({ createdAt }) => createdAt))
-  return Math.max(soon, began + burst.windowMs)
+  return Math.max(gatherUntil, windowStartedAt + burst.windowMs)
 }
 
 /** Whether more deliveries can join it. */

@@ -27,14 +27,14 @@ export async function makeDeliveries(targets: readonly Target[], making: Making)
   const channelIds = targets.map(({ id }) => id)
   const recent = await store.findRecent(db, channelIds, announced, now)
   const first = momentAfterLast(now)
-  const inTurn = announced.ids.map((id, at) => ({ id, at: first + at }))
+  const ordered = announced.ids.map((id, at) => ({ id, at: first + at }))
   const planned: ChannelPlan[] = []
   for (const target of targets) {
-    planned.push(planFor(target, recent.get(target.id) ?? [], inTurn))
+    planned.push(planFor(target, recent.get(target.id) ?? [], ordered))
     // Hundreds of plans take milliseconds: yield to requests.
     if (planned.length % 25 === 0) await otherWorkFirst()
   }
-  const plans = await joinOrPlanNew(planned, inTurn, making)
+  const plans = await joinOrPlanNew(planned, ordered, making)
   const absorbed = await takeIn(plans, making)
   await insertFresh(plans, absorbed, making)
   await store.insertJoined({ db, kind: making.kind }, [...plans.flatMap(({ joined }) => joined), ...absorbed])
@@ -54,7 +54,7 @@ const momentAfterLast = (now: number) => (lastMade >= now && lastMade < now + 1_
 /** Adds to open digests. A digest whose first attempt has just begun takes no more: the channel is then planned again. */
 async function joinOrPlanNew(
   plans: readonly ChannelPlan[],
-  inTurn: readonly Announced[],
+  ordered: readonly Announced[],
   { bound, now }: Making,
 ): Promise<ChannelPlan[]> {
   const open = new Set<string>()
@@ -69,7 +69,7 @@ async function joinOrPlanNew(
   return plans.map((plan) => {
     const { joins, target, recent } = plan
     if (!joins || open.has(joins.into)) return plan
-    return planFor(target, recent.map(asSentIf(joins.into, now)), inTurn)
+    return planFor(target, recent.map(asSentIf(joins.into, now)), ordered)
   })
 }
 

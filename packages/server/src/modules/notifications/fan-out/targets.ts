@@ -18,9 +18,9 @@ export async function findTargets(
   const rows = await store.findPeople(bound.db, organizationId, category, userId)
   const targets: Target[] = []
   // In one order, so that two announcements that create feeds for the same users never wait for each other.
-  for (const [person, theirs] of [...Map.groupBy(rows, (row) => row.userId)].sort(byUser)) {
-    const channels = theirs.flatMap(asTarget)
-    const isOptedOut = theirs.some(({ feedOptOutAt }) => feedOptOutAt !== null)
+  for (const [person, userRows] of [...Map.groupBy(rows, (row) => row.userId)].sort(byUser)) {
+    const channels = userRows.flatMap(asTarget)
+    const isOptedOut = userRows.some(({ feedOptOutAt }) => feedOptOutAt !== null)
     if (!isOptedOut && lacksFeed(channels, onByDefault)) channels.push(...(await makeFeed(bound, person, deps)))
     targets.push(...channelsToNotify(channels, onByDefault))
   }

@@ -73,14 +73,14 @@ export const findDelivery = (db: Db, reader: Reader, id: string): Promise<Listed
 
 /** Marks a delivery as seen; the first time is kept. */
 export async function markSeen(db: Db, id: string, now: number): Promise<boolean> {
-  const marked = await db
+  const updated = await db
     .updateTable('deliveries')
     .set({ seenAt: now })
     .where('id', '=', id)
     .where('seenAt', 'is', null)
     .returning('id')
     .executeTakeFirst()
-  return marked !== undefined
+  return updated !== undefined
 }
 
 const inFeed = (db: Db, reader: Reader) =>

@@ -16,37 +16,37 @@ export interface Notice {
 
 /** Announces those that were not announced before. */
 export async function announceNew({ db, transaction }: Database, notices: readonly Notice[]): Promise<void> {
-  const reported = await findNotified(
+  const alreadyNotified = await findNotified(
     db,
     notices.map(({ keys }) => keys[0]),
   )
   for (const notice of notices) {
-    if (!reported.has(notice.keys[0])) await transaction((bound) => announceOnce(bound, notice))
+    if (!alreadyNotified.has(notice.keys[0])) await transaction((bound) => announceOnce(bound, notice))
   }
 }
 
 /** Commits the mark and the announcement together. */
 async function announceOnce({ db, announce }: TransactionContext, { keys, forgetAt, category, event }: Notice): Promise<void> {
-  const marked = await db
+  const inserted = await db
     .insertInto('announcedOnce')
     .values(keys.map((key) => ({ key, forgetAt: forgetAt.getTime() })))
     .onConflict((conflict) => conflict.doNothing())
     .returning('key')
     .execute()
-  if (marked.some(({ key }) => key === keys[0])) await announce(category, event)
+  if (inserted.some(({ key }) => key === keys[0])) await announce(category, event)
 }
 
 const chunk = 500
 
 async function findNotified(db: Db, keys: readonly string[]): Promise<Set<string>> {
-  const reported = new Set<string>()
+  const alreadyNotified = new Set<string>()
   for (let at = 0; at < keys.length; at += chunk) {
     const rows = await db
       .selectFrom('announcedOnce')
       .select('key')
       .where('key', 'in', keys.slice(at, at + chunk))
       .execute()
-    for (const { key } of rows) reported.add(key)
+    for (const { key } of rows) alreadyNotified.add(key)
   }
-  return reported
+  return alreadyNotified
 }

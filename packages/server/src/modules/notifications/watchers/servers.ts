@@ -6,7 +6,7 @@ import type { WatchedServer, WatchedServers } from './watched.ts'
 
 /** Consecutive failed checks after which a server counts as unreachable. */
 const failuresToAnnounce = 3
-const atOnce = 8
+const maxConcurrent = 8
 
 /** Checks every server once. Announces the third failure in a row, and the first success after that. */
 export async function watchServers(servers: WatchedServers, database: Database, now: Date, abort: AbortSignal): Promise<void> {
@@ -16,7 +16,7 @@ export async function watchServers(servers: WatchedServers, database: Database, 
   const checkOne = async () => {
     for (let server = waiting.shift(); server; server = waiting.shift()) await poll(server, servers, { database, now, abort })
   }
-  await Promise.all(Array.from({ length: atOnce }, checkOne))
+  await Promise.all(Array.from({ length: maxConcurrent }, checkOne))
 }
 
 interface Check {
@@ -74,10 +74,10 @@ async function noteAnswer({ db, announce }: TransactionContext, server: WatchedS
 
 /** Forgets removed servers. */
 async function forgetOthers({ db }: Database, listed: readonly WatchedServer[]): Promise<void> {
-  const known = new Set(listed.map(({ id }) => id))
-  const noted = await db.selectFrom('serverFailures').select('serverId').execute()
-  for (const { serverId } of noted) {
-    if (!known.has(serverId)) await db.deleteFrom('serverFailures').where('serverId', '=', serverId).execute()
+  const knownIds = new Set(listed.map(({ id }) => id))
+  const failures = await db.selectFrom('serverFailures').select('serverId').execute()
+  for (const { serverId } of failures) {
+    if (!knownIds.has(serverId)) await db.deleteFrom('serverFailures').where('serverId', '=', serverId).execute()
   }
 }
 

@@ -16,8 +16,8 @@ export interface Watcher {
 export function watchers({ watched, database, clock }: NotificationsDeps): Watcher[] {
   const { tokens, certificates, backups, servers } = watched
   const now = () => clock.now()
-  const notices = (what: string, everySeconds: number, find: (now: Date) => Promise<Notice[]>): Watcher =>
-    watcher(what, everySeconds, async () => announceNew(database, await find(now())))
+  const notices = (name: string, everySeconds: number, find: (now: Date) => Promise<Notice[]>): Watcher =>
+    watcher(name, everySeconds, async () => announceNew(database, await find(now())))
   return [
     ...(tokens ? [notices('tokens', 3600, (at) => tokenNotices(tokens, at))] : []),
     ...(certificates ? [notices('certificates', 3600, (at) => certificateNotices(certificates, at))] : []),
@@ -27,8 +27,8 @@ export function watchers({ watched, database, clock }: NotificationsDeps): Watch
 }
 
 /** A watcher job with few attempts: the next run checks again anyway. */
-function watcher(what: string, everySeconds: number, check: (abort: AbortSignal) => Promise<void>): Watcher {
-  const watching = job<Record<string, never>, undefined>(`notifications.watch-${what}`, {
+function watcher(name: string, everySeconds: number, check: (abort: AbortSignal) => Promise<void>): Watcher {
+  const watching = job<Record<string, never>, undefined>(`notifications.watch-${name}`, {
     deadlineMs: 10 * 60_000,
     maxAttempts: 2,
     run: (_payload, _deps, abort) => check(abort),

@@ -27,9 +27,9 @@ export function newExportKeys(): { secrets: ExportKeys; signer: string } {
   return { secrets: { signingKey, contentKey: randomBytes(32).toString('base64') }, signer: x as string }
 }
 
-export async function newImportKeys(given?: string): Promise<{ secrets: ImportKeys; recipient: string }> {
+export async function newImportKeys(existingSecret?: string): Promise<{ secrets: ImportKeys; recipient: string }> {
   const { generateX25519Identity, identityToRecipient } = await import('age-encryption')
-  const identity = given ?? (await generateX25519Identity())
+  const identity = existingSecret ?? (await generateX25519Identity())
   return { secrets: { identity }, recipient: await identityToRecipient(identity) }
 }
 

@@ -3,7 +3,7 @@ import { type RetryLimits, retryWhileUnreachable } from './retry-unreachable.ts'
 import type { Sides } from './sides.ts'
 
 /** Concurrent files. Each takes at most a few MiB of memory, since files are streamed. */
-const atOnce = 3
+const maxConcurrent = 3
 const fileLimitMs = 5 * 60_000
 
 /** Copies the files that the target does not have yet; an interrupted file is sent again. */
@@ -15,9 +15,9 @@ export async function copyFiles(
   abort: AbortSignal,
   onFile: (sizeBytes: number) => void,
 ): Promise<void> {
-  const there = new Set(has)
-  for (const { name, sizeBytes } of files) if (there.has(name)) onFile(sizeBytes)
-  const missing = files.filter(({ name }) => !there.has(name)).values()
+  const existing = new Set(has)
+  for (const { name, sizeBytes } of files) if (existing.has(name)) onFile(sizeBytes)
+  const missing = files.filter(({ name }) => !existing.has(name)).values()
   const stop = new AbortController()
   const ended = AbortSignal.any([abort, stop.signal])
   const copy = async () => {
@@ -27,7 +27,7 @@ export async function copyFiles(
       onFile(file.sizeBytes)
     }
   }
-  const lanes = Array.from({ length: atOnce }, () =>
+  const lanes = Array.from({ length: maxConcurrent }, () =>
     copy().catch((error: unknown) => {
       stop.abort(error)
       throw error
@@ -38,7 +38,7 @@ export async function copyFiles(
   for (const result of results) if (result.status === 'rejected') throw stop.signal.reason
 }
 
-async function copyOne(file: BundleFile, { source, target }: Sides, given: AbortSignal): Promise<void> {
-  const abort = AbortSignal.any([given, AbortSignal.timeout(fileLimitMs)])
+async function copyOne(file: BundleFile, { source, target }: Sides, parentAbort: AbortSignal): Promise<void> {
+  const abort = AbortSignal.any([parentAbort, AbortSignal.timeout(fileLimitMs)])
   await target.write(file, await source.read(file.name, abort), abort)
 }

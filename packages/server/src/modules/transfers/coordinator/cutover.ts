@@ -46,15 +46,15 @@ async function restoreFolder({ transfer: { id, projectId }, deps }: TransferCont
 async function decided(
   change: () => Promise<{ state: string }>,
   get: () => Promise<{ state: string }>,
-  wanted: string,
+  expected: string,
 ): Promise<void> {
   try {
-    if ((await change()).state === wanted) return
+    if ((await change()).state === expected) return
   } catch (error) {
     if (isUnreachable(error) || !(error instanceof Failure)) throw error
   }
   const { state } = await get()
-  if (state === wanted) return
+  if (state === expected) return
   if (state === 'aborted' || state === 'failed') throw new SideFailed('conflict', 'The cloud cancelled the transfer')
   throw new Error(`the cloud has not committed the transfer: it is ${state}`)
 }

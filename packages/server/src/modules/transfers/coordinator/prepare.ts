@@ -39,22 +39,24 @@ export async function prepare(context: TransferContext): Promise<void> {
   const { source, target } = sides
   await enter('packing', context)
   // A new transfer fails at once while the cloud is unreachable; a transfer that has begun waits for it.
-  let there = await (context.isNew ? target.openImport() : retryWhileUnreachable(() => target.openImport(), retryLimits, abort))
-  if (there.state === 'open') {
-    await retryWhileUnreachable(() => source.startExport(there.recipient), retryLimits, abort)
+  let targetSide = await (context.isNew
+    ? target.openImport()
+    : retryWhileUnreachable(() => target.openImport(), retryLimits, abort))
+  if (targetSide.state === 'open') {
+    await retryWhileUnreachable(() => source.startExport(targetSide.recipient), retryLimits, abort)
     const packed = await until(() => source.get(), ['packed', 'releasing', 'ready'], context)
     await enter('sending', context)
-    await copy(packed, there, context)
+    await copy(packed, targetSide, context)
     await enter('staging', context)
-    there = await retryWhileUnreachable(() => target.change({ state: 'staged', signer: packed.signer }), retryLimits, abort)
+    targetSide = await retryWhileUnreachable(() => target.change({ state: 'staged', signer: packed.signer }), retryLimits, abort)
   }
-  there = await until(() => target.get(), ['staged', 'landing', 'landed'], context)
-  if (there.state === 'staged') {
+  targetSide = await until(() => target.get(), ['staged', 'landing', 'landed'], context)
+  if (targetSide.state === 'staged') {
     await enter('releasing', context)
     await retryWhileUnreachable(() => source.change('ready'), retryLimits, abort)
     const ready = await until(() => source.get(), ['ready'], context)
     await enter('catching_up', context)
-    await copy(ready, there, context)
+    await copy(ready, targetSide, context)
     await enter('landing', context)
     await retryWhileUnreachable(() => target.change({ state: 'landed' }), retryLimits, abort)
   }
@@ -64,8 +66,8 @@ export async function prepare(context: TransferContext): Promise<void> {
     context,
     () => source.get(),
   )
-  const left = await retryWhileUnreachable(() => source.get(), retryLimits, abort)
-  const warnings = JSON.stringify([...(left.warnings ?? []), ...landed.warnings])
+  const sourceSide = await retryWhileUnreachable(() => source.get(), retryLimits, abort)
+  const warnings = JSON.stringify([...(sourceSide.warnings ?? []), ...landed.warnings])
   await updateTransfer(context.deps.database.db, context.transfer.id, { warnings })
 }
 
@@ -79,7 +81,7 @@ export async function enter(phase: TransferPhase, { transfer, deps }: Pick<Trans
 
 async function copy(
   { files }: TransferExport,
-  there: TransferImport,
+  targetSide: TransferImport,
   { transfer, sides, retryLimits, deps, abort }: TransferContext,
 ): Promise<void> {
   const bytesTotal = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
@@ -88,7 +90,7 @@ async function copy(
   const { db } = deps.database
   await updateTransfer(db, transfer.id, { bytesDone, bytesTotal })
   const current = await retryWhileUnreachable(() => sides.target.get(), retryLimits, abort)
-  await copyFiles(files, current.files.length > 0 ? current.files : there.files, sides, retryLimits, abort, (sizeBytes) => {
+  await copyFiles(files, current.files.length > 0 ? current.files : targetSide.files, sides, retryLimits, abort, (sizeBytes) => {
     bytesDone += sizeBytes
     if (Date.now() - recordedAt < 500) return
     recordedAt = Date.now()
@@ -100,7 +102,7 @@ async function copy(
 /** Polls until the side reaches the wanted state; rejects when it has failed or was cancelled. */
 async function until<Side extends TransferExport | TransferImport>(
   get: () => Promise<Side>,
-  wanted: readonly Side['state'][],
+  expectedStates: readonly Side['state'][],
   { retryLimits, abort }: TransferContext,
   alsoGet?: () => Promise<unknown>,
 ): Promise<Side> {
@@ -108,7 +110,7 @@ async function until<Side extends TransferExport | TransferImport>(
     // A side that is not polled for long cancels itself.
     if (alsoGet && polls % 50 === 0) await retryWhileUnreachable(alsoGet, retryLimits, abort)
     const side = await retryWhileUnreachable(get, retryLimits, abort)
-    if (wanted.includes(side.state)) return side
+    if (expectedStates.includes(side.state)) return side
     if (side.state === 'failed') throw new SideFailed(side.error?.code ?? 'conflict', side.error?.message ?? 'It failed')
     if (side.state === 'aborted') throw new Failure('conflict', { message: 'The transfer was cancelled' })
     await pause(retryLimits.pollMs, undefined, { signal: abort })

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { TransferExport, TransferImport } from '@berth/contract'
 import type { CloudAddress, CloudApi, CloudRequest } from '../../../drivers/cloud-api/cloud-api.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
-import { answered, ask, cloudUnreachable } from '../../cloud/index.ts'
+import { answered, cloudUnreachable, requestCloud } from '../../cloud/index.ts'
 import type { TransferSource, TransferTarget } from './sides.ts'
 
 interface Remote {
@@ -23,7 +23,7 @@ const withBody = (method: string, path: string, body: object): CloudRequest => (
 
 export function remoteSource({ id, projectId, withData }: CloudTransferRow, { api, address }: Remote): TransferSource {
   const call = async (request: CloudRequest) =>
-    answered(await ask(api, address, request, { maxBytes: filesBytes })) as TransferExport
+    answered(await requestCloud(api, address, request, { maxBytes: filesBytes })) as TransferExport
   const path = `/api/departures/${id}`
   return {
     startExport: (recipient) =>
@@ -42,7 +42,7 @@ export function remoteSource({ id, projectId, withData }: CloudTransferRow, { ap
 
 export function remoteTarget({ id, projectId }: CloudTransferRow, { api, address }: Remote): TransferTarget {
   const call = async (request: CloudRequest) =>
-    answered(await ask(api, address, request, { maxBytes: filesBytes })) as TransferImport
+    answered(await requestCloud(api, address, request, { maxBytes: filesBytes })) as TransferImport
   const path = `/api/arrivals/${id}`
   return {
     openImport: () => call(withBody('PUT', path, { project: projectId })),
@@ -50,7 +50,7 @@ export function remoteTarget({ id, projectId }: CloudTransferRow, { api, address
     change: (change) => call(withBody('PATCH', path, change)),
     async write({ name, sizeBytes, sha256 }, bytes, abort) {
       answered(
-        await ask(api, address, {
+        await requestCloud(api, address, {
           method: 'PUT',
           path: `${path}/files/${encodeURIComponent(name)}?sha256=${sha256}`,
           headers: { 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) },

@@ -19,12 +19,12 @@ export async function rollBack({ transfer, sides, retryLimits, abort }: Transfer
         return false
       },
     )
-  const here = transfer.direction === 'to_cloud' ? sides.source : sides.target
+  const localSide = transfer.direction === 'to_cloud' ? sides.source : sides.target
   const isHereDone = await call(() =>
-    here === sides.source ? sides.source.change('aborted') : sides.target.change({ state: 'aborted' }),
+    localSide === sides.source ? sides.source.change('aborted') : sides.target.change({ state: 'aborted' }),
   )
   const isThereDone = await call(() =>
-    here === sides.source ? sides.target.change({ state: 'aborted' }) : sides.source.change('aborted'),
+    localSide === sides.source ? sides.target.change({ state: 'aborted' }) : sides.source.change('aborted'),
   )
   return isHereDone && isThereDone
 }

@@ -7,7 +7,7 @@ import { cloudTransferJson } from '../../../platform/db/json-columns/transfers.t
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure, fail } from '../../../platform/failure.ts'
-import { accountOf, answered, ask, type Link } from '../../cloud/index.ts'
+import { accountOf, answered, type Link, requestCloud } from '../../cloud/index.ts'
 import type { CoordinatorDeps } from '../deps.ts'
 import { findTransfer, insertTransfer, runningTransfer } from '../rows/transfer-store.ts'
 import { transferKind } from './transfer-job.ts'
@@ -35,14 +35,14 @@ export interface Transferred {
 export async function startTransfer(request: TransferRequest, deps: CoordinatorDeps): Promise<Transferred> {
   const { projectId, project, direction, caller } = request
   const link = (await deps.cloud.links.of(caller.organizationId)) ?? fail(project ? 'cloud_not_linked' : 'not_found')
-  const known = await runningTransfer(deps.database.db, caller.organizationId, projectId)
-  if (known?.direction === direction) return ended(known.id, deps)
-  if (known)
+  const running = await runningTransfer(deps.database.db, caller.organizationId, projectId)
+  if (running?.direction === direction) return waitUntilEnded(running.id, deps)
+  if (running)
     fail('work_in_progress', {
-      message: `The project is being transferred in the other direction (${known.id}). Wait until that transfer has ended.`,
+      message: `The project is being transferred in the other direction (${running.id}). Wait until that transfer has ended.`,
     })
   const name = await nameOf(request, link, deps)
-  return ended(await recordTransfer(request, name, link, deps), deps)
+  return waitUntilEnded(await recordTransfer(request, name, link, deps), deps)
 }
 
 async function nameOf(
@@ -53,12 +53,12 @@ async function nameOf(
   if (project && direction === 'to_self_hosted') fail('already_there', { message: 'The project is already on this instance' })
   if (project) {
     // Detects an unreachable cloud before anything begins; otherwise the started transfer would have to be rolled back.
-    await ask(api, address, { method: 'GET', path: '/api/auth/session' })
+    await requestCloud(api, address, { method: 'GET', path: '/api/auth/session' })
     return project.name
   }
-  const there = await ask(api, address, { method: 'GET', path: `/api/projects/${encodeURIComponent(projectId)}` })
-  if (there.status === 404) fail('not_found')
-  const { name } = answered(there) as Project
+  const response = await requestCloud(api, address, { method: 'GET', path: `/api/projects/${encodeURIComponent(projectId)}` })
+  if (response.status === 404) fail('not_found')
+  const { name } = answered(response) as Project
   if (direction === 'to_cloud') fail('already_there', { message: 'The project is already in the cloud' })
   return String(name)
 }
@@ -71,8 +71,8 @@ const recordTransfer = (
 ): Promise<string> =>
   deps.database.transaction(async (bound) => {
     await bound.lock(`transfer:${projectId}`)
-    const known = await runningTransfer(bound.db, organizationId, projectId)
-    if (known) return known.direction === direction ? known.id : fail('work_in_progress')
+    const running = await runningTransfer(bound.db, organizationId, projectId)
+    if (running) return running.direction === direction ? running.id : fail('work_in_progress')
     const id = newId('trf')
     await insertTransfer(bound.db, {
       ...{ id, organizationId, projectId, projectName: name, direction, cloud: accountOf(link.row), withData, phase: 'packing' },
@@ -85,7 +85,7 @@ const recordTransfer = (
 /** Longest wait for the rollback, which may need an unreachable cloud; after it the client gets the reason of the failure. */
 const rollbackMs = 10_000
 
-async function ended(id: string, { database, retryLimits }: CoordinatorDeps): Promise<Transferred> {
+async function waitUntilEnded(id: string, { database, retryLimits }: CoordinatorDeps): Promise<Transferred> {
   let rollbackSince: number | undefined
   for (;;) {
     const row = (await findTransfer(database.db, id)) ?? fail('not_found')

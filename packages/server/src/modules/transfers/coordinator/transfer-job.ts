@@ -98,10 +98,10 @@ async function beginRollback(transfer: CloudTransferRow, error: unknown, deps: C
   const current = await findTransfer(deps.database.db, transfer.id)
   // The transfer was cancelled: the reason is recorded already.
   if (current?.phase === 'undoing') return void Object.assign(transfer, current)
-  const known = error instanceof Failure || error instanceof SideFailed ? error : diskFullFailure(error)
-  if (!known) deps.log.error({ err: error, transfer: transfer.id }, 'transfers: unexpected error')
-  const errorCode = known?.code ?? 'internal'
-  const message = known?.message ?? 'Internal error. The log of the instance has the details.'
+  const failure = error instanceof Failure || error instanceof SideFailed ? error : diskFullFailure(error)
+  if (!failure) deps.log.error({ err: error, transfer: transfer.id }, 'transfers: unexpected error')
+  const errorCode = failure?.code ?? 'internal'
+  const message = failure?.message ?? 'Internal error. The log of the instance has the details.'
   deps.log.warn({ transfer: transfer.id, phase: transfer.phase, why: errorMessage(error) }, 'transfers: rolling back')
   Object.assign(transfer, { phase: 'undoing', errorCode, errorMessage: message })
   await updateTransfer(deps.database.db, transfer.id, { phase: 'undoing', errorCode, errorMessage: message })

@@ -34,7 +34,7 @@ export const exportJob = (deps: TransfersDeps) =>
         if (!row || !failure) throw error
         await changeSideState(row, 'failed', deps.database, deps, { errorCode: failure.code, errorMessage: failure.message })
       }
-      await tidy(id, deps)
+      await cleanUpExport(id, deps)
     },
     async onFailed({ id }, { message }) {
       const row = await findSide(deps.database.db, id)
@@ -61,7 +61,7 @@ async function release(row: TransferSideRow, deps: TransfersDeps, abort: AbortSi
 }
 
 /** Removes the files if the export was cancelled while this job ran. */
-async function tidy(id: string, deps: TransfersDeps): Promise<void> {
+async function cleanUpExport(id: string, deps: TransfersDeps): Promise<void> {
   const row = await findSide(deps.database.db, id)
   if (row?.state === 'aborted' || row?.state === 'departed') await removeFiles(id, deps)
 }

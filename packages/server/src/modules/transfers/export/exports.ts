@@ -23,9 +23,11 @@ export async function startExport(
   const now = nowOf(deps)
   return deps.database.transaction(async (bound) => {
     await lockProject(bound, project.id)
-    const known = await findSide(bound.db, transfer)
-    if (known)
-      return known.projectId === project.id && known.createdBy === userId && known.side === 'departure' ? known : fail('conflict')
+    const existing = await findSide(bound.db, transfer)
+    if (existing)
+      return existing.projectId === project.id && existing.createdBy === userId && existing.side === 'departure'
+        ? existing
+        : fail('conflict')
     await refuseAbsent(project.id, bound)
     await insertSide(bound.db, {
       ...{ id: transfer, side: 'departure', organizationId: project.organizationId, projectId: project.id, state: 'packing' },

@@ -26,13 +26,13 @@ export async function openImport(
   const now = nowOf(deps)
   return deps.database.transaction(async (bound) => {
     await bound.lock(`arrivals:${organizationId}`)
-    const known = await findSide(bound.db, id)
+    const existing = await findSide(bound.db, id)
     // A bundle file may be imported again after its project was deleted or an import of it failed.
-    if (known && (known.state === 'aborted' || known.state === 'active')) await deleteSide(bound.db, id)
-    else if (known) return isSame(known, project, caller) ? known : fail('conflict')
-    const there = await findAnyProject(bound.db, project)
-    const isKept = there?.organizationId === organizationId && there.presence === 'departed'
-    if (there && !isKept) fail('already_there')
+    if (existing && (existing.state === 'aborted' || existing.state === 'active')) await deleteSide(bound.db, id)
+    else if (existing) return isSame(existing, project, caller) ? existing : fail('conflict')
+    const existingProject = await findAnyProject(bound.db, project)
+    const isKeptCopy = existingProject?.organizationId === organizationId && existingProject.presence === 'departed'
+    if (existingProject && !isKeptCopy) fail('already_there')
     refuseOtherTransfer(await openSidesOfProject(bound.db, project), organizationId)
     if ((await openImports(bound.db, organizationId)).length >= maxOpen)
       fail('work_in_progress', {
@@ -40,7 +40,7 @@ export async function openImport(
       })
     await insertSide(bound.db, {
       ...{ id, side: 'arrival', organizationId, projectId: project, state: 'open', withData: 1, recipient, signer: '' },
-      ...{ secrets: sealKeys(id, secrets, deps), files: '[]', tookOver: isKept, warnings: '[]' },
+      ...{ secrets: sealKeys(id, secrets, deps), files: '[]', tookOver: isKeptCopy, warnings: '[]' },
       ...{ createdBy: userId, createdAt: now, touchedAt: now },
     })
     return (await findSide(bound.db, id)) as TransferSideRow

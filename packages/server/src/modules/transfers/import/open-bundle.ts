@@ -58,9 +58,9 @@ async function verifiedBody(
   const manifest = readManifest(text, { signer: row.signer, transfer: row.id, project: row.projectId, pass })
   for (const file of [...manifest.files, manifest.body]) await checkFile(file, store, abort)
   const sealed = await readWhole(store, manifest.body.name, maxBodyBytes, abort)
-  const plain = await reader.unseal(sealed, manifest.compression, maxBodyBytes)
-  if (isTooDeep(plain)) throw new TransferFailed('bundle_refused', 'The content of the bundle is nested too deep')
-  const body = checkShape(BundleBody, JSON.parse(Buffer.from(plain).toString('utf8')))
+  const unsealed = await reader.unseal(sealed, manifest.compression, maxBodyBytes)
+  if (isTooDeep(unsealed)) throw new TransferFailed('bundle_refused', 'The content of the bundle is nested too deep')
+  const body = checkShape(BundleBody, JSON.parse(Buffer.from(unsealed).toString('utf8')))
   refuseUnlisted(body, manifest)
   // PostgreSQL does not store NUL; the project's own fields are checked where they are recorded.
   if (JSON.stringify(body.history ?? null).includes('\\u0000'))

@@ -25,22 +25,22 @@ export const updateSide = (db: Db, id: string, changes: SideChanges): Promise<un
 
 export const deleteSide = (db: Db, id: string): Promise<unknown> => db.deleteFrom('transferEnds').where('id', '=', id).execute()
 
-const ended: readonly TransferSideRow['state'][] = ['departed', 'active', 'aborted']
+const endedStates: readonly TransferSideRow['state'][] = ['departed', 'active', 'aborted']
 
-export const hasEnded = ({ state }: Pick<TransferSideRow, 'state'>): boolean => ended.includes(state)
+export const hasEnded = ({ state }: Pick<TransferSideRow, 'state'>): boolean => endedStates.includes(state)
 
 export const openSides = (db: Db): Promise<TransferSideRow[]> =>
-  db.selectFrom('transferEnds').selectAll().where('state', 'not in', ended).execute()
+  db.selectFrom('transferEnds').selectAll().where('state', 'not in', endedStates).execute()
 
 export const openSidesOfProject = (db: Db, projectId: string): Promise<TransferSideRow[]> =>
-  db.selectFrom('transferEnds').selectAll().where('projectId', '=', projectId).where('state', 'not in', ended).execute()
+  db.selectFrom('transferEnds').selectAll().where('projectId', '=', projectId).where('state', 'not in', endedStates).execute()
 
 export const openSidesOfOrganization = (db: Db, organizationId: string): Promise<TransferSideRow[]> =>
   db
     .selectFrom('transferEnds')
     .selectAll()
     .where('organizationId', '=', organizationId)
-    .where('state', 'not in', ended)
+    .where('state', 'not in', endedStates)
     .orderBy('createdAt')
     .orderBy('id')
     .execute()
@@ -51,7 +51,7 @@ export async function openImports(db: Db, organizationId: string): Promise<strin
     .select('id')
     .where('organizationId', '=', organizationId)
     .where('side', '=', 'arrival')
-    .where('state', 'not in', ended)
+    .where('state', 'not in', endedStates)
     .execute()
   return rows.map(({ id }) => id)
 }

@@ -23,8 +23,8 @@ export async function findSideOf(
   deps: TransfersDeps,
 ): Promise<TransferSideRow> {
   const row = id.includes('\0') ? undefined : await findSide(deps.database.db, id)
-  const isTheirs = row?.side === side && row.organizationId === organizationId && row.createdBy === userId
-  if (!isTheirs) return fail('not_found')
+  const isOwner = row?.side === side && row.organizationId === organizationId && row.createdBy === userId
+  if (!isOwner) return fail('not_found')
   const now = nowOf(deps)
   if (now - row.touchedAt > 5_000) await updateSide(deps.database.db, id, { touchedAt: now })
   return row

@@ -6,7 +6,7 @@ import type { CloudTransferRow, CloudTransfersTable } from '../../../platform/db
 
 /** SQL of transfers to and from the cloud. */
 
-const ended: readonly TransferPhase[] = ['done', 'failed']
+const endedPhases: readonly TransferPhase[] = ['done', 'failed']
 
 export const findTransfer = (db: Db, id: string): Promise<CloudTransferRow | undefined> =>
   db.selectFrom('cloudTransfers').selectAll().where('id', '=', id).executeTakeFirst()
@@ -18,21 +18,21 @@ export const newestTransfer = (db: Db, organizationId: string, projectId: string
   ofProject(db, organizationId, projectId).orderBy('createdAt', 'desc').limit(1).executeTakeFirst()
 
 export const runningTransfer = (db: Db, organizationId: string, projectId: string): Promise<CloudTransferRow | undefined> =>
-  ofProject(db, organizationId, projectId).where('phase', 'not in', ended).executeTakeFirst()
+  ofProject(db, organizationId, projectId).where('phase', 'not in', endedPhases).executeTakeFirst()
 
 export const insertTransfer = (db: Db, row: Insertable<CloudTransfersTable>): Promise<unknown> =>
   db.insertInto('cloudTransfers').values(row).execute()
 
 /** Updates a transfer that has not ended. */
 export const updateTransfer = (db: Db, id: string, changes: Omit<Updateable<CloudTransfersTable>, 'id'>): Promise<unknown> =>
-  db.updateTable('cloudTransfers').set(changes).where('id', '=', id).where('phase', 'not in', ended).execute()
+  db.updateTable('cloudTransfers').set(changes).where('id', '=', id).where('phase', 'not in', endedPhases).execute()
 
 /** Adds the warnings that the transfer does not have yet. */
-export async function addWarnings(db: Db, id: string, more: readonly string[]): Promise<void> {
+export async function addWarnings(db: Db, id: string, newWarnings: readonly string[]): Promise<void> {
   const row = await findTransfer(db, id)
-  const known = row ? cloudTransferJson.warnings(row) : []
-  const warnings = [...new Set([...known, ...more])]
-  if (warnings.length > known.length) await updateTransfer(db, id, { warnings: JSON.stringify(warnings) })
+  const existing = row ? cloudTransferJson.warnings(row) : []
+  const warnings = [...new Set([...existing, ...newWarnings])]
+  if (warnings.length > existing.length) await updateTransfer(db, id, { warnings: JSON.stringify(warnings) })
 }
 
 /** Undefined: the transfer was cancelled or has ended. */
@@ -41,7 +41,7 @@ export const enterPhase = (db: Db, id: string, phase: TransferPhase): Promise<{ 
     .updateTable('cloudTransfers')
     .set({ phase })
     .where('id', '=', id)
-    .where('phase', 'not in', [...ended, 'undoing'])
+    .where('phase', 'not in', [...endedPhases, 'undoing'])
     .returning('id')
     .executeTakeFirst()
 
@@ -59,7 +59,7 @@ export const markUndoing = (
     .returning('id')
     .executeTakeFirst()
 
-export const hasEnded = ({ phase }: Pick<CloudTransferRow, 'phase'>): boolean => ended.includes(phase)
+export const hasEnded = ({ phase }: Pick<CloudTransferRow, 'phase'>): boolean => endedPhases.includes(phase)
 
 /** Whether this instance coordinates that transfer and it has not ended. */
 export async function isRunning(db: Db, id: string): Promise<boolean> {

@@ -9,20 +9,20 @@ interface ClampOptions {
 export function clamp(
   text: string,
   limit: number,
-  { encode = (it) => it, measure = (it) => it.length }: ClampOptions = {},
+  { encode = (text) => text, measure = (text) => text.length }: ClampOptions = {},
 ): string {
-  const kept: string[] = []
-  const room = limit - measure('…')
+  const keptCharacters: string[] = []
+  const maxLength = limit - measure('…')
   let size = 0
   let beforeEllipsis = 0
   for (const character of text) {
     const encoded = encode(character)
     size += measure(encoded)
-    if (size > limit) return `${kept.slice(0, beforeEllipsis).join('')}…`
-    kept.push(encoded)
-    if (size <= room) beforeEllipsis = kept.length
+    if (size > limit) return `${keptCharacters.slice(0, beforeEllipsis).join('')}…`
+    keptCharacters.push(encoded)
+    if (size <= maxLength) beforeEllipsis = keptCharacters.length
   }
-  return kept.join('')
+  return keptCharacters.join('')
 }
 
 /** Collapses whitespace and control characters to one line, for subjects, titles and reasons. */

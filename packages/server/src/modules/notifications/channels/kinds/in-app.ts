@@ -1,10 +1,10 @@
 import { ConfigFields } from './config-fields.ts'
 import type { ChannelKind } from './kind.ts'
 
-type Nothing = Record<string, never>
+type NoFields = Record<string, never>
 
 /** The delivery's row is the feed entry, so it is delivered as soon as it is recorded. */
-export const inApp: ChannelKind<Nothing, Nothing> = {
+export const inApp: ChannelKind<NoFields, NoFields> = {
   kind: 'in_app',
   documented: true,
   checkConfig(input) {

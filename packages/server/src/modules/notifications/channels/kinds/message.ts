@@ -64,8 +64,8 @@ export function locationOf({ projectName, organizationName }: Message): string {
 
 function joinedSubject(messages: readonly Message[]): string {
   const subject = messages[0]!.subject
-  const same = messages.every((message) => message.subject === subject)
-  return same ? `${subject} (${messages.length} times)` : `${subject}, and ${messages.length - 1} more`
+  const isSameSubject = messages.every((message) => message.subject === subject)
+  return isSameSubject ? `${subject} (${messages.length} times)` : `${subject}, and ${messages.length - 1} more`
 }
 
 function joinedText(messages: readonly Message[]): string {

@@ -22,10 +22,10 @@ export interface Post {
 export async function post(webRequest: WebRequest, request: Post, abort: AbortSignal): Promise<void> {
   const { url, body } = request
   const headers = { 'content-type': 'application/json', ...request.headers }
-  const answer = await webRequest.send({ url, method: 'POST', headers, body, abort }).catch((error: unknown) => {
+  const response = await webRequest.send({ url, method: 'POST', headers, body, abort }).catch((error: unknown) => {
     throw notSent(error)
   })
-  if (answer.outcome !== 'ok') throw refused(answer, request)
+  if (response.outcome !== 'ok') throw refused(response, request)
 }
 
 function notSent(error: unknown): unknown {
@@ -34,14 +34,14 @@ function notSent(error: unknown): unknown {
   return error
 }
 
-function refused(answer: WebAnswer, { receiver, final, words, secrets }: Post): DeliveryFailed {
-  const { status, outcome } = answer
-  const reported = words ? clamp(withoutSecrets(wordsIn(answer.body, words), secrets), 200) : ''
+function refused(response: WebAnswer, { receiver, final, words, secrets }: Post): DeliveryFailed {
+  const { status, outcome } = response
+  const reported = words ? clamp(withoutSecrets(wordsIn(response.body, words), secrets), 200) : ''
   const reason =
     outcome === 'redirected'
       ? `${receiver} answered ${status} with a redirect, which is not followed: enter the address it leads to`
       : `${receiver} answered ${[status, STATUS_CODES[status]].filter(Boolean).join(' ')}${reported ? `: ${reported}` : ''}`
-  return new DeliveryFailed(reason, { permanent: final.includes(status), retryAfterMs: retryAfterMs(answer) })
+  return new DeliveryFailed(reason, { permanent: final.includes(status), retryAfterMs: retryAfterMs(response) })
 }
 
 function wordsIn(body: string, words: NonNullable<Post['words']>): string {

@@ -42,20 +42,22 @@ export function slackPayload(message: Message): { text: string; blocks: object[]
   const url = webLink(message.url)
   const title = oneLine(message.subject) || categoryLabel(message.category)
   const context = [categoryLabel(message.category), locationOf(message)].filter(Boolean).join(' · ')
-  const ending = [
+  const footerBlocks = [
     { type: 'context', elements: [mrkdwn(clamp(context, limits.place, { encode }))] },
     ...(url && url.length <= 3_000 ? [{ type: 'actions', elements: [linkButton(url)] }] : []),
   ]
-  const room = limits.blocks - 2 - ending.length
-  const shown = entries.slice(0, room)
-  const left = more + entries.length - shown.length
+  const maxEntries = limits.blocks - 2 - footerBlocks.length
+  const shownEntries = entries.slice(0, maxEntries)
+  const hiddenCount = more + entries.length - shownEntries.length
   return {
     text: clamp(title, limits.fallback, { encode }),
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: clamp(title, limits.header), emoji: false } },
-      ...shown.map((entry) => sectionText(entry, message.joined !== undefined)).flatMap((text) => (text ? [section(text)] : [])),
-      ...(left > 0 ? [section(`… and ${left} more`)] : []),
-      ...ending,
+      ...shownEntries
+        .map((entry) => sectionText(entry, message.joined !== undefined))
+        .flatMap((text) => (text ? [section(text)] : [])),
+      ...(hiddenCount > 0 ? [section(`… and ${hiddenCount} more`)] : []),
+      ...footerBlocks,
     ],
   }
 }

@@ -16,9 +16,12 @@ export const telegram: ChannelKind<Config, Secrets> = {
     const fields = new ConfigFields(input)
     const chatId = fields.text('chatId', 64)
     if (chatId && !/^(-?\d{1,20}|@\w{4,32})$/.test(chatId)) fields.refuse('chatId', 'must be a chat id or the @name of a channel')
-    const kept = previous?.secrets.botToken
-    const given = fields.optionalText('botToken', 256)
-    const botToken = given === undefined || (kept && given === redactedToken(kept)) ? kept : given
+    const previousToken = previous?.secrets.botToken
+    const requestedToken = fields.optionalText('botToken', 256)
+    const botToken =
+      requestedToken === undefined || (previousToken && requestedToken === redactedToken(previousToken))
+        ? previousToken
+        : requestedToken
     if (!botToken) fields.refuse('botToken', 'is required')
     else if (!/^\d{3,20}:[\w-]{20,128}$/.test(botToken)) fields.refuse('botToken', 'must be the bot token from Telegram')
     return fields.problems.length > 0 || !botToken
@@ -43,9 +46,9 @@ const redactedToken = (token: string) => `••••••••${token.slice(
 /** Plain text, so no markup is interpreted. The text is shortened to keep the link whole. */
 export function telegramText(message: Message): string {
   const subject = oneLine(message.subject) || categoryLabel(message.category)
-  const ending = [locationOf(message), webLink(message.url) ?? ''].filter(Boolean).join('\n')
-  const room = 4_096 - ending.length - 2
-  return [clamp(`${subject}\n\n${message.text.trim()}`.trim(), Math.max(room, 200)), ending]
+  const footer = [locationOf(message), webLink(message.url) ?? ''].filter(Boolean).join('\n')
+  const maxTextLength = 4_096 - footer.length - 2
+  return [clamp(`${subject}\n\n${message.text.trim()}`.trim(), Math.max(maxTextLength, 200)), footer]
     .filter(Boolean)
     .join('\n\n')
     .slice(0, 4_096)

@@ -18,10 +18,10 @@ export const webhook: ChannelKind<Config, Secrets> = {
     const parsed = /^https?:\/\/[^/\\]/i.test(url) ? webUrl(url) : null
     if (url && !parsed) fields.refuse('url', 'must be a URL that starts with http:// or https://')
     if (parsed?.username || parsed?.password) fields.refuse('url', 'must not contain a user name or password')
-    const given = fields.optionalText('secret', 256)
+    const requestedSecret = fields.optionalText('secret', 256)
     if (fields.problems.length > 0) return { ok: false, problems: fields.problems }
-    const kept = given ?? previous?.secrets.secret
-    if (kept) return { ok: true, config: { url }, secrets: { secret: kept } }
+    const knownSecret = requestedSecret ?? previous?.secrets.secret
+    if (knownSecret) return { ok: true, config: { url }, secrets: { secret: knownSecret } }
     const secret = newSigningSecret()
     return { ok: true, config: { url }, secrets: { secret }, shownOnce: { secret } }
   },

@@ -4,7 +4,7 @@ import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 /** SQL of stored runs, their retention and their keys. */
 
 /** Copies the retention of a policy that is about to be deleted to its runs. */
-export const keepAsRetired = (db: Db, { id, retainCount, retainDays }: PolicyRow) =>
+export const copyRetentionToRuns = (db: Db, { id, retainCount, retainDays }: PolicyRow) =>
   db.updateTable('backupRuns').set({ formerPolicyId: id, retainCount, retainDays }).where('policyId', '=', id).execute()
 
 /** Attaches runs to their restored policy, which defines their retention again. */
@@ -16,21 +16,21 @@ export const attachRuns = (db: Db, { id }: PolicyRow) =>
     .execute()
 
 /** Successful runs whose data is at a destination of this instance. */
-const kept = (db: Db) =>
+const storedRuns = (db: Db) =>
   db.selectFrom('backupRuns').where('status', '=', 'succeeded').where('prunedAt', 'is', null).where('importedAt', 'is', null)
 
-const newestKept = (db: Db) => kept(db).selectAll().orderBy('createdAt', 'desc').orderBy('id', 'desc')
+const newestStored = (db: Db) => storedRuns(db).selectAll().orderBy('createdAt', 'desc').orderBy('id', 'desc')
 
 /** Successful runs of a policy, newest first. */
-export const goodRunsOf = (db: Db, policyId: string): Promise<RunRow[]> =>
-  newestKept(db).where('policyId', '=', policyId).execute()
+export const listSuccessfulRuns = (db: Db, policyId: string): Promise<RunRow[]> =>
+  newestStored(db).where('policyId', '=', policyId).execute()
 
 /** The newest run of the same policy, or else of the project, that can be restored completely. */
-export const newestWhole = (
+export const findNewestComplete = (
   db: Db,
   { policyId, projectId }: Pick<RunRow, 'policyId' | 'projectId'>,
 ): Promise<RunRow | undefined> =>
-  newestKept(db)
+  newestStored(db)
     .where(policyId === null ? 'projectId' : 'policyId', '=', policyId ?? projectId)
     .where(({ not, exists, selectFrom }) =>
       not(
@@ -47,7 +47,7 @@ export const newestWhole = (
 
 /** Runs whose policy was deleted, newest first. */
 export const retiredRuns = (db: Db, projectId: string): Promise<RunRow[]> =>
-  newestKept(db).where('projectId', '=', projectId).where('policyId', 'is', null).execute()
+  newestStored(db).where('projectId', '=', projectId).where('policyId', 'is', null).execute()
 
 /** Projects, also deleted ones, that have stored runs, or pruned runs whose objects are not all removed. */
 export async function projectsWithRuns(db: Db): Promise<string[]> {
@@ -63,8 +63,10 @@ export async function projectsWithRuns(db: Db): Promise<string[]> {
 }
 
 /** Number of stored runs by organisation and by the key that decrypts them. */
-export async function keptByRecipient(db: Db): Promise<{ organizationId: string; recipient: string | null; count: number }[]> {
-  const rows = await kept(db)
+export async function countStoredByRecipient(
+  db: Db,
+): Promise<{ organizationId: string; recipient: string | null; count: number }[]> {
+  const rows = await storedRuns(db)
     .select(['organizationId', 'recipient', ({ fn }) => fn.countAll<number>().as('count')])
     .groupBy(['organizationId', 'recipient'])
     .execute()
@@ -72,7 +74,7 @@ export async function keptByRecipient(db: Db): Promise<{ organizationId: string;
 }
 
 /** Sets the key of stored runs that do not name one. */
-export const nameRecipient = (db: Db, recipient: string) =>
+export const setMissingRecipient = (db: Db, recipient: string) =>
   db
     .updateTable('backupRuns')
     .set({ recipient })
@@ -103,7 +105,7 @@ export const markPruned = (db: Db, id: string, now: number) =>
     .execute()
 
 /** Runs that are marked as pruned and not fully removed: the manifest's name is cleared last. */
-export const prunedNotGone = (db: Db, projectId: string): Promise<RunRow[]> =>
+export const listIncompletelyPruned = (db: Db, projectId: string): Promise<RunRow[]> =>
   db
     .selectFrom('backupRuns')
     .selectAll()
