@@ -110,11 +110,11 @@ async function stageRestore(page: Page): Promise<void> {
 
 async function makeToken(page: Page): Promise<void> {
   await page.getByLabel('Name').fill('laptop')
-  await press(page, 'Make the token')
+  await press(page, 'Create the token')
   await page.getByRole('dialog').getByText('Copy it now').waitFor()
 }
 
 async function chooseExample(page: Page): Promise<void> {
   await press(page, 'Use the example')
-  await page.getByText('What was found').waitFor()
+  await page.getByText('Detected settings').waitFor()
 }

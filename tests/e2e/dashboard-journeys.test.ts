@@ -42,7 +42,7 @@ describeNeeding(['chromium'], 'journeys in a browser', () => {
     await page.getByRole('link', { name: /Drop a folder/ }).click()
 
     await page.getByLabel('Folder to upload').setInputFiles(folder)
-    await page.getByText('What was found').waitFor()
+    await page.getByText('Detected settings').waitFor()
     await page.getByLabel('Variables as .env text').fill('GREETING=ahoy\n')
     await page.getByRole('button', { name: 'Deploy', exact: true }).click()
     await isLive(page, 1)

@@ -52,7 +52,7 @@ describeNeeding(['chromium', 'git'], 'a repository in the dashboard', () => {
       const second = page.getByRole('row').filter({ hasText: 'say second' }).filter({ hasText: 'live' })
       await second.waitFor({ timeout: 120_000 })
       await page.getByRole('link', { name: 'Git', exact: true }).click()
-      await page.getByText('The git host tells of pushes.').waitFor()
+      await page.getByText('The webhook is registered.').waitFor()
       await page.getByText('up to date').waitFor()
       expect((await hosting.get('shop.localhost')).text).toBe('second')
       expect(problems).toEqual([])

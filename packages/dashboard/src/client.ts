@@ -5,7 +5,7 @@ import { show } from './data/notices.tsx'
 /** The browser sends the session cookie by itself; the API is on the page's own origin. */
 export const { call, stream } = createClient({
   baseUrl: window.location.origin,
-  onWarnings: (warnings) => show({ title: 'Warning', message: warnings.join(' · '), forMs: 12_000 }),
+  onWarnings: (warnings) => show({ title: 'Warning', message: warnings.join(' · '), durationMs: 12_000 }),
   fetch: (url, init) => {
     const headers = new Headers(init.headers)
     const organization = activeOrganization.get()

@@ -11,8 +11,8 @@ import { Toasts } from './shell/toasts.tsx'
 import { styleNonce } from './style-nonce.ts'
 import { cssVariables, theme } from './theme.ts'
 
-/** The frame that index.html shows while the script is on its way goes when the page is first drawn. */
-function FrameEnd() {
+/** Removes the placeholder of index.html, which is shown until the first render. */
+function RemovePlaceholder() {
   useLayoutEffect(() => document.querySelector('.frame')?.remove(), [])
   return null
 }
@@ -23,7 +23,7 @@ createRoot(document.getElementById('root') as HTMLElement).render(
       <QueryClientProvider client={queries}>
         <RouterProvider router={router} />
         <Toasts />
-        <FrameEnd />
+        <RemovePlaceholder />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

@@ -23,8 +23,8 @@ const shell = createRoute({
 const text = (value: unknown) => (value === undefined || value === null ? '' : String(value))
 const credentials = (search: Record<string, unknown>) => ({ code: text(search.code), email: text(search.email) })
 
-/** Pages without sign-in. */
-const open = [
+/** Pages for visitors who have not signed in. */
+const publicRoutes = [
   createRoute({
     getParentRoute: () => root,
     path: '/setup',
@@ -51,23 +51,23 @@ const open = [
 ]
 
 /** Prefetches the first page's data: immediately if a user was signed in last time, otherwise once the session is known. */
-const readProjects = async () => {
+const prefetchProjects = async () => {
   if (wasSignedIn.get() || (await queries.fetchQuery(sessionQuery)))
     await queries.prefetchQuery(readOptions(contract.projects.home, {}))
 }
 
-const inside = Object.entries(pages).map(([path, component]) =>
+const signedInRoutes = Object.entries(pages).map(([path, component]) =>
   createRoute({
     getParentRoute: () => shell,
     path,
     component,
-    // A failed read is reported by the page, which repeats it.
-    loader: () => void (path === '/' && readProjects().catch(() => {})),
+    // The page repeats a failed read and shows its error.
+    loader: () => void (path === '/' && prefetchProjects().catch(() => {})),
   }),
 )
 
 export const router = createRouter({
-  routeTree: root.addChildren([...open, shell.addChildren(inside)]),
+  routeTree: root.addChildren([...publicRoutes, shell.addChildren(signedInRoutes)]),
   defaultPreload: 'intent',
   defaultPendingComponent: PageSkeleton,
   defaultPendingMs: 150,

@@ -1,5 +1,5 @@
-/** The nonce that the server gave this page: style tags made by scripts are let in by it alone. */
+/** The CSP nonce of this page. The browser accepts style tags created by scripts only with it. */
 export const styleNonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 
-// The package that keeps the page from scrolling behind a dialog looks for its nonce here.
+// react-remove-scroll, which stops the page from scrolling behind a dialog, reads its nonce from this variable.
 Object.assign(globalThis, { __webpack_nonce__: styleNonce })

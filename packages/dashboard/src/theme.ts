@@ -2,18 +2,18 @@ import { type CSSVariablesResolver, createTheme } from '@mantine/core'
 
 export const theme = createTheme({
   primaryColor: 'harbour',
-  // Shades at which white text on the colour keeps a contrast of 4.5 and more.
+  // White text on these shades has a contrast of at least 4.5.
   primaryShade: { light: 7, dark: 7 },
   colors: {
     harbour: ['#eef6fc', '#d9e9f5', '#b0d2ea', '#84b9df', '#61a5d6', '#4b98d1', '#2f7fbd', '#1f6aa3', '#14588c', '#0c4468'],
     dark: ['#d7dde3', '#b6bec6', '#959da5', '#6b747c', '#464e55', '#353c43', '#1d2227', '#171b1f', '#111417', '#0c0f11'],
   },
   defaultRadius: 'md',
-  // Words as they are written; capitals shout.
+  // Mantine's default is capital letters in badges.
   components: {
     Badge: { defaultProps: { tt: 'none', fw: 500 } },
     Button: { defaultProps: { fw: 500 } },
-    // The head of a dialog is no banner of the page.
+    // Without this role, screen readers announce a dialog's header as the banner of the page.
     Modal: { defaultProps: { attributes: { header: { role: 'presentation' } }, styles: { title: { fontWeight: 600 } } } },
   },
   cursorType: 'pointer',

@@ -1,40 +1,40 @@
-/** A round number at or above the highest value, so that the top line of a chart can be read. */
-export function niceTop(highest: number): number {
+/** The maximum of a chart's axis: a round number at or above the highest value. */
+export function axisMaximum(highest: number): number {
   if (highest <= 0) return 1
   const size = 10 ** Math.floor(Math.log10(highest))
   const step = [1, 2, 2.5, 5, 10].find((one) => one * size >= highest) ?? 10
   return step * size
 }
 
-export interface Stretch {
+export interface Segment {
   from: number
   to: number
 }
 
-/** Runs of neighbouring points that have a value: the line is interrupted where there is no measurement. */
-export function stretches(values: readonly (number | null)[]): Stretch[] {
-  const found: Stretch[] = []
+/** Segments of consecutive points with a value. The line has a gap where a measurement is missing. */
+export function segmentsOf(values: readonly (number | null)[]): Segment[] {
+  const segments: Segment[] = []
   for (let at = 0; at < values.length; at++) {
     if (values[at] === null) continue
-    const last = found.at(-1)
+    const last = segments.at(-1)
     if (last && last.to === at - 1) last.to = at
-    else found.push({ from: at, to: at })
+    else segments.push({ from: at, to: at })
   }
-  return found
+  return segments
 }
 
 /**
- * Drops the points before the first measurement, so that a new project's charts are not mostly empty, but keeps at least `atLeast`
+ * Drops the points before the first measurement, so that a new project's charts are not mostly empty, but keeps at least `minPoints`
  * points. Empty if nothing was measured.
  */
-export function sinceFirst<Point>(
+export function fromFirstMeasurement<Point>(
   points: readonly Point[],
   isMeasured: (point: Point) => boolean,
-  atLeast = 12,
+  minPoints = 12,
 ): readonly Point[] {
   const first = points.findIndex(isMeasured)
   if (first === -1) return []
-  return points.slice(Math.max(0, Math.min(first - 1, points.length - atLeast)))
+  return points.slice(Math.max(0, Math.min(first - 1, points.length - minPoints)))
 }
 
-export const lastKnown = (values: readonly (number | null)[]): number | null => values.findLast((value) => value !== null) ?? null
+export const lastValue = (values: readonly (number | null)[]): number | null => values.findLast((value) => value !== null) ?? null

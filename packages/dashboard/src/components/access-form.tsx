@@ -20,9 +20,9 @@ interface Props {
   onSubmit(values: Record<string, string>): void
 }
 
-/** A short form whose refused field says why, in the server's words. */
+/** A short form. A rejected field shows the server's message. */
 export function AccessForm({ fields, submit, pending, error, onSubmit }: Props) {
-  const refused = error instanceof ApiError ? error.field : undefined
+  const rejectedField = error instanceof ApiError ? error.field : undefined
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const values = new FormData(event.currentTarget)
@@ -31,7 +31,7 @@ export function AccessForm({ fields, submit, pending, error, onSubmit }: Props) 
   return (
     <form onSubmit={send}>
       <Stack>
-        {error instanceof Error && !fields.some(({ name }) => name === refused) && (
+        {error instanceof Error && !fields.some(({ name }) => name === rejectedField) && (
           <Alert color="red" role="alert">
             {error.message}
           </Alert>
@@ -48,7 +48,7 @@ export function AccessForm({ fields, submit, pending, error, onSubmit }: Props) 
               autoComplete={autoComplete}
               defaultValue={initial}
               type={kind === 'email' ? 'email' : undefined}
-              error={refused === name && error instanceof Error ? error.message : undefined}
+              error={rejectedField === name && error instanceof Error ? error.message : undefined}
             />
           )
         })}

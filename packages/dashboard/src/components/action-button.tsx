@@ -3,7 +3,7 @@ import type { MouseEvent } from 'react'
 import { Hint } from './hint.tsx'
 
 interface Props extends ButtonProps {
-  /** Why it cannot be used now; it stays reachable by keyboard, so that everybody can learn why. */
+  /** Why the button is disabled. It stays focusable, so that keyboard users can read the reason. */
   refusal?: string | undefined
   onClick?: (event: MouseEvent<HTMLButtonElement>) => void
   type?: 'button' | 'submit'
@@ -11,7 +11,7 @@ interface Props extends ButtonProps {
   'aria-label'?: string
 }
 
-/** A button that is grey for a reason, and says the reason. */
+/** A button that shows why it is disabled. */
 export function ActionButton({ refusal, onClick, type = 'button', ...rest }: Props) {
   if (!refusal) return <Button type={type} onClick={onClick} {...rest} />
   return (

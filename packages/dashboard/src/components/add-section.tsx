@@ -6,14 +6,14 @@ import { Section } from './section.tsx'
 interface Props {
   title: string
   description?: ReactNode
-  /** There is none yet: the form is what people came for. */
+  /** True if the list is empty: the form is then open. */
   isFirst: boolean
-  /** Why this person may not add one. */
+  /** Why the user may not add an entry. */
   refusal: string | undefined
   children: ReactNode
 }
 
-/** The form for one more; where there are some already it waits behind a button, so that the page is about those. */
+/** A form that adds an entry to a list. If the list has entries, a button opens the form. */
 export function AddSection({ title, description, isFirst, refusal, children }: Props) {
   const [isOpen, setOpen] = useState(false)
   const elementRef = useRef<HTMLDivElement>(null)

@@ -23,7 +23,7 @@ interface Props {
   /** The detected values, which are used for empty fields. */
   detected?: Partial<Record<string, unknown>> | null
   isReadOnly?: boolean
-  /** Shows the field for an image, which is a source of its own. */
+  /** Shows the field for an image. */
   hasImage?: boolean
   /** Additional fields in the same grid. */
   children?: ReactNode
@@ -33,12 +33,12 @@ interface Props {
 export function BuildFields({ values, onChange, detected, isReadOnly, hasImage, children }: Props) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
-      {shownFields(hasImage).map(([name, label, otherwise]) => (
+      {shownFields(hasImage).map(([name, label, defaultText]) => (
         <TextInput
           key={name}
           label={label}
           classNames={{ input: 'mono' }}
-          placeholder={typeof detected?.[name] === 'string' ? (detected[name] as string) : otherwise}
+          placeholder={typeof detected?.[name] === 'string' ? (detected[name] as string) : defaultText}
           value={values[name] ?? ''}
           readOnly={isReadOnly}
           onChange={(event) => onChange({ ...values, [name]: event.currentTarget.value })}
@@ -66,15 +66,15 @@ export const buildBody = (values: BuildValues): UpdateProject =>
   Object.fromEntries(
     Object.entries(values)
       .filter(([, value]) => value !== undefined && value !== '')
-      .map(([name, value]) => [name, asSent(name, value)]),
+      .map(([name, value]) => [name, toBodyValue(name, value)]),
   )
 
 /** Profiles are entered as one text. */
-const asSent = (name: string, value: string | number | undefined) =>
+const toBodyValue = (name: string, value: string | number | undefined) =>
   name === 'composeProfiles' && typeof value === 'string' ? value.split(/[\s,]+/).filter(Boolean) : value
 
 /** All fields; an empty one becomes automatic again. The port is sent only if it was changed: a detected port stays detected. */
 export const buildChanges = ({ port, ...texts }: BuildValues, portBefore: number): UpdateProject => ({
-  ...Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, value ? asSent(name, value) : null])),
+  ...Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, value ? toBodyValue(name, value) : null])),
   ...(port === portBefore ? {} : { port: port ?? null }),
 })

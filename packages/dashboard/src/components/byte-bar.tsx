@@ -1,5 +1,5 @@
 import { Progress, Text } from '@mantine/core'
-import { share } from '../rules/backup-actions.ts'
+import { percentOf } from '../rules/backup-actions.ts'
 import { sizeText } from '../text/sizes.ts'
 
 interface Props {
@@ -9,16 +9,16 @@ interface Props {
   perSecond?: number
 }
 
-/** How far a long work has come; where the whole is not known it only moves. */
+/** A progress bar in bytes; animated without a value if the total is unknown. */
 export function ByteBar({ label, done, total, perSecond }: Props) {
-  const percent = share(done, total)
+  const percent = percentOf(done, total)
   return (
     <div style={{ minWidth: '9rem' }}>
       <Progress
         value={percent ?? 100}
         animated={percent === null}
         size="sm"
-        aria-label={`${label}, ${percent === null ? 'under way' : `${Math.round(percent)} percent`}`}
+        aria-label={`${label}, ${percent === null ? 'in progress' : `${Math.round(percent)} percent`}`}
       />
       <Text size="xs" c="dimmed" mt={2}>
         {sizeText(done)}

@@ -9,17 +9,17 @@ interface Props {
   error?: string | undefined
 }
 
-/** A schedule, chosen or typed, and the next five times that it means. */
+/** An input for a schedule, with the next five times. */
 export function CronInput({ value, timezone, onChange, error }: Props) {
   const now = useNow()
   const { next, problem } = readCron(value, timezone, new Date(now))
-  const known = schedules.some((one) => one.value === value)
+  const isCommon = schedules.some((one) => one.value === value)
   return (
     <div>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <NativeSelect
           label="How often"
-          value={known ? value : value ? 'own' : ''}
+          value={isCommon ? value : value ? 'own' : ''}
           data={[{ value: '', label: 'Manual only' }, ...schedules, { value: 'own', label: 'Custom schedule' }]}
           onChange={(event) => onChange(event.currentTarget.value === 'own' ? '30 2 * * 1-5' : event.currentTarget.value)}
         />

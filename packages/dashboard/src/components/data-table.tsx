@@ -5,7 +5,7 @@ import classes from './data-table.module.css'
 export interface Column<Row> {
   title: string
   cell(row: Row): ReactNode
-  /** True for the column that becomes the heading of the card that a row is on a phone. */
+  /** Marks the heading of the card that shows a row on a phone. */
   isHeading?: boolean
   isNumber?: boolean
   /** Shown only on wide screens. */

@@ -4,7 +4,7 @@ import classes from './facts.module.css'
 /** A name and its value; a wide fact takes two columns if there is space. */
 export type Fact = readonly [name: string, value: ReactNode, size?: 'wide']
 
-/** A list of names and values; facts without a value are left out. */
+/** A list of names and values; facts without a value are not shown. */
 export function Facts({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl className={classes.facts}>

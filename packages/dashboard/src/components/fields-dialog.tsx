@@ -22,7 +22,7 @@ interface Props {
 export function FieldsDialog({ title, fields, stored, isPending, error, onSave, onClose }: Props) {
   const [values, setValues] = useState<Record<string, string>>(stored)
   const changed = changedFields(stored, values)
-  const refused = error instanceof ApiError ? { field: error.field, message: error.message } : undefined
+  const fieldError = error instanceof ApiError ? { field: error.field, message: error.message } : undefined
   return (
     <Modal
       opened
@@ -34,11 +34,11 @@ export function FieldsDialog({ title, fields, stored, isPending, error, onSave, 
     >
       <form onSubmit={submitting(() => onSave(changed))}>
         <Stack>
-          <NamedFields fields={asOptional(fields)} values={values} onChange={setValues} refused={refused} />
+          <NamedFields fields={asOptional(fields)} values={values} onChange={setValues} fieldError={fieldError} />
           {error !== null && error !== undefined && <ErrorState error={error} />}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>
-              Keep as it is
+              Cancel
             </Button>
             <Button type="submit" loading={isPending} disabled={Object.keys(changed).length === 0}>
               Save

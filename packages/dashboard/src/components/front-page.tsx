@@ -3,7 +3,7 @@ import { type ReactNode, useEffect } from 'react'
 import { useHealth } from '../data/session.ts'
 import classes from './front-page.module.css'
 
-/** The frame of every page that is seen before signing in. */
+/** The frame of pages for visitors who have not signed in. */
 export function FrontPage({ title, children }: { title: string; children: ReactNode }) {
   const health = useHealth()
   useEffect(() => {

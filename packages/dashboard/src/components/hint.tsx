@@ -3,13 +3,13 @@ import classes from './hint.module.css'
 
 interface Props {
   text: string
-  /** Gets the id of the words, for `aria-describedby`. */
+  /** Receives the id of the tooltip, for `aria-describedby`. */
   children(id: string): ReactNode
 }
 
 const marginPx = 8
 
-/** Words that show while what they are about is pointed at or focused. The browser's own popover: no library, never cut off. */
+/** A tooltip, shown while its content is hovered or focused. It uses the browser's popover, which no container clips. */
 export function Hint({ text, children }: Props) {
   const id = useId()
   const label = useRef<HTMLSpanElement>(null)
@@ -27,10 +27,17 @@ export function Hint({ text, children }: Props) {
   }
   const close = () => label.current?.matches(':popover-open') && label.current.hidePopover()
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only shows words that screen readers get by aria-describedby
-    <span ref={elementRef} className={classes.place} onPointerEnter={open} onPointerLeave={close} onFocus={open} onBlur={close}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only shows a text that screen readers get by aria-describedby
+    <span
+      ref={elementRef}
+      className={classes.container}
+      onPointerEnter={open}
+      onPointerLeave={close}
+      onFocus={open}
+      onBlur={close}
+    >
       {children(id)}
-      <span ref={label} id={id} role="tooltip" popover="manual" className={classes.words}>
+      <span ref={label} id={id} role="tooltip" popover="manual" className={classes.text}>
         {text}
       </span>
     </span>

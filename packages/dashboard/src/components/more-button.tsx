@@ -4,12 +4,12 @@ interface Props {
   list: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage(): unknown }
 }
 
-/** The way to the older rows of a list. */
+/** Loads the next page of a list. */
 export function MoreButton({ list }: Props) {
   if (!list.hasNextPage) return null
   return (
     <Button variant="subtle" fullWidth loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-      Show older ones
+      Show more
     </Button>
   )
 }

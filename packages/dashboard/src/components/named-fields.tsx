@@ -5,12 +5,12 @@ interface Props {
   fields: readonly DestinationField[]
   values: Readonly<Record<string, string>>
   onChange(values: Record<string, string>): void
-  /** The field that was refused, and why. */
-  refused?: { field: string | undefined; message: string } | undefined
+  /** The field that the server rejected, and why. */
+  fieldError?: { field: string | undefined; message: string } | undefined
 }
 
-/** Text fields by their description. */
-export function NamedFields({ fields, values, onChange, refused }: Props) {
+/** Text inputs for a list of field descriptions. */
+export function NamedFields({ fields, values, onChange, fieldError }: Props) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
       {fields.map(({ name, label, isSecret, isOptional, isLong, placeholder }) => {
@@ -20,7 +20,7 @@ export function NamedFields({ fields, values, onChange, refused }: Props) {
           required: !isOptional,
           value: values[name] ?? '',
           autoComplete: 'off',
-          error: refused?.field === name || refused?.field === `config.${name}` ? refused.message : undefined,
+          error: fieldError?.field === name || fieldError?.field === `config.${name}` ? fieldError.message : undefined,
           onChange: (event: { currentTarget: { value: string } }) => onChange({ ...values, [name]: event.currentTarget.value }),
         }
         if (isLong)

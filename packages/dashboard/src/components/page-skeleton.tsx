@@ -2,7 +2,7 @@ import { Skeleton } from '@mantine/core'
 import classes from './page.module.css'
 import { SkeletonRows } from './skeleton-rows.tsx'
 
-/** A page that is being fetched. */
+/** Shown while a page is loading. */
 export function PageSkeleton() {
   return (
     <div className={classes.page}>

@@ -2,7 +2,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router'
 import { ErrorState } from './error-state.tsx'
 import { Page } from './page.tsx'
 
-/** A page that could not be fetched or drawn; after an update of the server the old files are gone, and loading anew helps. */
+/** Shown if a page fails to load or render. After an update of the server the old files no longer exist: a reload helps. */
 export function RouteFailure({ error }: ErrorComponentProps) {
   return (
     <Page title="This page failed to load">

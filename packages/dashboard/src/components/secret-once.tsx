@@ -4,12 +4,12 @@ import { CopyText } from './copy-text.tsx'
 interface Props {
   title: string
   secret: string | undefined
-  /** A line that shows how it is used. */
+  /** Example of how the secret is used. */
   use?(secret: string): string
   onClose(): void
 }
 
-/** A secret that is shown this once. */
+/** Shows a new secret, once. */
 export function SecretOnce({ title, secret, use, onClose }: Props) {
   return (
     <Modal
@@ -32,7 +32,7 @@ export function SecretOnce({ title, secret, use, onClose }: Props) {
             </Code>
           )}
           <Group justify="flex-end">
-            <Button onClick={onClose}>I have it</Button>
+            <Button onClick={onClose}>Done</Button>
           </Group>
         </Stack>
       )}

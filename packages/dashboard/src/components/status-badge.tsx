@@ -4,11 +4,11 @@ import classes from './status-badge.module.css'
 interface Props {
   status: string
   title?: string | null
-  /** Where the same word means something else: a step that runs is under way, a container that runs is well. */
+  /** Overrides the tone: a running step is busy, but a running container is good. */
   tone?: Tone
 }
 
-/** A dot and a word; the dot moves while something is under way. */
+/** A dot and a label; the dot is animated while the status is busy. */
 export function StatusBadge({ status, title, tone = toneOf(status) }: Props) {
   return (
     <span className={classes.badge} data-tone={tone} title={title ?? undefined}>

@@ -1,7 +1,7 @@
 import { useNow } from '../data/now.ts'
 import { exactTime, relativeTime } from '../text/times.ts'
 
-/** A time by its distance, the exact one on hover. */
+/** A relative time; the exact time on hover. */
 export function TimeAgo({ time }: { time: string }) {
   const now = useNow()
   return (

@@ -1,6 +1,6 @@
 const name = 'berth.organization'
 
-/** The organisation that a person has switched to; without one the server takes their own. */
+/** The organisation that the user switched to. If it is null, the server uses the user's own. */
 export const activeOrganization = {
   get: (): string | null => window.localStorage.getItem(name),
   set(id: string | null) {

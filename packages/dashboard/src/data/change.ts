@@ -9,22 +9,22 @@ interface Options<T extends AnyRoute> {
   /** Routes whose reads are repeated after success. */
   refreshes?: readonly AnyRoute[]
   /** The notice shown after success. */
-  says?: string | ((reply: ReplyOf<T>) => string)
+  successMessage?: string | ((reply: ReplyOf<T>) => string)
   /** The form shows the error itself. */
-  isQuiet?: boolean
+  hidesErrorNotice?: boolean
 }
 
 /** A write to the API. An error is shown with the server's message. */
-export function useChange<T extends AnyRoute>(row: T, { refreshes = [], says, isQuiet }: Options<T> = {}) {
+export function useChange<T extends AnyRoute>(route: T, { refreshes = [], successMessage, hidesErrorNotice }: Options<T> = {}) {
   const queries = useQueryClient()
   return useMutation<ReplyOf<T>, Error, CallInput<T>>({
-    mutationFn: (input) => call(row as AnyRoute, input) as Promise<ReplyOf<T>>,
+    mutationFn: (input) => call(route as AnyRoute, input) as Promise<ReplyOf<T>>,
     onSuccess: async (reply) => {
-      if (says) report(typeof says === 'string' ? says : says(reply))
+      if (successMessage) report(typeof successMessage === 'string' ? successMessage : successMessage(reply))
       await refresh(queries, ...refreshes)
     },
     onError: (error) => {
-      if (!isQuiet) showError(error)
+      if (!hidesErrorNotice) showError(error)
     },
   })
 }

@@ -24,7 +24,8 @@ export function useDeploymentStream(id: string): Live {
         if (event === 'log') return add(data)
         if (event === 'step')
           return setDeployment(
-            (now) => now && { ...now, steps: now.steps.map((step) => (step.name === data.name ? data : step)) },
+            (previous) =>
+              previous && { ...previous, steps: previous.steps.map((step) => (step.name === data.name ? data : step)) },
           )
         setDeployment(data)
         if (event !== 'complete') return
@@ -39,24 +40,24 @@ export function useDeploymentStream(id: string): Live {
 /** Lines arrive faster than the screen is rendered: they are added once per frame. Duplicate lines are dropped. */
 export function useBatches<Line extends { id?: string }>(key: string) {
   const [lines, setLines] = useState<readonly Line[]>([])
-  const waiting = useRef<Line[]>([])
+  const pending = useRef<Line[]>([])
   const seen = useRef(new Set<string>())
   useEffect(() => {
     setLines([])
-    waiting.current = []
+    pending.current = []
     seen.current = new Set()
   }, [key])
   const add = useCallback((line: Line) => {
     if (line.id && seen.current.has(line.id)) return
     if (line.id) seen.current.add(line.id)
-    if (waiting.current.push(line) > 1) return
+    if (pending.current.push(line) > 1) return
     setTimeout(() => {
-      const batch = waiting.current
-      waiting.current = []
-      setLines((now) => [...now, ...batch].slice(-maximum))
+      const batch = pending.current
+      pending.current = []
+      setLines((previous) => [...previous, ...batch].slice(-maxLines))
     }, 50)
   }, [])
   return { lines, add, clear: useCallback(() => setLines([]), []) }
 }
 
-const maximum = 50_000
+const maxLines = 50_000

@@ -6,15 +6,19 @@ export type { MetricPoint }
 export const spans = { hour: 3600, day: 86_400, week: 604_800, month: 2_592_000 } as const
 export type Span = keyof typeof spans
 
-const pointsWanted = 120
+const targetPoints = 120
 const refreshMs = 15_000
 
-/** The last hour, day, week or month, in about a hundred points. */
+/** Metrics of the last hour, day, week or month, in about 120 points. */
 export function useMetrics(projectId: string, span: Span) {
   const seconds = spans[span]
-  const stepSeconds = Math.max(60, Math.round(seconds / pointsWanted / 60) * 60)
-  // Steps of the clock, so that one key holds for a while.
+  const stepSeconds = Math.max(60, Math.round(seconds / targetPoints / 60) * 60)
+  // Rounded, so that the query key stays the same between refreshes.
   const to = Math.ceil(Date.now() / refreshMs) * refreshMs
   const query = { from: new Date(to - seconds * 1000).toISOString(), to: new Date(to).toISOString(), stepSeconds }
-  return useRead(contract.projects.metrics, { params: { id: projectId }, query }, { keepsLast: true, everyMs: refreshMs })
+  return useRead(
+    contract.projects.metrics,
+    { params: { id: projectId }, query },
+    { keepsPreviousData: true, refetchIntervalMs: refreshMs },
+  )
 }

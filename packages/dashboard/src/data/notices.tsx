@@ -8,13 +8,13 @@ export interface Notice {
   tone: 'plain' | 'bad'
   /** An action that is offered beside the message. */
   action?: { label: string; act(): void }
-  forMs: number
+  durationMs: number
 }
 
 let notices: readonly Notice[] = []
 let nextId = 1
 const listeners = new Set<() => void>()
-const atMost = 4
+const maxNotices = 4
 
 function set(next: readonly Notice[]) {
   notices = next
@@ -33,13 +33,13 @@ export const hideNotice = (id: number) => set(notices.filter((one) => one.id !==
 
 /** Shows a notice in the corner of the page for a while. */
 export function show(notice: Partial<Notice> & Pick<Notice, 'message'>) {
-  set([...notices, { tone: 'plain', forMs: 5000, ...notice, id: nextId++ } as Notice].slice(-atMost))
+  set([...notices, { tone: 'plain', durationMs: 5000, ...notice, id: nextId++ } as Notice].slice(-maxNotices))
 }
 
 export const report = (message: string) => show({ message })
 
-export const showError = (error: unknown) => show({ ...errorText(error), tone: 'bad', forMs: 12_000 })
+export const showError = (error: unknown) => show({ ...errorText(error), tone: 'bad', durationMs: 12_000 })
 
 /** Shows a notice about a completed action with an undo button. */
 export const offerUndo = (message: string, undo: () => void) =>
-  show({ message, forMs: 9000, action: { label: 'Undo', act: undo } })
+  show({ message, durationMs: 9000, action: { label: 'Undo', act: undo } })

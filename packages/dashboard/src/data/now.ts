@@ -10,7 +10,7 @@ function subscribe(listener: () => void) {
   timer ??= setInterval(() => {
     if (document.visibilityState === 'hidden') return
     now = Date.now()
-    for (const one of listeners) one()
+    for (const notify of listeners) notify()
   }, tickMs)
   return () => {
     listeners.delete(listener)
@@ -20,5 +20,5 @@ function subscribe(listener: () => void) {
   }
 }
 
-/** The time in steps of five seconds, one clock for the page. */
+/** The current time, updated every five seconds. All components share one timer. */
 export const useNow = () => useSyncExternalStore(subscribe, () => now)

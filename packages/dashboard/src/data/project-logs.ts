@@ -19,8 +19,8 @@ export function useProjectLogs(id: string, filter: { service?: string; deploymen
     contract.projects.streamLogs,
     { params: { id }, query: { tail: 100, ...filter } },
     {
-      isWanted: !isPaused && data !== undefined,
-      pausesHidden: true,
+      isEnabled: !isPaused && data !== undefined,
+      pausesWhenHidden: true,
       onEvent: ({ event, data: line }) => event === 'log' && add(line),
     },
   )

@@ -12,7 +12,7 @@ export interface RequestFilter {
   path?: string
 }
 
-/** HTTP requests: the recent ones, then those that come, newest first. */
+/** HTTP requests: the recent ones and new ones, newest first. */
 export function useProjectRequests(id: string, filter: RequestFilter, isPaused: boolean) {
   const recent = useRead(contract.projects.recentRequests, { params: { id }, query: { limit: 200, ...filter } })
   const { lines, add } = useBatches<RequestLine>(JSON.stringify([id, filter]))
@@ -20,8 +20,8 @@ export function useProjectRequests(id: string, filter: RequestFilter, isPaused: 
     contract.projects.streamRequests,
     { params: { id }, query: filter },
     {
-      isWanted: !isPaused,
-      pausesHidden: true,
+      isEnabled: !isPaused,
+      pausesWhenHidden: true,
       onEvent: ({ event, data }) => event === 'request' && add(data),
     },
   )

@@ -4,20 +4,20 @@ import { useRead } from './read.ts'
 
 export const useProjectId = (): string => (useParams({ strict: false }) as { id: string }).id
 
-const busy = new Set<Project['status']>(['queued', 'building', 'deploying', 'deleting'])
+const busyStatuses = new Set<Project['status']>(['queued', 'building', 'deploying', 'deleting'])
 
-/** The project of the address, asked for again more often while something is under way. */
+/** The project of the page's URL. It is polled more often while it is being deployed or deleted. */
 export function useProject() {
   const id = useProjectId()
   return useRead(
     contract.projects.get,
     { params: { id } },
-    { everyMs: (project) => (project && busy.has(project.status) ? 1000 : 5000) },
+    { refetchIntervalMs: (project) => (project && busyStatuses.has(project.status) ? 1000 : 5000) },
   )
 }
 
-/** Rows that show something of a project and are read again when it changes. */
+/** Routes whose responses contain data of a project: they are read again after a change of it. */
 export const projectReads = [contract.projects.get, contract.projects.home, contract.projects.info]
 
-/** The same for a change of the project's domains. */
+/** Routes that are read again after a change of the project's domains. */
 export const domainReads = [...projectReads, contract.projects.listDomains]

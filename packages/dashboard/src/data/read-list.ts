@@ -7,20 +7,24 @@ import { keyOf } from './query-key.ts'
 type Item<T extends AnyRoute> = ReplyOf<T> extends { data: (infer I)[] } ? I : never
 
 interface Options {
-  isWanted?: boolean
-  everyMs?: number | false
+  isEnabled?: boolean
+  refetchIntervalMs?: number | false
 }
 
-/** A list of the API, page after page. */
-export function useList<T extends AnyRoute>(row: T, input: CallInput<T>, { isWanted = true, everyMs = false }: Options = {}) {
-  const confirming = input as { query?: Record<string, unknown> }
+/** A paged list of the API. */
+export function useList<T extends AnyRoute>(
+  route: T,
+  input: CallInput<T>,
+  { isEnabled = true, refetchIntervalMs = false }: Options = {},
+) {
+  const inputWithQuery = input as { query?: Record<string, unknown> }
   const pages = useInfiniteQuery({
-    queryKey: [...keyOf(row, input), 'pages'],
+    queryKey: [...keyOf(route, input), 'pages'],
     initialPageParam: undefined as string | undefined,
-    enabled: isWanted,
-    refetchInterval: everyMs,
+    enabled: isEnabled,
+    refetchInterval: refetchIntervalMs,
     queryFn: ({ pageParam, signal }) =>
-      call(row as AnyRoute, { ...input, query: { ...confirming.query, cursor: pageParam }, abort: signal }) as Promise<{
+      call(route as AnyRoute, { ...input, query: { ...inputWithQuery.query, cursor: pageParam }, abort: signal }) as Promise<{
         data: Item<T>[]
         nextCursor: string | null
       }>,

@@ -8,39 +8,39 @@ import { keyOf } from './query-key.ts'
 export type Content<T extends AnyRoute> = ReplyOf<T> extends { data: infer D } ? D : ReplyOf<T>
 
 export interface ReadOptions<Data> {
-  isWanted?: boolean
+  isEnabled?: boolean
   /** Repeats the read after this many milliseconds, or as computed from the data; not in a hidden tab. */
-  everyMs?: number | false | ((data: Data | undefined) => number | false)
+  refetchIntervalMs?: number | false | ((data: Data | undefined) => number | false)
   /** Shows the last data while a read with another input is running. */
-  keepsLast?: boolean
+  keepsPreviousData?: boolean
 }
 
 /** A read of the API, cached by route and input. */
-export function useRead<T extends AnyRoute>(row: T, input: CallInput<T>, options: ReadOptions<Content<T>> = {}) {
-  return useQuery({ ...readOptions(row, input), ...queryOptions<T, Content<T>>(options, contentOf), select: contentOf<T> })
+export function useRead<T extends AnyRoute>(route: T, input: CallInput<T>, options: ReadOptions<Content<T>> = {}) {
+  return useQuery({ ...readOptions(route, input), ...queryOptions<T, Content<T>>(options, contentOf), select: contentOf<T> })
 }
 
-/** The same with the whole reply, for replies with more than `data`. */
-export function useReply<T extends AnyRoute>(row: T, input: CallInput<T>, options: ReadOptions<ReplyOf<T>> = {}) {
-  return useQuery({ ...readOptions(row, input), ...queryOptions<T, ReplyOf<T>>(options, (reply) => reply) })
+/** A read that returns the whole reply, for replies with more fields than `data`. */
+export function useReply<T extends AnyRoute>(route: T, input: CallInput<T>, options: ReadOptions<ReplyOf<T>> = {}) {
+  return useQuery({ ...readOptions(route, input), ...queryOptions<T, ReplyOf<T>>(options, (reply) => reply) })
 }
 
-export const readOptions = <T extends AnyRoute>(row: T, input: CallInput<T>) => ({
-  queryKey: keyOf(row, input),
-  queryFn: ({ signal }: { signal: AbortSignal }) => call(row as AnyRoute, { ...input, abort: signal }) as Promise<ReplyOf<T>>,
+export const readOptions = <T extends AnyRoute>(route: T, input: CallInput<T>) => ({
+  queryKey: keyOf(route, input),
+  queryFn: ({ signal }: { signal: AbortSignal }) => call(route as AnyRoute, { ...input, abort: signal }) as Promise<ReplyOf<T>>,
 })
 
 const queryOptions = <T extends AnyRoute, Data>(
-  { isWanted = true, everyMs = false, keepsLast = false }: ReadOptions<Data>,
+  { isEnabled = true, refetchIntervalMs = false, keepsPreviousData = false }: ReadOptions<Data>,
   view: (reply: ReplyOf<T>) => Data,
 ) => ({
-  enabled: isWanted,
+  enabled: isEnabled,
   refetchInterval:
-    typeof everyMs === 'function'
+    typeof refetchIntervalMs === 'function'
       ? ({ state }: { state: { data: ReplyOf<T> | undefined } }) =>
-          everyMs(state.data === undefined ? undefined : view(state.data))
-      : everyMs,
-  ...(keepsLast ? { placeholderData: keepPreviousData } : {}),
+          refetchIntervalMs(state.data === undefined ? undefined : view(state.data))
+      : refetchIntervalMs,
+  ...(keepsPreviousData ? { placeholderData: keepPreviousData } : {}),
 })
 
 function contentOf<T extends AnyRoute>(reply: ReplyOf<T>): Content<T> {

@@ -6,10 +6,10 @@ import { keyOf } from './query-key.ts'
  * Repeats the reads of these routes. The first read of a route may still be in flight and older than the event that calls for a
  * refresh; invalidation alone would wait for its outdated reply, so that read is started again.
  */
-export async function refresh(queries: QueryClient, ...rows: readonly AnyRoute[]): Promise<void> {
+export async function refresh(queries: QueryClient, ...routes: readonly AnyRoute[]): Promise<void> {
   await Promise.all(
-    rows.map(async (row) => {
-      const queryKey = keyOf(row)
+    routes.map(async (route) => {
+      const queryKey = keyOf(route)
       await queries.cancelQueries({ queryKey, predicate: ({ state }) => state.data === undefined })
       await queries.invalidateQueries({ queryKey })
     }),

@@ -9,89 +9,89 @@ import { keyOf } from './query-key.ts'
 export type StreamState = 'connecting' | 'open' | 'lost' | 'ended' | 'refused'
 
 interface Options<T extends AnyRoute> {
-  isWanted?: boolean
+  isEnabled?: boolean
   onEvent(event: StreamEventOf<T>): void
-  /** The event after which nothing more comes. */
+  /** The last event of the stream. */
   endsWith?: string
-  /** Closed while the tab is hidden: browsers allow few connections to one server. */
-  pausesHidden?: boolean
+  /** Disconnects while the tab is hidden: browsers allow few connections to one server. */
+  pausesWhenHidden?: boolean
 }
 
 const maxPauseMs = 15_000
-const quietMs = 1500
+const assumeOpenAfterMs = 1500
 
-/** Server-sent events of one row, connected again by itself from where it broke off. */
-export function useStream<T extends AnyRoute>(row: T, input: StreamInput<T>, options: Options<T>): StreamState {
-  const { isWanted = true, pausesHidden = false } = options
+/** Reads the server-sent events of a route. After a lost connection it reconnects and continues after the last event. */
+export function useStream<T extends AnyRoute>(route: T, input: StreamInput<T>, options: Options<T>): StreamState {
+  const { isEnabled = true, pausesWhenHidden = false } = options
   const [state, setState] = useState<StreamState>('connecting')
   const latest = useRef(options)
   latest.current = options
   const key = JSON.stringify(input)
-  const isVisible = useVisibility(pausesHidden)
+  const isVisible = useVisibility(pausesWhenHidden)
   useEffect(() => {
-    if (!isWanted || !isVisible) return
+    if (!isEnabled || !isVisible) return
     const abort = new AbortController()
-    const name = Symbol(row.at)
-    const move = (next: StreamState) => {
+    const name = Symbol(route.at)
+    const changeState = (next: StreamState) => {
       if (abort.signal.aborted) return
       lostConnections.set(name, next === 'lost')
       setState(next)
     }
-    void follow(row, JSON.parse(key), abort.signal, move, latest)
+    void readEvents(route, JSON.parse(key), abort.signal, changeState, latest)
     return () => {
       lostConnections.set(name, false)
       abort.abort()
     }
-  }, [row, key, isWanted, isVisible])
+  }, [route, key, isEnabled, isVisible])
   return state
 }
 
-async function follow<T extends AnyRoute>(
-  row: T,
+async function readEvents<T extends AnyRoute>(
+  route: T,
   input: StreamInput<T>,
   abort: AbortSignal,
-  move: (state: StreamState) => void,
+  changeState: (state: StreamState) => void,
   latest: { current: Options<T> },
 ): Promise<void> {
   let lastEventId: string | undefined
   for (let failures = 0; !abort.aborted; failures++) {
-    // A stream may have nothing to say: who was not refused by then is connected.
-    const connected = setTimeout(() => move('open'), quietMs)
+    // A stream may send no event for a long time: if it is not refused by then, it is open.
+    const openTimer = setTimeout(() => changeState('open'), assumeOpenAfterMs)
     try {
-      for await (const event of stream(row as AnyRoute, { ...input, abort, lastEventId })) {
-        move('open')
+      for await (const event of stream(route as AnyRoute, { ...input, abort, lastEventId })) {
+        changeState('open')
         failures = 0
         lastEventId = event.id ?? lastEventId
         if (abort.aborted) return
         latest.current.onEvent(event as StreamEventOf<T>)
-        if (event.event === 'closed') return refused(move)
-        if (event.event === latest.current.endsWith) return move('ended')
+        if (event.event === 'closed') return handleRefusal(changeState)
+        if (event.event === latest.current.endsWith) return changeState('ended')
       }
     } catch (error) {
       if (abort.aborted) return
-      if (error instanceof ApiError && error.status < 500 && error.status !== 429) return refused(move)
-      move('lost')
+      if (error instanceof ApiError && error.status < 500 && error.status !== 429) return handleRefusal(changeState)
+      changeState('lost')
     } finally {
-      clearTimeout(connected)
+      clearTimeout(openTimer)
     }
     await pause(Math.min(maxPauseMs, 500 * 2 ** failures), abort)
   }
 }
 
-/** Access has changed while looking on: whether there is still a session is asked anew. */
-function refused(move: (state: StreamState) => void) {
-  move('refused')
+/** The user lost access while the stream was open: reads the session again, which may have ended. */
+function handleRefusal(changeState: (state: StreamState) => void) {
+  changeState('refused')
   void queries.invalidateQueries({ queryKey: keyOf(contract.access.session) })
 }
 
 const pause = (ms: number, abort: AbortSignal) =>
   new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, ms)
-    const end = () => {
+    const stop = () => {
       clearTimeout(timer)
       resolve()
     }
-    abort.addEventListener('abort', end, { once: true })
+    abort.addEventListener('abort', stop, { once: true })
   })
 
 function useVisibility(isWatched: boolean): boolean {

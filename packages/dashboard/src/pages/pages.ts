@@ -1,7 +1,7 @@
 import { lazyPart } from '../components/lazy-part.ts'
 import { ProjectsPage } from './projects/projects-page.tsx'
 
-/** Every address of the dashboard for those who have signed in; each page but the first is loaded when it is first asked for. */
+/** The pages for signed-in users, by path. All except the first are loaded on demand. */
 export const pages = {
   '/': ProjectsPage,
   '/new': lazyPart(() => import('./new-project/new-project-page.tsx'), 'NewProjectPage'),

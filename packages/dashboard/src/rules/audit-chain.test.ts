@@ -36,7 +36,7 @@ function chain(count: number): AuditEntry[] {
 }
 
 test('the chain that the server makes is found whole', async () => {
-  expect(await checkChain(chain(5), 'org')).toEqual({ state: 'whole', entries: 5, isFromTheStart: true })
+  expect(await checkChain(chain(5), 'org')).toEqual({ state: 'intact', entries: 5, includesFirstEntry: true })
 })
 
 test('an entry that was changed, and one that was taken out, are found', async () => {
@@ -52,5 +52,5 @@ test('an entry that was changed, and one that was taken out, are found', async (
 })
 
 test('a part of the chain is checked by its links', async () => {
-  expect(await checkChain(chain(5).slice(0, 3), 'org')).toEqual({ state: 'whole', entries: 3, isFromTheStart: false })
+  expect(await checkChain(chain(5).slice(0, 3), 'org')).toEqual({ state: 'intact', entries: 3, includesFirstEntry: false })
 })

@@ -1,30 +1,30 @@
 import type { AuditEntry } from '@berth/contract'
 
 export type ChainReport =
-  | { state: 'whole'; entries: number; isFromTheStart: boolean }
+  | { state: 'intact'; entries: number; includesFirstEntry: boolean }
   | { state: 'broken'; at: AuditEntry; why: string }
 
 const firstHash = '0'.repeat(64)
 const encoder = new TextEncoder()
 
 /**
- * Whether each entry follows from the one before it. `entries` newest first, as the API lists them. Where the first entry of all is
- * among them, every hash is computed anew from what the entry says; otherwise the links alone are compared.
+ * Verifies that each entry contains the hash of the previous one. `entries` are newest first, as the API lists them. If they include
+ * the first entry of the log, every hash is recomputed from its entry; otherwise only the links are compared.
  */
 export async function checkChain(entries: readonly AuditEntry[], organizationId: string): Promise<ChainReport> {
   const oldestFirst = [...entries].reverse()
-  const isFromTheStart = oldestFirst[0]?.previousHash === firstHash
+  const includesFirstEntry = oldestFirst[0]?.previousHash === firstHash
   let previousHash = oldestFirst[0]?.previousHash
   for (const [at, entry] of oldestFirst.entries()) {
     if (entry.previousHash !== previousHash) return { state: 'broken', at: entry, why: 'it does not match the previous entry' }
-    if (isFromTheStart && (await hashOf(entry, organizationId, at + 1)) !== entry.hash)
+    if (includesFirstEntry && (await hashOf(entry, organizationId, at + 1)) !== entry.hash)
       return { state: 'broken', at: entry, why: 'its content does not match its hash' }
     previousHash = entry.hash
   }
-  return { state: 'whole', entries: entries.length, isFromTheStart }
+  return { state: 'intact', entries: entries.length, includesFirstEntry }
 }
 
-/** The fields and their order are the server's, for ever. */
+/** Must match the server: the fields and their order never change. */
 async function hashOf(entry: AuditEntry, organizationId: string, sequence: number): Promise<string> {
   const { previousHash, id, at, action, userId, tokenId, ip, objectKind, objectId, changes, requestId } = entry
   const content = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { applyRefusal, restoreRefusal, runCancelRefusal, share } from './backup-actions.ts'
+import { applyRefusal, percentOf, restoreRefusal, runCancelRefusal } from './backup-actions.ts'
 
 test('only a run that succeeded and still has its bytes can be restored', () => {
   expect(restoreRefusal({ status: 'succeeded', prunedAt: null })).toBeUndefined()
@@ -15,6 +15,6 @@ test('a restore is applied once it is staged and its check has passed', () => {
   expect(applyRefusal({ status: 'staged', verification: passed })).toBeUndefined()
   expect(applyRefusal({ status: 'staged', verification: { ...passed, status: 'running' } })).toContain('being checked')
   expect(applyRefusal({ status: 'failed', verification: passed })).toContain('failed')
-  expect(share(5, 10)).toBe(50)
-  expect(share(5, null)).toBeNull()
+  expect(percentOf(5, 10)).toBe(50)
+  expect(percentOf(5, null)).toBeNull()
 })

@@ -1,9 +1,16 @@
-import { type BackupRestore, type BackupRun, canMove, restoreMoves, runMoves, terminalRun } from '@berth/contract'
+import {
+  type BackupRestore,
+  type BackupRun,
+  canTransition,
+  restoreTransitions,
+  runTransitions,
+  terminalRun,
+} from '@berth/contract'
 
 type Refusal = string | undefined
 
 export const runCancelRefusal = ({ status }: Pick<BackupRun, 'status'>): Refusal =>
-  canMove(runMoves, status, 'cancelled') ? undefined : `It is ${status} and cannot be cancelled.`
+  canTransition(runTransitions, status, 'cancelled') ? undefined : `It is ${status} and cannot be cancelled.`
 
 export function restoreRefusal({ status, prunedAt }: Pick<BackupRun, 'status' | 'prunedAt'>): Refusal {
   if (!terminalRun.has(status)) return 'It is still running.'
@@ -13,14 +20,15 @@ export function restoreRefusal({ status, prunedAt }: Pick<BackupRun, 'status' | 
 
 /** A user may request applying at any time while staged, but the data is written only after the verification has passed. */
 export function applyRefusal({ status, verification }: Pick<BackupRestore, 'status' | 'verification'>): Refusal {
-  if (!canMove(restoreMoves, status, 'applying')) return `It is ${status}.`
+  if (!canTransition(restoreTransitions, status, 'applying')) return `It is ${status}.`
   return verification.status === 'passed' ? undefined : 'The backup is still being checked.'
 }
 
-export const isUnderWay = ({ status }: Pick<BackupRun, 'status'>): boolean => !terminalRun.has(status)
+export const isRunning = ({ status }: Pick<BackupRun, 'status'>): boolean => !terminalRun.has(status)
 
 /** Properties of a run that a user should know besides its status. */
-export const runMarks = ({ proven, protected: isProtected, prunedAt }: BackupRun): string[] =>
-  [proven && 'proven', isProtected && 'protected', prunedAt && 'pruned'].filter((mark) => typeof mark === 'string')
+export const runLabels = ({ proven, protected: isProtected, prunedAt }: BackupRun): string[] =>
+  [proven && 'proven', isProtected && 'protected', prunedAt && 'pruned'].filter((label) => typeof label === 'string')
 
-export const share = (done: number, total: number | null): number | null => (total ? Math.min(100, (100 * done) / total) : null)
+export const percentOf = (done: number, total: number | null): number | null =>
+  total ? Math.min(100, (100 * done) / total) : null

@@ -6,7 +6,7 @@ export const buildArgsText = (args: BuildArgs | null | undefined): string =>
     .map(([name, value]) => `${name}=${value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`)
     .join('\n')
 
-/** The arguments that the lines say; null: none. */
+/** Parses lines of `NAME=value`. `buildArgs` is null without any. */
 export function readBuildArgs(text: string): { buildArgs: BuildArgs | null; problems: string[] } {
   const problems: string[] = []
   const args: BuildArgs = {}

@@ -1,6 +1,6 @@
 import type { Channel, NotificationCategory, OrgDefault, Subscription } from '@berth/contract'
 
-/** Whether the category reaches the channel: an explicit choice, else the organisation's default, else the category's own. */
+/** Whether the channel gets this category: the user's choice, else the organisation's default, else the category's default. */
 export function isChosen(
   category: Pick<NotificationCategory, 'id' | 'defaultEnabled'>,
   channel: Pick<Channel, 'id' | 'kind'>,
@@ -9,7 +9,7 @@ export function isChosen(
 ): boolean {
   const explicit = subscriptions.find((one) => one.category === category.id && one.channelId === channel.id)
   if (explicit) return explicit.enabled
-  // Defaults reach people here and by e-mail; a webhook or chat gets what was asked for.
+  // Defaults apply only to in-app and e-mail channels. A webhook or chat gets only the chosen categories.
   if (channel.kind !== 'in_app' && channel.kind !== 'email') return false
   return defaultOf(category, defaults)
 }

@@ -1,15 +1,15 @@
 import { Cron } from 'croner'
 
-export interface CronReading {
+export interface CronPreview {
   next: Date[]
   problem: string | null
 }
 
-/** The next times of a schedule, or what is wrong with it. */
-export function readCron(expression: string, timezone: string, from: Date, count = 5): CronReading {
+/** The next times of a schedule, or the reason why it is invalid. */
+export function readCron(expression: string, timezone: string, from: Date, count = 5): CronPreview {
   if (expression.trim() === '') return { next: [], problem: null }
-  const words = expression.trim().split(/\s+/)
-  if (!expression.startsWith('@') && words.length !== 5)
+  const fields = expression.trim().split(/\s+/)
+  if (!expression.startsWith('@') && fields.length !== 5)
     return { next: [], problem: 'Five fields: minute, hour, day of the month, month, day of the week' }
   try {
     return { next: new Cron(expression, { timezone, paused: true }).nextRuns(count, from), problem: null }
@@ -37,6 +37,6 @@ export const schedules = [
   { value: '0 3 1 * *', label: 'On the first of each month' },
 ] as const
 
-/** A schedule in words where it is one of the usual ones. */
+/** The label of a common schedule; otherwise the cron expression. */
 export const scheduleText = (expression: string | null): string =>
   expression === null ? 'manual only' : (schedules.find(({ value }) => value === expression)?.label.toLowerCase() ?? expression)

@@ -1,11 +1,11 @@
-import { canMove, type Deployment, deploymentMoves, settledDeployment } from '@berth/contract'
+import { canTransition, type Deployment, deploymentTransitions, settledDeployment } from '@berth/contract'
 
 /** Why a deployment cannot be cancelled, redeployed or rolled back to, as text; undefined if it can. */
 type Refusal = string | undefined
 type State = Pick<Deployment, 'status'>
 
 export const cancelRefusal = ({ status }: State): Refusal =>
-  canMove(deploymentMoves, status, 'cancelled') ? undefined : `It is ${status} and cannot be cancelled.`
+  canTransition(deploymentTransitions, status, 'cancelled') ? undefined : `It is ${status} and cannot be cancelled.`
 
 export const redeployRefusal = ({ status }: State): Refusal =>
   settledDeployment.has(status) ? undefined : `It is still ${status}. Wait until it ends, or cancel it.`

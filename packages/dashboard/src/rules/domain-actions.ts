@@ -5,7 +5,7 @@ export interface DomainActions {
   canVerify: boolean
   canBePrimary: boolean
   canRemove: boolean
-  /** The records are shown without being asked for, because the user has to create them. */
+  /** Shows the DNS records at once, because the user has to create them. */
   showsRecords: boolean
 }
 

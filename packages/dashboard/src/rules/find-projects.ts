@@ -12,7 +12,7 @@ export function findProjects(projects: readonly Project[], search: string): read
   })
 }
 
-/** The current address. A linked cloud with an older release reports only the routes. */
+/** The current URL. An older cloud release returns only the routes. */
 export const addressOf = ({ url, routes }: Pick<Project, 'routes' | 'url'>): string | undefined =>
   url ?? (routes.find(({ primary }) => primary) ?? routes[0])?.url
 

@@ -1,4 +1,4 @@
-const known: Record<string, string> = {
+const descriptions: Record<string, string> = {
   Dockerfile: 'is built as an image',
   'compose.yaml': 'becomes a project with several services',
   'compose.yml': 'becomes a project with several services',
@@ -15,6 +15,6 @@ const known: Record<string, string> = {
   'index.html': 'is served as a static page',
 }
 
-/** The files of a repository's root that say how it is built; the build itself looks closer. */
-export const knownFiles = (names: readonly string[]): { file: string; says: string }[] =>
-  Object.entries(known).flatMap(([file, says]) => (names.includes(file) ? [{ file, says }] : []))
+/** The files in a repository's root that determine the build. This is a preview: the build itself detects more. */
+export const knownFiles = (names: readonly string[]): { file: string; description: string }[] =>
+  Object.entries(descriptions).flatMap(([file, description]) => (names.includes(file) ? [{ file, description }] : []))

@@ -12,11 +12,11 @@ export const deploymentText = ({ trigger, commit }: Pick<Deployment, 'trigger' |
   commit?.message?.split('\n')[0] || (commit ? commit.sha.slice(0, 7) : triggerText[trigger])
 
 export const triggerText: Record<Deployment['trigger'], string> = {
-  manual: 'By hand',
-  push: 'By a push',
-  pull_request: 'By a pull request',
-  rollback: 'A rollback',
-  redeploy: 'Once more',
-  restore: 'By a restore',
-  transfer: 'By a transfer',
+  manual: 'Manual',
+  push: 'Push',
+  pull_request: 'Pull request',
+  rollback: 'Rollback',
+  redeploy: 'Redeploy',
+  restore: 'Restore',
+  transfer: 'Transfer',
 }

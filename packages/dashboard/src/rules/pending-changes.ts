@@ -7,21 +7,21 @@ const labels = {
   resources: 'Resources',
 } as const
 
-/** Changes that only a build applies. */
-const needBuild = new Set<string>(['source', 'config'])
+/** Changes that need a build. */
+const buildChanges = new Set<string>(['source', 'config'])
 
-interface Waiting {
+interface PendingText {
   text: string
-  /** A restart is enough where nothing has to be built. */
+  /** `restart` if no build is needed. */
   action: 'restart' | 'deploy'
 }
 
-/** Settings that are not in force yet and how they come into force; undefined where none wait. */
-export function pendingText({ pendingChanges = [], type }: Pick<Project, 'pendingChanges' | 'type'>): Waiting | undefined {
+/** Describes the settings that are not applied yet and how to apply them; undefined if all are applied. */
+export function pendingText({ pendingChanges = [], type }: Pick<Project, 'pendingChanges' | 'type'>): PendingText | undefined {
   if (pendingChanges.length === 0) return undefined
   const names = pendingChanges.map((one) => labels[one])
   const subject = names.map((name, at) => (at === 0 ? name : name.toLowerCase())).join(' and ')
-  const action = pendingChanges.some((one) => needBuild.has(one)) || type === 'static' ? 'deploy' : 'restart'
+  const action = pendingChanges.some((one) => buildChanges.has(one)) || type === 'static' ? 'deploy' : 'restart'
   const isOne = names.length === 1 && pendingChanges[0] === 'source'
   const them = isOne ? 'it' : 'them'
   const how = action === 'deploy' ? `Deploy to apply ${them}.` : 'Restart to apply them. No build is needed.'

@@ -8,7 +8,7 @@ interface Advice {
 
 /** Explains a status and what the user can do; undefined if there is nothing to do. */
 export function statusAdvice({ status, statusReason }: Pick<Project, 'status' | 'statusReason'>): Advice | undefined {
-  const operation = operationUnderWay({ statusReason })
+  const operation = runningOperation({ statusReason })
   if (operation) return { title: `Being ${operation}`, text: asSentence(statusReason as string), isBad: false }
   const known = advice[status]
   if (!known) return undefined
@@ -18,7 +18,7 @@ export function statusAdvice({ status, statusReason }: Pick<Project, 'status' | 
 }
 
 /** A restore or a transfer rejects every other operation of the project until it has ended. */
-export const operationUnderWay = ({ statusReason }: Pick<Project, 'statusReason'>): 'restored' | 'transferred' | undefined =>
+export const runningOperation = ({ statusReason }: Pick<Project, 'statusReason'>): 'restored' | 'transferred' | undefined =>
   /^The project is being (restored|transferred) since /.exec(statusReason ?? '')?.[1] as 'restored' | 'transferred' | undefined
 
 const asSentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`)
@@ -41,7 +41,7 @@ const advice: Partial<Record<Project['status'], Advice>> = {
     isBad: false,
   },
   sleeping: {
-    title: 'It sleeps',
+    title: 'Sleeping',
     text: 'The project received no requests for a while. The next request wakes it.',
     isBad: false,
   },

@@ -9,7 +9,7 @@ import { refresh } from '../data/refresh.ts'
 import { useStream } from '../data/stream.ts'
 import { plural } from '../text/sizes.ts'
 
-/** The unseen count, live: the one connection that every tab keeps. */
+/** The number of unseen notifications, updated live over a stream that every tab opens. */
 export function Bell() {
   const [count, setCount] = useState(0)
   const queries = useQueryClient()
@@ -18,17 +18,17 @@ export function Bell() {
     contract.notifications.streamDeliveries,
     {},
     {
-      pausesHidden: true,
+      pausesWhenHidden: true,
       onEvent({ event, data }) {
         if (event === 'snapshot') return setCount(data.count)
         void refresh(queries, contract.notifications.listDeliveries)
         if (event === 'seen') return setCount(data.count)
-        setCount((before) => before + 1)
-        show({ title: data.subject, message: data.text, forMs: 8000 })
+        setCount((previous) => previous + 1)
+        show({ title: data.subject, message: data.text, durationMs: 8000 })
       },
     },
   )
-  const label = count === 0 ? 'Notifications' : `Notifications, ${plural(count, 'unseen one', 'unseen ones')}`
+  const label = count === 0 ? 'Notifications' : `Notifications, ${plural(count, 'unseen notification')}`
   return (
     <Indicator label={count > 99 ? '99+' : count} size={16} disabled={count === 0} offset={5} color="red.8">
       <ActionIcon

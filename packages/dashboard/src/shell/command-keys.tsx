@@ -5,7 +5,7 @@ import { openCommands, useCommandsOpen } from './command-state.ts'
 
 const CommandPalette = lazyPart(() => import('./command-palette.tsx'), 'CommandPalette')
 
-/** `/` and Ctrl+K; the palette itself is fetched when it is first opened. */
+/** Opens the command palette with `/` or Ctrl+K. Its code is loaded when it is first opened. */
 export function CommandKeys() {
   const isOpen = useCommandsOpen()
   useHotkeys([

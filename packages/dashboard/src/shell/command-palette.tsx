@@ -10,7 +10,7 @@ import { closeCommands } from './command-state.ts'
 import { organisationLinks, projectLinks } from './links.ts'
 import type { NavigationEntry } from './navigation-link.tsx'
 
-/** Every page and project by a few letters. */
+/** Finds pages and projects by name. */
 export function CommandPalette() {
   const navigate = useNavigate()
   const path = useRouterState({ select: ({ location }) => location.pathname })
@@ -52,7 +52,7 @@ export function CommandPalette() {
       shortcut={null}
       overlayProps={{ backgroundOpacity: 0.35, blur: 0 }}
       attributes={{ content: { 'aria-label': 'Search projects and pages' } }}
-      // Mantine's own shade of a chosen entry's second line is too faint to read.
+      // Mantine's default for the second line of a selected entry has too little contrast.
       styles={{ action: { '--action-description-opacity': '1' } }}
       searchProps={{ placeholder: 'Search projects and pages', leftSection: <IconSearch size={18} />, 'aria-label': 'Search' }}
     />

@@ -55,7 +55,7 @@ export const organisationLinks: readonly { title: string; links: readonly Naviga
   },
 ]
 
-/** The pages of one project, in the order of a deployment's life. */
+/** The pages of one project. */
 export const projectLinks = (id: string): readonly NavigationEntry[] => [
   { to: `/projects/${id}`, label: 'Overview', icon: IconHome, isExact: true },
   { to: `/projects/${id}/deployments`, label: 'Deployments', icon: IconRocket },

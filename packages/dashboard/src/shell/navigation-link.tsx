@@ -6,7 +6,7 @@ export interface NavigationEntry {
   to: string
   label: string
   icon: Icon
-  /** Marked only at this very address, not at those below it. */
+  /** Highlighted only at this exact path, not at the paths below it. */
   isExact?: boolean
 }
 

@@ -3,11 +3,11 @@ import { useEffect, useState, useSyncExternalStore } from 'react'
 import { hideNotice, type Notice, noticeStore } from '../data/notices.tsx'
 import classes from './toasts.module.css'
 
-/** Notices in the corner; one that is pointed at or holds the focus stays. */
+/** Notices in the corner of the page. A notice that is hovered or focused does not disappear. */
 export function Toasts() {
   const notices = useSyncExternalStore(noticeStore.subscribe, noticeStore.get)
   return (
-    <section className={classes.place} aria-label="Notices" aria-live="polite">
+    <section className={classes.container} aria-label="Notices" aria-live="polite">
       {notices.map((notice) => (
         <Toast key={notice.id} notice={notice} />
       ))}
@@ -16,28 +16,28 @@ export function Toasts() {
 }
 
 function Toast({ notice }: { notice: Notice }) {
-  const { id, title, message, tone, action, forMs } = notice
-  const [isHeld, setHeld] = useState(false)
+  const { id, title, message, tone, action, durationMs } = notice
+  const [isPaused, setPaused] = useState(false)
   useEffect(() => {
-    if (isHeld) return
-    const timer = setTimeout(() => hideNotice(id), forMs)
+    if (isPaused) return
+    const timer = setTimeout(() => hideNotice(id), durationMs)
     return () => clearTimeout(timer)
-  }, [id, forMs, isHeld])
+  }, [id, durationMs, isPaused])
   const act = () => {
     hideNotice(id)
     action?.act()
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: pointing at it only keeps it longer
+    // biome-ignore lint/a11y/noStaticElementInteractions: hovering only delays its removal
     <div
       className={classes.toast}
       data-tone={tone}
-      onPointerEnter={() => setHeld(true)}
-      onPointerLeave={() => setHeld(false)}
-      onFocus={() => setHeld(true)}
-      onBlur={() => setHeld(false)}
+      onPointerEnter={() => setPaused(true)}
+      onPointerLeave={() => setPaused(false)}
+      onFocus={() => setPaused(true)}
+      onBlur={() => setPaused(false)}
     >
-      <div className={classes.words}>
+      <div className={classes.text}>
         {title && <strong>{title}</strong>}
         <div className="wrap-anywhere">{message}</div>
       </div>

@@ -4,7 +4,7 @@ export const kindText: Record<ChannelKind, string> = {
   email: 'e-mail',
   webhook: 'webhook',
   slack: 'Slack',
-  in_app: 'here',
+  in_app: 'in-app',
 }
 
 export const channelTarget = ({ kind, config }: Pick<Channel, 'kind' | 'config'>): string =>

@@ -3,7 +3,7 @@ import { plural } from './sizes.ts'
 
 type Status = ReplyOf<typeof contract.projects.commitStatus>['data']
 
-/** A lookup that failed never claims "behind". */
+/** Describes whether the newest commit is deployed. A failed lookup is never reported as "behind". */
 export function commitText({ deployedCommit, remoteCommit, upToDate, behindBy, reason }: Status): string {
   if (upToDate === null || !remoteCommit) return reason ?? 'the remote is unreachable'
   if (!deployedCommit) return 'nothing is deployed yet'

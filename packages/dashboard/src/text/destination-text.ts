@@ -1,6 +1,6 @@
 import type { BackupDestination } from '@berth/contract'
 
-/** Where it is, without any secret. */
+/** Describes the location of a destination, without secrets. */
 export function destinationText({ kind, config }: Pick<BackupDestination, 'kind' | 'config'>): string {
   if (kind === 'local') return `folder ${config.path ?? ''}`
   if (kind === 's3')

@@ -1,4 +1,4 @@
-/** Hands a text to the browser as a file. */
+/** Downloads a text as a file. */
 export function downloadText(fileName: string, parts: readonly string[]) {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([...parts], { type: 'text/plain' }))

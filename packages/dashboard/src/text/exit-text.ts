@@ -6,9 +6,9 @@ const reasons: Partial<Record<NonNullable<ServiceStatus['lastExit']>['reason'], 
   signal: 'killed',
 }
 
-/** How a service ended last: `Code 137, out of memory`. */
+/** Describes the last exit of a service: `Code 137, out of memory`. */
 export function exitText({ code, reason }: Pick<NonNullable<ServiceStatus['lastExit']>, 'code' | 'reason'>): string {
   const why = reasons[reason]
-  if (code === null) return why ? `${why[0]?.toUpperCase()}${why.slice(1)}` : 'Not seen'
+  if (code === null) return why ? `${why[0]?.toUpperCase()}${why.slice(1)}` : 'Unknown'
   return why ? `Code ${code}, ${why}` : `Code ${code}`
 }

@@ -1,6 +1,6 @@
 const units = ['B', 'kB', 'MB', 'GB', 'TB']
 
-/** `1.2 MB`; powers of 1000, as disks are sold. */
+/** `1.2 MB`, with powers of 1000. */
 export function sizeText(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined) return '–'
   let size = bytes

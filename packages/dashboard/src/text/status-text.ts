@@ -1,4 +1,4 @@
-/** Every status that the API knows, as a word and a tone; colour never says anything that the word does not. */
+/** The label and the colour of every status of the API. The label alone is sufficient: colour adds no information. */
 export type Tone = 'good' | 'busy' | 'bad' | 'idle' | 'warn'
 
 const tones: Record<string, Tone> = {
@@ -38,7 +38,7 @@ const tones: Record<string, Tone> = {
   unreachable: 'bad',
 }
 
-const text: Record<string, string> = {
+const labels: Record<string, string> = {
   created: 'not deployed',
   server_error: 'server error',
   pre_restore: 'before a restore',
@@ -48,4 +48,4 @@ const text: Record<string, string> = {
 }
 
 export const toneOf = (status: string): Tone => tones[status] ?? 'idle'
-export const statusLabel = (status: string): string => text[status] ?? status.replaceAll('_', ' ')
+export const statusLabel = (status: string): string => labels[status] ?? status.replaceAll('_', ' ')

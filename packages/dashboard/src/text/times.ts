@@ -18,7 +18,7 @@ export function relativeTime(time: string, now: number): string {
   return relative.format(Math.round(seconds / unit[1]), unit[0])
 }
 
-// Made once: to make one costs more than all that is formatted with it on a page, and lists format one a row.
+// Created once: creating a formatter is slow, and a list formats a time in each row.
 const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', hour12: false })
 
@@ -36,5 +36,5 @@ export function durationText(ms: number): string {
   return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${Math.floor(minutes / 60)} h`
 }
 
-export const between = (from: string | null, to: string | null, now: number): number | null =>
+export const elapsedMs = (from: string | null, to: string | null, now: number): number | null =>
   from ? (to ? Date.parse(to) : now) - Date.parse(from) : null

@@ -1,9 +1,9 @@
 import type { TlsState } from '@berth/contract'
 
-/** How a domain stands to its certificate, in words. */
+/** Describes the certificate of a domain. */
 export const tlsText: Record<TlsState, string> = {
   none: 'none: plain http',
   pending: 'being issued',
-  active: 'in force',
+  active: 'active',
   error: 'Not issued yet. Retrying automatically.',
 }

@@ -17,7 +17,7 @@ const page = `<!doctype html>
 const style = `body { font: 1.2rem/1.6 system-ui, sans-serif; max-width: 36rem; margin: 15vh auto; padding: 0 1rem; color: #14507a }
 `
 
-/** A page of two files, so that the first deployment needs nothing but a click. */
+/** An example site of two files, to try a deployment with one click. */
 export const exampleFolder = (): Folder => ({
   name: 'hello',
   files: [

@@ -10,24 +10,24 @@ import { type SentFolder, sendFolder, type UploadProgress } from './send-folder.
 
 interface Props {
   onSent(folder: SentFolder, name: string): void
-  /** The upload is for this project alone. */
+  /** The upload is only for this project. */
   projectId?: string
 }
 
-const steps = { packing: 'Packing', sending: 'Sending', looking: 'Detecting the project' }
+const steps = { packing: 'Packing', sending: 'Sending', detecting: 'Detecting the project' }
 
-/** A place to drop a folder on, and its way to the server. */
+/** A drop area for a folder, which is then uploaded. */
 export function FolderDrop({ onSent, projectId }: Props) {
   const [progress, setProgress] = useState<UploadProgress>()
   const [error, setError] = useState<unknown>()
-  const [isOver, setOver] = useState(false)
+  const [isDragOver, setDragOver] = useState(false)
   const input = useRef<HTMLInputElement>(null)
-  const take = async (folder: Promise<Folder> | Folder) => {
+  const upload = async (folder: Promise<Folder> | Folder) => {
     setError(undefined)
     setProgress({ step: 'packing', done: 0, total: 1 })
     try {
-      const given = await folder
-      onSent(await sendFolder(given, setProgress, projectId), given.name)
+      const chosen = await folder
+      onSent(await sendFolder(chosen, setProgress, projectId), chosen.name)
     } catch (reason) {
       setError(reason)
     } finally {
@@ -36,17 +36,17 @@ export function FolderDrop({ onSent, projectId }: Props) {
   }
   const drop = (event: DragEvent) => {
     event.preventDefault()
-    setOver(false)
-    void take(folderOfDrop(event.dataTransfer.items))
+    setDragOver(false)
+    void upload(folderOfDrop(event.dataTransfer.items))
   }
   return (
-    <div className={classes.place}>
+    <div className={classes.container}>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the button inside does the same without a mouse */}
       <div
         className={classes.drop}
-        data-over={isOver || undefined}
-        onDragOver={submitting(() => setOver(true))}
-        onDragLeave={() => setOver(false)}
+        data-over={isDragOver || undefined}
+        onDragOver={submitting(() => setDragOver(true))}
+        onDragLeave={() => setDragOver(false)}
         onDrop={drop}
       >
         <IconFolderUp size={36} stroke={1.3} aria-hidden />
@@ -61,7 +61,7 @@ export function FolderDrop({ onSent, projectId }: Props) {
               </Button>
             </Group>
             <Text size="xs" c="dimmed">
-              node_modules and .git stay where they are. At most 300 MB packed.
+              node_modules and .git are not uploaded. At most 300 MB packed.
             </Text>
           </>
         )}
@@ -73,7 +73,7 @@ export function FolderDrop({ onSent, projectId }: Props) {
           tabIndex={-1}
           {...{ webkitdirectory: '' }}
           multiple
-          onChange={({ currentTarget }) => currentTarget.files?.length && void take(folderOfInput(currentTarget.files))}
+          onChange={({ currentTarget }) => currentTarget.files?.length && void upload(folderOfInput(currentTarget.files))}
         />
       </div>
       {error !== undefined && <ErrorState error={error} />}
@@ -82,14 +82,14 @@ export function FolderDrop({ onSent, projectId }: Props) {
 }
 
 function UploadBar({ step, done, total }: UploadProgress) {
-  const share = total > 0 ? Math.min(100, (100 * done) / total) : 100
+  const percent = total > 0 ? Math.min(100, (100 * done) / total) : 100
   return (
     <div className={classes.bar}>
       <Text size="sm" mb={6}>
         {steps[step]}
-        {step !== 'looking' && ` · ${sizeText(done)} of ${sizeText(total)}`}
+        {step !== 'detecting' && ` · ${sizeText(done)} of ${sizeText(total)}`}
       </Text>
-      <Progress value={share} animated={step === 'looking'} aria-label={`${steps[step]}, ${Math.round(share)} percent`} />
+      <Progress value={percent} animated={step === 'detecting'} aria-label={`${steps[step]}, ${Math.round(percent)} percent`} />
     </div>
   )
 }

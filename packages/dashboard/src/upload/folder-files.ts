@@ -11,16 +11,16 @@ export interface Folder {
   skipped: number
 }
 
-const neverSent = new Set(['node_modules', '.git', '.hg', '.svn', '.DS_Store', '__pycache__', '.venv'])
-const isSent = (path: string) => !path.split('/').some((part) => neverSent.has(part))
+const ignoredNames = new Set(['node_modules', '.git', '.hg', '.svn', '.DS_Store', '__pycache__', '.venv'])
+const isUploaded = (path: string) => !path.split('/').some((part) => ignoredNames.has(part))
 
 /** The folder that `<input webkitdirectory>` returns. */
 export function folderOfInput(list: FileList): Folder {
   const all = [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }))
   const name = all[0]?.path.split('/')[0] ?? 'folder'
-  const isWhole = all.every(({ path }) => path.startsWith(`${name}/`))
-  const inside = all.map(({ path, file }) => ({ path: isWhole ? path.slice(name.length + 1) : path, file }))
-  const files = inside.filter(({ path }) => isSent(path))
+  const hasCommonRoot = all.every(({ path }) => path.startsWith(`${name}/`))
+  const inside = all.map(({ path, file }) => ({ path: hasCommonRoot ? path.slice(name.length + 1) : path, file }))
+  const files = inside.filter(({ path }) => isUploaded(path))
   return { name, files, skipped: inside.length - files.length }
 }
 
@@ -37,7 +37,7 @@ export async function folderOfDrop(items: DataTransferItemList): Promise<Folder>
 
 async function collect(entry: FileSystemEntry, below: string, into: Folder): Promise<void> {
   const path = below ? `${below}/${entry.name}` : entry.name
-  if (!isSent(path)) into.skipped++
+  if (!isUploaded(path)) into.skipped++
   else if (entry.isDirectory)
     for (const child of await childrenOf(entry as FileSystemDirectoryEntry)) await collect(child, path, into)
   else into.files.push({ path, file: await fileOf(entry as FileSystemFileEntry) })
@@ -50,8 +50,8 @@ async function childrenOf(folder: FileSystemDirectoryEntry): Promise<FileSystemE
   const reader = folder.createReader()
   const children: FileSystemEntry[] = []
   for (;;) {
-    const portion = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))
-    if (portion.length === 0) return children
-    children.push(...portion)
+    const batch = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))
+    if (batch.length === 0) return children
+    children.push(...batch)
   }
 }

@@ -3,12 +3,12 @@ import type { FolderFile } from './folder-files.ts'
 const blockBytes = 512
 const encoder = new TextEncoder()
 
-/** The files as a gzipped tarball; read and packed piece by piece, so that memory does not grow with the folder. */
+/** Packs the files into a gzipped tarball. Files are read in chunks, so that memory does not grow with the folder. */
 export async function packTarball(files: readonly FolderFile[], onPacked: (bytes: number) => void): Promise<Blob> {
-  const pieces = tarPieces(files, onPacked)
+  const chunks = tarChunks(files, onPacked)
   const tar = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
-      const { done, value } = await pieces.next()
+      const { done, value } = await chunks.next()
       if (done) controller.close()
       else controller.enqueue(value)
     },
@@ -16,16 +16,16 @@ export async function packTarball(files: readonly FolderFile[], onPacked: (bytes
   return new Response(tar.pipeThrough(new CompressionStream('gzip'))).blob()
 }
 
-async function* tarPieces(
+async function* tarChunks(
   files: readonly FolderFile[],
   onPacked: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   for (const { path, file } of files) {
     yield* headers(path, file)
     const reader = file.stream().getReader()
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      yield piece.value
-      onPacked(piece.value.length)
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      yield chunk.value
+      onPacked(chunk.value.length)
     }
     yield new Uint8Array(padding(file.size))
   }
@@ -34,17 +34,17 @@ async function* tarPieces(
 
 const padding = (size: number) => (blockBytes - (size % blockBytes)) % blockBytes
 
-/** A name over 100 bytes, or one that is not plain ASCII, goes into a pax record before the file's own header. */
+/** A name that is over 100 bytes or not ASCII is written as a pax record before the file's header. */
 function* headers(path: string, file: File): Generator<Uint8Array<ArrayBuffer>, void> {
   const name = encoder.encode(path)
-  const isPlain = name.length <= 100 && name.length === path.length
-  if (!isPlain) {
+  const fitsHeader = name.length <= 100 && name.length === path.length
+  if (!fitsHeader) {
     const record = paxRecord('path', path)
     yield header('pax', record.length, 'x', file)
     yield record
     yield new Uint8Array(padding(record.length))
   }
-  yield header(isPlain ? path : 'long-name', file.size, '0', file)
+  yield header(fitsHeader ? path : 'long-name', file.size, '0', file)
 }
 
 /** `<length> key=value\n`, where the length counts its own digits. */

@@ -3,7 +3,7 @@ import { AccessForm } from '../../components/access-form.tsx'
 import { FrontPage } from '../../components/front-page.tsx'
 import { useAcceptInvitation } from '../../data/session.ts'
 
-/** Reached by the link of an invitation. */
+/** Accepts an invitation, which contains the link to this page. */
 export function InvitationPage() {
   const { code } = useParams({ strict: false }) as { code: string }
   const { email: invited } = useSearch({ strict: false }) as { email: string }

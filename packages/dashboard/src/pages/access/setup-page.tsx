@@ -3,7 +3,7 @@ import { AccessForm } from '../../components/access-form.tsx'
 import { FrontPage } from '../../components/front-page.tsx'
 import { useSetup } from '../../data/session.ts'
 
-/** Reached by the one-time link that a new instance prints. */
+/** Creates the first user. A new instance prints the one-time link to this page. */
 export function SetupPage() {
   const { code } = useSearch({ strict: false }) as { code: string }
   const setup = useSetup()

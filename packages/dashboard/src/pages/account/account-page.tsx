@@ -18,7 +18,7 @@ const schemes = [
   { value: 'dark', label: 'Dark' },
 ]
 
-/** The person who is signed in, and how they like it. */
+/** The signed-in user and their preferences. */
 export function AccountPage() {
   const session = useSession()
   const health = useHealth()
@@ -41,7 +41,7 @@ export function AccountPage() {
               facts={[
                 ['E-mail address', user.email],
                 ['Name', user.name],
-                ['Here since', <TimeAgo key="since" time={user.createdAt} />],
+                ['Member since', <TimeAgo key="since" time={user.createdAt} />],
                 [`In ${organization.name}`, role],
                 ['Session expires', expiresAt && <TimeAgo time={expiresAt} />],
               ]}
@@ -70,7 +70,7 @@ export function AccountPage() {
               columns={[
                 { title: 'Organisation', isHeading: true, cell: ({ name }) => name },
                 { title: 'Role', cell: ({ role }) => role ?? '–' },
-                { title: 'Made', cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
+                { title: 'Created', cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
               ]}
             />
           )}

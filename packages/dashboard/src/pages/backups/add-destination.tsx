@@ -8,7 +8,7 @@ import { ErrorState } from '../../components/error-state.tsx'
 import { NamedFields } from '../../components/named-fields.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { destinationConfig, destinationFields } from '../../rules/destination-form.ts'
 
 const kinds = [
@@ -25,8 +25,8 @@ export function AddDestination({ isFirst }: { isFirst: boolean }) {
   const check = useChange(contract.backups.checkDestination, { refreshes: [contract.backups.listDestinations] })
   const create = useChange(contract.backups.createDestination, {
     refreshes: [contract.backups.listDestinations],
-    isQuiet: true,
-    says: 'Added. Checking it now.',
+    hidesErrorNotice: true,
+    successMessage: 'Added. Checking it now.',
   })
   const add = () =>
     create.mutate(
@@ -40,7 +40,7 @@ export function AddDestination({ isFirst }: { isFirst: boolean }) {
       },
     )
   const { error } = create
-  const refused = error instanceof ApiError ? { field: error.field, message: error.message } : undefined
+  const fieldError = error instanceof ApiError ? { field: error.field, message: error.message } : undefined
   return (
     <AddSection
       isFirst={isFirst}
@@ -65,7 +65,7 @@ export function AddDestination({ isFirst }: { isFirst: boolean }) {
               onChange={(event) => setName(event.currentTarget.value)}
             />
           </SimpleGrid>
-          <NamedFields fields={destinationFields[kind]} values={values} onChange={setValues} refused={refused} />
+          <NamedFields fields={destinationFields[kind]} values={values} onChange={setValues} fieldError={fieldError} />
           {error && <ErrorState error={error} />}
           <Group justify="flex-end">
             <ActionButton type="submit" refusal={refusal} loading={create.isPending}>

@@ -9,8 +9,8 @@ import { Section } from '../../components/section.tsx'
 import { SkeletonRows } from '../../components/skeleton-rows.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { useRefusal } from '../../data/may.ts'
 import { readOptions, useRead } from '../../data/read.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { scheduleText } from '../../rules/cron-text.ts'
 import { EditPolicy } from '../project/backups/edit-policy.tsx'
 
@@ -26,11 +26,13 @@ export function AllPolicies() {
   const [edited, setEdited] = useState<Row>()
   const refusal = useRefusal('project:write')
   const projects = useRead(contract.projects.home, {})
-  const confirming = refusal ? [] : (projects.data ?? []).slice(0, maxRequests)
+  const listedProjects = refusal ? [] : (projects.data ?? []).slice(0, maxRequests)
   const { rows, isPending } = useQueries({
-    queries: confirming.map(({ id }) => readOptions(contract.backups.listPolicies, { params: { projectId: id }, query: {} })),
+    queries: listedProjects.map(({ id }) => readOptions(contract.backups.listPolicies, { params: { projectId: id }, query: {} })),
     combine: (results) => ({
-      rows: results.flatMap(({ data }, at): Row[] => (data?.data ?? []).map((policy) => ({ project: confirming[at]!, policy }))),
+      rows: results.flatMap(({ data }, at): Row[] =>
+        (data?.data ?? []).map((policy) => ({ project: listedProjects[at]!, policy })),
+      ),
       isPending: results.some((one) => one.isPending),
     }),
   })
@@ -61,7 +63,7 @@ export function AllPolicies() {
                 </RouterLink>
               ),
             },
-            { title: 'How often', cell: ({ policy }) => (policy.enabled ? scheduleText(policy.cronExpression) : 'off') },
+            { title: 'Schedule', cell: ({ policy }) => (policy.enabled ? scheduleText(policy.cronExpression) : 'off') },
             {
               title: 'Last run',
               cell: ({ policy }) => (policy.lastRun ? <StatusBadge status={policy.lastRun.status} /> : 'none yet'),

@@ -5,14 +5,14 @@ import { lazyPart } from '../../components/lazy-part.ts'
 import { RowButton } from '../../components/row-button.tsx'
 import { Section } from '../../components/section.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { restoreRefusal } from '../../rules/backup-actions.ts'
 import { sizeText } from '../../text/sizes.ts'
 
 const RestoreWizard = lazyPart(() => import('../project/backups/restore-wizard.tsx'), 'RestoreWizard')
 
-/** Runs of projects that were deleted; restoring one brings its project back. */
+/** Backup runs of deleted projects. Restoring a run creates its project again. */
 export function DeletedProjects() {
   const [restored, setRestored] = useState<BackupRun>()
   const refusal = useRefusal('project:admin')

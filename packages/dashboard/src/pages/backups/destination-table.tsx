@@ -9,7 +9,7 @@ import { RowButton } from '../../components/row-button.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { destinationText } from '../../text/destination-text.ts'
 import { EditDestination } from './edit-destination.tsx'
 
@@ -17,18 +17,19 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
   const [confirming, setConfirming] = useState<BackupDestination>()
   const [isForced, setIsForced] = useState(false)
   const [edited, setEdited] = useState<BackupDestination>()
-  const noWrite = useRefusal('backup_destination:write')
-  const noAdmin = useRefusal('backup_destination:admin')
+  const writeRefusal = useRefusal('backup_destination:write')
+  const adminRefusal = useRefusal('backup_destination:admin')
   const refreshes = [contract.backups.listDestinations]
   const check = useChange(contract.backups.checkDestination, {
     refreshes,
-    says: ({ data }) => (data.ok ? 'The destination works.' : `The check failed: ${data.reason}`),
+    successMessage: ({ data }) => (data.ok ? 'The destination works.' : `The check failed: ${data.reason}`),
   })
-  const remove = useChange(contract.backups.deleteDestination, { refreshes, says: 'Deleted.' })
+  const remove = useChange(contract.backups.deleteDestination, { refreshes, successMessage: 'Deleted.' })
   if (destinations.length === 0)
     return (
       <EmptyState icon={IconDatabase} title="No destinations">
-        A folder of this machine, an S3 bucket or an SFTP server. Best is one that does not burn down with this machine.
+        A folder of this machine, an S3 bucket or an SFTP server. Prefer one on another machine: it survives a failure of this
+        one.
       </EmptyState>
     )
   const columns: Column<BackupDestination>[] = [
@@ -66,18 +67,18 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
       cell: (one) => (
         <Group gap={4} justify="flex-end">
           <RowButton
-            refusal={noWrite}
+            refusal={writeRefusal}
             loading={check.isPending && check.variables?.params.id === one.id}
             aria-label={`Check ${one.name}`}
             onClick={() => check.mutate({ params: { id: one.id } })}
           >
             Check
           </RowButton>
-          <RowButton refusal={noWrite} aria-label={`Change ${one.name}`} onClick={() => setEdited(one)}>
+          <RowButton refusal={writeRefusal} aria-label={`Change ${one.name}`} onClick={() => setEdited(one)}>
             Change
           </RowButton>
           <RowButton
-            refusal={noAdmin}
+            refusal={adminRefusal}
             aria-label={`Delete ${one.name}`}
             onClick={() => {
               setIsForced(false)

@@ -8,7 +8,7 @@ import { AllPolicies } from './all-policies.tsx'
 import { DeletedProjects } from './deleted-projects.tsx'
 import { DestinationTable } from './destination-table.tsx'
 
-/** Where backups go, and every policy with when it was last proven. */
+/** Backup destinations, and all policies with the time of their last verification. */
 export function DestinationsPage() {
   const destinations = useRead(contract.backups.listDestinations, { query: {} })
   return (

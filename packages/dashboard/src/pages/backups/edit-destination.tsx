@@ -9,15 +9,15 @@ interface Props {
   onClose(): void
 }
 
-/** Another name, place or key; it is checked at once, since the next backup relies on it. */
+/** Edits a destination and then checks it, since the next backup relies on it. */
 export function EditDestination({ destination, onClose }: Props) {
   const { id, name, kind, config } = destination
   const refreshes = [contract.backups.listDestinations]
   const check = useChange(contract.backups.checkDestination, { refreshes })
   const update = useChange(contract.backups.updateDestination, {
     refreshes,
-    says: 'Changed. Checking it now.',
-    isQuiet: true,
+    successMessage: 'Changed. Checking it now.',
+    hidesErrorNotice: true,
   })
   const save = ({ name: newName, ...changed }: Record<string, string>) =>
     update.mutate(

@@ -6,19 +6,19 @@ import { CloudProjects } from './cloud-projects.tsx'
 import { LinkForm } from './link-form.tsx'
 import { LinkState } from './link-state.tsx'
 
-/** The link to the hosted service, and what lives where. */
+/** The link to the cloud service, and the location of each project. */
 export function CloudPage() {
-  const link = useRead(contract.cloud.getLink, {}, { everyMs: 15_000 })
+  const link = useRead(contract.cloud.getLink, {}, { refetchIntervalMs: 15_000 })
   return (
     <Page
       title="Cloud"
       description="Link this instance to a cloud to transfer projects with their data, and manage projects in both places."
     >
       <Loaded query={link}>
-        {(now) => (
+        {(state) => (
           <>
-            {now.linked ? <LinkState link={now} /> : <LinkForm />}
-            <CloudProjects isLinked={now.linked} />
+            {state.linked ? <LinkState link={state} /> : <LinkForm />}
+            <CloudProjects isLinked={state.linked} />
           </>
         )}
       </Loaded>

@@ -12,15 +12,15 @@ import { MoveProject } from './move-project.tsx'
 
 const maxShown = 200
 
-/** All projects with their location, and a way to move them. */
+/** All projects with their location, and a button to transfer each. */
 export function CloudProjects({ isLinked }: { isLinked: boolean }) {
   const projects = useRead(contract.projects.home, {})
-  const [movedId, setMoved] = useState<string>()
-  const moved = projects.data?.find(({ id }) => id === movedId)
+  const [selectedId, setSelectedId] = useState<string>()
+  const selected = projects.data?.find(({ id }) => id === selectedId)
   if (!isLinked)
     return (
       <Text size="sm" c="dimmed">
-        Without a link everything lives here, and nothing leaves this instance.
+        Without a link, all projects are on this instance.
       </Text>
     )
   const columns: Column<Project>[] = [
@@ -39,8 +39,11 @@ export function CloudProjects({ isLinked }: { isLinked: boolean }) {
       title: '',
       isNumber: true,
       cell: ({ id, name, location }) => (
-        <RowButton aria-label={location === 'cloud' ? `Bring ${name} back` : `Move ${name}`} onClick={() => setMoved(id)}>
-          {location === 'cloud' ? 'Bring back…' : 'Move…'}
+        <RowButton
+          aria-label={location === 'cloud' ? `Transfer ${name} back` : `Transfer ${name}`}
+          onClick={() => setSelectedId(id)}
+        >
+          {location === 'cloud' ? 'Transfer back…' : 'Transfer…'}
         </RowButton>
       ),
     },
@@ -53,25 +56,25 @@ export function CloudProjects({ isLinked }: { isLinked: boolean }) {
             <DataTable label="Projects" columns={columns} rows={rows.slice(0, maxShown)} keyOf={({ id }) => id} />
             {rows.length > maxShown && (
               <Text size="sm" c="dimmed" p="md">
-                and {rows.length - maxShown} more: each moves by its own settings
+                and {rows.length - maxShown} more: transfer them in their own settings
               </Text>
             )}
           </>
         )}
       </Loaded>
       <Modal
-        opened={!!moved}
-        onClose={() => setMoved(undefined)}
-        title={moved ? `Where ${moved.name} lives` : ''}
+        opened={!!selected}
+        onClose={() => setSelectedId(undefined)}
+        title={selected ? `Transfer ${selected.name}` : ''}
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
-        {moved && (
+        {selected && (
           <>
             <Text size="sm" mb="md">
-              It is {moved.location === 'cloud' ? 'in the cloud' : 'here'}, and stays live there until the target has everything
-              and has checked it.
+              It is {selected.location === 'cloud' ? 'in the cloud' : 'here'}, and stays live there until the target has
+              everything and has checked it.
             </Text>
-            <MoveProject project={moved} />
+            <MoveProject project={selected} />
           </>
         )}
       </Modal>

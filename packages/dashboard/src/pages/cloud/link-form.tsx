@@ -6,7 +6,7 @@ import { ErrorState } from '../../components/error-state.tsx'
 import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 
 export function LinkForm() {
   const [url, setUrl] = useState('')
@@ -14,8 +14,8 @@ export function LinkForm() {
   const refusal = useRefusal('cloud:admin')
   const link = useChange(contract.cloud.link, {
     refreshes: [contract.cloud.getLink, contract.projects.home],
-    isQuiet: true,
-    says: 'Linked.',
+    hidesErrorNotice: true,
+    successMessage: 'Linked.',
   })
   return (
     <Section

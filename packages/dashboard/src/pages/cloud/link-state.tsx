@@ -8,14 +8,14 @@ import { Section } from '../../components/section.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 
 export function LinkState({ link }: { link: CloudLink }) {
   const [isConfirming, setConfirming] = useState(false)
   const refusal = useRefusal('cloud:admin')
   const unlink = useChange(contract.cloud.unlink, {
     refreshes: [contract.cloud.getLink, contract.projects.home],
-    says: 'Unlinked.',
+    successMessage: 'Unlinked.',
   })
   return (
     <Section

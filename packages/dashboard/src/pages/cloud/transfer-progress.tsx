@@ -4,26 +4,26 @@ import { ActionButton } from '../../components/action-button.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
 import { sizeText } from '../../text/sizes.ts'
-import { isSending, mayBeCalledOff, transferShare, transferText } from '../../text/transfer-text.ts'
+import { canBeCancelled, isSending, transferPercent, transferText } from '../../text/transfer-text.ts'
 
 interface Props {
   projectId: string
-  /** True while a move that was started on this page is running. */
+  /** True while a transfer that was started on this page is running. */
   isMoving: boolean
   /** Why the user may not cancel it. */
   refusal: string | undefined
 }
 
-/** Progress of the newest move of a project; a finished one is shown only if it failed or has warnings. */
+/** Progress of the newest transfer of a project. A finished one is shown only if it failed or has warnings. */
 export function TransferProgress({ projectId, isMoving, refusal }: Props) {
   const { data: transfer } = useRead(
     contract.cloud.transfer,
     { params: { id: projectId } },
-    { everyMs: (last) => (isMoving || (last && last.finishedAt === null) ? 1000 : false) },
+    { refetchIntervalMs: (last) => (isMoving || (last && last.finishedAt === null) ? 1000 : false) },
   )
-  const callOff = useChange(contract.transfers.callOff, {
+  const cancel = useChange(contract.transfers.callOff, {
     refreshes: [contract.cloud.transfer],
-    says: 'Rolling back. The project stays at its source.',
+    successMessage: 'Rolling back. The project stays at its source.',
   })
   if (!transfer) return isMoving ? <Bar value={0} text="Contacting the target…" /> : null
   const { phase, finishedAt, bytesDone, bytesTotal, warnings, error } = transfer
@@ -31,16 +31,16 @@ export function TransferProgress({ projectId, isMoving, refusal }: Props) {
     const bytes = isSending(phase) && bytesTotal ? `, ${sizeText(bytesDone)} of ${sizeText(bytesTotal)}` : ''
     return (
       <>
-        <Bar value={transferShare(transfer)} text={`${transferText(phase)}${bytes}`} />
-        {mayBeCalledOff(phase) && (
+        <Bar value={transferPercent(transfer)} text={`${transferText(phase)}${bytes}`} />
+        {canBeCancelled(phase) && (
           <ActionButton
             variant="subtle"
             size="compact-sm"
             refusal={refusal}
-            loading={callOff.isPending}
-            onClick={() => callOff.mutate({ params: { id: transfer.id } })}
+            loading={cancel.isPending}
+            onClick={() => cancel.mutate({ params: { id: transfer.id } })}
           >
-            Call it off
+            Cancel the transfer
           </ActionButton>
         )}
       </>
@@ -57,9 +57,9 @@ export function TransferProgress({ projectId, isMoving, refusal }: Props) {
 
 const Bar = ({ value, text }: { value: number; text: string }) => (
   <>
-    <Progress value={value} mt="md" aria-label={`Move, ${value} percent`} />
+    <Progress value={value} mt="md" aria-label={`Transfer, ${value} percent`} />
     <Text size="sm" mt={4} role="status">
-      {text}. You can leave this page; the move goes on.
+      {text}. You can leave this page; the transfer continues.
     </Text>
   </>
 )

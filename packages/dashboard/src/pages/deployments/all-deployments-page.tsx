@@ -9,10 +9,14 @@ import { useRead } from '../../data/read.ts'
 import { useList } from '../../data/read-list.ts'
 import { DeploymentTable } from '../project/deployments/deployment-table.tsx'
 
-/** Everything that was deployed in the organisation. */
+/** All deployments of the organisation. */
 export function AllDeploymentsPage() {
   const [status, setStatus] = useState<DeploymentStatus | ''>('')
-  const list = useList(contract.deployments.list, { query: { limit: 50, ...(status ? { status } : {}) } }, { everyMs: 5000 })
+  const list = useList(
+    contract.deployments.list,
+    { query: { limit: 50, ...(status ? { status } : {}) } },
+    { refetchIntervalMs: 5000 },
+  )
   const projects = useRead(contract.projects.home, {})
   const names = new Map((projects.data ?? []).map(({ id, name }) => [id, name]))
   const nameOf = (id: string) => names.get(id) ?? (projects.data ? 'Deleted project' : '…')

@@ -8,22 +8,22 @@ import { ErrorState } from '../../components/error-state.tsx'
 import { ExternalLink } from '../../components/external-link.tsx'
 import { Section } from '../../components/section.tsx'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
 import { refresh } from '../../data/refresh.ts'
+import { useRefusal } from '../../data/refusal.ts'
 
 interface Props {
   status: GitHostStatus
   provider: GitHostProvider
 }
 
-/** An account of the host, or the login that this machine already has. */
+/** Connects a git host with an account, or with the login of this machine's git client. */
 export function ConnectSection({ status, provider }: Props) {
   const [reply, setReply] = useState<ConnectReply>()
   const refusal = useRefusal('gitprovider:write')
-  const local = useRead(contract.gitHost.localStatus, {}, { isWanted: provider === 'github' })
+  const local = useRead(contract.gitHost.localStatus, {}, { isEnabled: provider === 'github' })
   const connect = useChange(contract.gitHost.connect, {
-    isQuiet: true,
+    hidesErrorNotice: true,
     refreshes: [contract.gitHost.status, contract.gitHost.home],
   })
   const start = (source?: 'oauth' | 'cli') =>
@@ -72,13 +72,13 @@ interface DeviceProps {
   onOver(): void
 }
 
-/** A code to type at the git host; the page notices by itself when that was done. */
+/** Shows a code to enter at the git host, and polls until it was entered. */
 function DeviceCode({ reply, provider, onOver }: DeviceProps) {
   const queries = useQueryClient()
   const poll = useRead(
     contract.gitHost.pollConnect,
     { query: { provider } },
-    { everyMs: Math.max(1, reply.intervalSeconds) * 1000 },
+    { refetchIntervalMs: Math.max(1, reply.intervalSeconds) * 1000 },
   )
   const { data } = poll
   useEffect(() => {

@@ -7,7 +7,7 @@ import { ExternalLink } from '../../components/external-link.tsx'
 import { Section } from '../../components/section.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 
 interface Props {
   status: GitHostStatus
@@ -21,7 +21,7 @@ export function ConnectedSection({ status, provider }: Props) {
   const refusal = useRefusal('gitprovider:admin')
   const disconnect = useChange(contract.gitHost.disconnect, {
     refreshes: [contract.gitHost.status, contract.gitHost.home],
-    says: 'Disconnected. The app stays installed at the git host until you remove it there.',
+    successMessage: 'Disconnected. The app stays installed at the git host until you remove it there.',
   })
   const sources = (Object.keys(sourceNames) as (keyof typeof sourceNames)[]).filter((one) => status.sources[one])
   return (
@@ -64,7 +64,7 @@ export function ConnectedSection({ status, provider }: Props) {
         }
         onClose={() => setConfirming(false)}
       >
-        Berth forgets its credentials. Projects stay as they are; pushes no longer deploy by themselves.
+        Berth forgets its credentials. Projects stay as they are; pushes are no longer deployed automatically.
       </ConfirmDialog>
     </Section>
   )

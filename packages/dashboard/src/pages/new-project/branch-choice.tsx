@@ -11,7 +11,7 @@ interface Props extends Pick<ChooserProps, 'onChosen'> {
   onBack(): void
 }
 
-/** Selects a branch, and shows what was detected in its root folder. */
+/** Selects a branch, and lists the known files of its root folder. */
 export function BranchChoice({ repository, provider, onBack, onChosen }: Props) {
   const { owner, name: repo, fullName, defaultBranch } = repository
   const params = { owner, repo }
@@ -33,18 +33,19 @@ export function BranchChoice({ repository, provider, onBack, onChosen }: Props) 
       />
       <div>
         <Text size="sm" fw={500}>
-          What the build will go by
+          Detected build files
         </Text>
         {files.isPending && <Text size="sm">Reading files…</Text>}
         {files.error && <Text size="sm">{files.error.message}</Text>}
         {files.data && found.length === 0 && (
           <Text size="sm" c="dimmed">
-            Nothing in the root says how to build it: it is served as files, or name a root directory in the next step.
+            The root folder contains no known build file: its files are served as they are. Or set a root directory in the next
+            step.
           </Text>
         )}
-        {found.map(({ file, says }) => (
+        {found.map(({ file, description }) => (
           <Text key={file} size="sm">
-            <Code>{file}</Code> {says}
+            <Code>{file}</Code> {description}
           </Text>
         ))}
       </div>

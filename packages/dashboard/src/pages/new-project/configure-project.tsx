@@ -42,7 +42,7 @@ export function ConfigureProject({ source, onBack }: Props) {
     onSuccess: ({ projectId, deploymentId }) =>
       navigate({ to: '/projects/$id/deployments/$deploymentId', params: { id: projectId, deploymentId } }),
   })
-  const refused = deploy.error instanceof ApiError ? deploy.error.field : undefined
+  const rejectedField = deploy.error instanceof ApiError ? deploy.error.field : undefined
   return (
     <form onSubmit={submitting(() => deploy.mutate())}>
       <Stack gap="lg">
@@ -65,7 +65,7 @@ export function ConfigureProject({ source, onBack }: Props) {
               maxLength={100}
               value={name}
               onChange={(event) => setName(event.currentTarget.value)}
-              error={refused === 'name' ? deploy.error?.message : undefined}
+              error={rejectedField === 'name' ? deploy.error?.message : undefined}
             />
             <LocationChoice value={serverId} onChange={setServerId} />
             <BuildFields values={build} onChange={setBuild} detected={source.detection} />
@@ -90,7 +90,7 @@ export function ConfigureProject({ source, onBack }: Props) {
             </Alert>
           )}
         </Section>
-        {deploy.error && refused !== 'name' && <ErrorState error={deploy.error} />}
+        {deploy.error && rejectedField !== 'name' && <ErrorState error={deploy.error} />}
         <Group justify="flex-end">
           <Button type="submit" size="md" loading={deploy.isPending} disabled={problems.length > 0}>
             Deploy
@@ -110,6 +110,6 @@ async function enablePushes({ provider, owner, repo }: NonNullable<ChosenSource[
     await call(contract.gitHost.registerWebhook, { params: { owner, repo }, query: { provider } })
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    show({ title: 'Pushes are not deployed automatically', message, tone: 'bad', forMs: 12_000 })
+    show({ title: 'Pushes are not deployed automatically', message, tone: 'bad', durationMs: 12_000 })
   }
 }

@@ -20,7 +20,7 @@ export function DetectionReport({ detection }: { detection: Detection }) {
   return (
     <>
       <Text size="sm" fw={600} mt="md" mb="xs">
-        What was found
+        Detected settings
       </Text>
       <Facts
         facts={[
@@ -46,7 +46,7 @@ export function DetectionReport({ detection }: { detection: Detection }) {
         </Text>
       )}
       {warnings.length > 0 && (
-        <Alert color="yellow" mt="sm" title="Worth a look">
+        <Alert color="yellow" mt="sm" title="Warnings">
           {warnings.join(' · ')}
         </Alert>
       )}

@@ -4,10 +4,10 @@ import { exampleFolder } from '../../upload/example-folder.ts'
 import { sendFolder } from '../../upload/send-folder.ts'
 import type { ChooserProps } from './chooser.ts'
 
-/** Two files that the page itself brings along. */
+/** Uploads a built-in example site. */
 export function ExampleSource({ onChosen, onError }: ChooserProps) {
   const [isBusy, setBusy] = useState(false)
-  const take = async () => {
+  const upload = async () => {
     setBusy(true)
     try {
       const { sessionId, detection } = await sendFolder(exampleFolder(), () => {})
@@ -25,7 +25,7 @@ export function ExampleSource({ onChosen, onError }: ChooserProps) {
   return (
     <>
       <Text mb="md">An example site of two files, uploaded from your browser. It is live in seconds.</Text>
-      <Button onClick={() => void take()} loading={isBusy}>
+      <Button onClick={() => void upload()} loading={isBusy}>
         Use the example
       </Button>
     </>

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { submitting } from '../../components/submitting.ts'
 import type { ChooserProps } from './chooser.ts'
 
-/** An image of a registry: nothing is built. */
+/** Deploys an image of a registry, without a build. */
 export function ImageSource({ onChosen }: ChooserProps) {
   const [image, setImage] = useState('')
   const choose = () =>
@@ -41,5 +41,5 @@ export function ImageSource({ onChosen }: ChooserProps) {
   )
 }
 
-/** `ghcr.io/acme/shop:1` is `shop`. */
+/** The project name for an image: `ghcr.io/acme/shop:1` becomes `shop`. */
 const nameOfImage = (image: string) => image.replace(/@.*$/, '').split('/').at(-1)?.replace(/:.*$/, '') || 'project'

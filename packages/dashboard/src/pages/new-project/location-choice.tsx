@@ -1,7 +1,7 @@
 import { contract } from '@berth/contract'
 import { NativeSelect } from '@mantine/core'
-import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
+import { useRefusal } from '../../data/refusal.ts'
 
 interface Props {
   value: string
@@ -11,7 +11,7 @@ interface Props {
 /** Selects this machine or a server; hidden if there are no servers. */
 export function LocationChoice({ value, onChange }: Props) {
   const refusal = useRefusal('server:write')
-  const { data: servers = [] } = useRead(contract.servers.list, { query: {} }, { isWanted: !refusal })
+  const { data: servers = [] } = useRead(contract.servers.list, { query: {} }, { isEnabled: !refusal })
   if (servers.length === 0) return null
   return (
     <NativeSelect

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { ErrorState } from '../../components/error-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { Section } from '../../components/section.tsx'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { ConfigureProject } from './configure-project.tsx'
 import { ExampleSource } from './example-source.tsx'
 import { FolderSource } from './folder-source.tsx'
@@ -32,7 +32,7 @@ const choosers = {
   example: ExampleSource,
 }
 
-/** First where it comes from, then how it is built and what it is given, then it goes. */
+/** Creates a project: choose the source, then set the build settings and variables, then deploy. */
 export function NewProjectPage() {
   const { from = 'folder' } = useSearch({ strict: false }) as { from?: keyof typeof choosers }
   const navigate = useNavigate()
@@ -54,7 +54,7 @@ export function NewProjectPage() {
         <Section title="Source">
           <SegmentedControl
             fullWidth
-            // Six words do not fit beside each other on a phone.
+            // Six labels do not fit in one row on a phone.
             orientation={isNarrow ? 'vertical' : 'horizontal'}
             mb="lg"
             aria-label="Source"

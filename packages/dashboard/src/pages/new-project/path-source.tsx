@@ -8,7 +8,7 @@ import type { ChooserProps } from './chooser.ts'
 /** A folder that is already on the server. */
 export function PathSource({ onChosen, onError }: ChooserProps) {
   const [path, setPath] = useState('')
-  const scan = useChange(contract.projects.scan, { isQuiet: true })
+  const scan = useChange(contract.projects.scan, { hidesErrorNotice: true })
   const check = () =>
     scan.mutate(
       { body: { path } },
@@ -36,7 +36,7 @@ export function PathSource({ onChosen, onError }: ChooserProps) {
           onChange={(event) => setPath(event.currentTarget.value)}
         />
         <Button type="submit" loading={scan.isPending}>
-          Look at it
+          Scan the folder
         </Button>
       </Group>
     </form>

@@ -18,7 +18,7 @@ export function RepositoryList({ repositories, search, onPick }: Props) {
     <ul className={classes.list} aria-label="Repositories">
       {found.slice(0, maxShown).map((repository) => (
         <li key={repository.id}>
-          <div className={classes.words}>
+          <div className={classes.text}>
             <span className="wrap-anywhere">{repository.fullName}</span>{' '}
             {repository.private && (
               <Badge size="xs" variant="default">
@@ -26,8 +26,8 @@ export function RepositoryList({ repositories, search, onPick }: Props) {
               </Badge>
             )}
             <Text size="xs" c="dimmed">
-              {about(repository)}
-              {about(repository) && repository.updatedAt && ' · '}
+              {describe(repository)}
+              {describe(repository) && repository.updatedAt && ' · '}
               {repository.updatedAt && <TimeAgo time={repository.updatedAt} />}
             </Text>
           </div>
@@ -41,4 +41,4 @@ export function RepositoryList({ repositories, search, onPick }: Props) {
   )
 }
 
-const about = ({ language, description }: Repository) => [language, description].filter(Boolean).join(' · ')
+const describe = ({ language, description }: Repository) => [language, description].filter(Boolean).join(' · ')

@@ -14,17 +14,17 @@ import { RepositoryList } from './repository-list.tsx'
 export function RepositorySource({ onChosen }: ChooserProps) {
   const navigate = useNavigate()
   // A user who comes from the list of repositories has chosen one already.
-  const confirming = useSearch({ strict: false }) as { provider?: GitHostProvider; repository?: string }
-  const [provider, setProvider] = useState<GitHostProvider>(confirming.provider ?? 'github')
+  const preselected = useSearch({ strict: false }) as { provider?: GitHostProvider; repository?: string }
+  const [provider, setProvider] = useState<GitHostProvider>(preselected.provider ?? 'github')
   const home = useRead(contract.gitHost.home, { query: { provider } })
   const [search, setSearch] = useState('')
-  const [picked, setPicked] = useState<Repository>()
-  const repository = picked ?? home.data?.repos.find(({ fullName }) => fullName === confirming.repository)
-  const back = () => {
-    setPicked(undefined)
+  const [selected, setSelected] = useState<Repository>()
+  const repository = selected ?? home.data?.repos.find(({ fullName }) => fullName === preselected.repository)
+  const deselect = () => {
+    setSelected(undefined)
     void navigate({ to: '/new', search: { from: 'repository' } as never, replace: true })
   }
-  if (repository) return <BranchChoice repository={repository} provider={provider} onBack={back} onChosen={onChosen} />
+  if (repository) return <BranchChoice repository={repository} provider={provider} onBack={deselect} onChosen={onChosen} />
   return (
     <>
       <NativeSelect
@@ -50,12 +50,12 @@ export function RepositorySource({ onChosen }: ChooserProps) {
             onChange={(event) => setSearch(event.currentTarget.value)}
             mb="xs"
           />
-          <RepositoryList repositories={home.data.repos} search={search} onPick={setPicked} />
+          <RepositoryList repositories={home.data.repos} search={search} onPick={setSelected} />
         </>
       ) : (
         !home.isPending && (
           <Text size="sm" c="dimmed" mb="md">
-            No git host is connected, so repositories cannot be listed and pushes do not deploy by themselves.{' '}
+            No git host is connected, so repositories cannot be listed and pushes are not deployed automatically.{' '}
             <RouterLink to="/git" inherit underline="always">
               Connect one
             </RouterLink>

@@ -1,7 +1,7 @@
 import type { CreateProject, GitHostProvider } from '@berth/contract'
 import type { Detection } from '../../upload/send-folder.ts'
 
-/** The source of a new project, and what was detected in it. */
+/** The source of a new project and its detected settings. */
 export interface ChosenSource {
   /** The project's fields that describe the source. */
   fields: Omit<CreateProject, 'name'>

@@ -33,12 +33,12 @@ export function AddChannel() {
   const [secret, setSecret] = useState<string>()
   const create = useChange(contract.notifications.createChannel, {
     refreshes: [contract.notifications.listChannels],
-    says: ({ data }) => (data.verified ? 'Added.' : 'Added. Test it to verify it.'),
+    successMessage: ({ data }) => (data.verified ? 'Added.' : 'Added. Test it to verify it.'),
   })
-  const confirming = locations[kind]
+  const location = locations[kind]
   const add = () =>
     create.mutate(
-      { body: { kind, label, config: confirming ? { [confirming.field]: target } : {} } },
+      { body: { kind, label, config: location ? { [location.field]: target } : {} } },
       {
         onSuccess: ({ data }) => {
           setLabel('')
@@ -66,12 +66,12 @@ export function AddChannel() {
             value={label}
             onChange={(event) => setLabel(event.currentTarget.value)}
           />
-          {confirming && (
+          {location && (
             <TextInput
               flex="2 1 14rem"
-              label={confirming.label}
-              type={confirming.type}
-              placeholder={confirming.placeholder}
+              label={location.label}
+              type={location.type}
+              placeholder={location.placeholder}
               required
               value={target}
               onChange={(event) => setTarget(event.currentTarget.value)}

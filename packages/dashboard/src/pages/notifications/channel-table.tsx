@@ -12,8 +12,8 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
   const [confirming, setConfirming] = useState<Channel>()
   const refreshes = [contract.notifications.listChannels]
   const update = useChange(contract.notifications.updateChannel, { refreshes })
-  const test = useChange(contract.notifications.testChannel, { refreshes, says: 'Delivered. The channel is verified.' })
-  const remove = useChange(contract.notifications.deleteChannel, { refreshes, says: 'Deleted.' })
+  const test = useChange(contract.notifications.testChannel, { refreshes, successMessage: 'Delivered. The channel is verified.' })
+  const remove = useChange(contract.notifications.deleteChannel, { refreshes, successMessage: 'Deleted.' })
   if (channels.length === 0)
     return (
       <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
@@ -79,7 +79,7 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
         }
         onClose={() => setConfirming(undefined)}
       >
-        Its choices go with it, and its secret cannot be read back.
+        Its choices are deleted too. Its secret cannot be recovered.
       </ConfirmDialog>
     </>
   )

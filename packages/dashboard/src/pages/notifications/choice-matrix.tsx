@@ -3,13 +3,13 @@ import { Switch, Text } from '@mantine/core'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { defaultOf, isChosen } from '../../rules/choices.ts'
 
-/** Category by channel, and the organisation's default beside it. */
+/** A table of categories and channels, with the organisation's defaults. */
 export function ChoiceMatrix({ channels }: { channels: readonly Channel[] }) {
-  const noAdmin = useRefusal('notifications:admin')
+  const adminRefusal = useRefusal('notifications:admin')
   const categories = useRead(contract.notifications.listCategories, { query: {} })
   const { data: subscriptions = [] } = useRead(contract.notifications.listSubscriptions, { query: { limit: 500 } })
   const { data: defaults = [] } = useRead(contract.notifications.listDefaults, { query: {} })
@@ -55,8 +55,8 @@ export function ChoiceMatrix({ channels }: { channels: readonly Channel[] }) {
             size="xs"
             aria-label={`Default for ${category.label}`}
             checked={defaultEnabled}
-            disabled={!!noAdmin}
-            title={noAdmin}
+            disabled={!!adminRefusal}
+            title={adminRefusal}
             onChange={() => setDefault.mutate({ body: { category: category.id, defaultEnabled: !defaultEnabled } })}
           />
         )

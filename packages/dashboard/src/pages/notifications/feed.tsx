@@ -8,12 +8,12 @@ import { kindText } from '../../text/channel-text.ts'
 import classes from './feed.module.css'
 
 export function Feed({ deliveries }: { deliveries: readonly Delivery[] }) {
-  const see = useChange(contract.notifications.markSeen, { refreshes: [contract.notifications.listDeliveries] })
+  const markSeen = useChange(contract.notifications.markSeen, { refreshes: [contract.notifications.listDeliveries] })
   return (
     <ul className={classes.feed} aria-label="Notifications">
       {deliveries.map(({ id, subject, text, projectId, createdAt, seenAt, channelKind, status, lastError }) => (
         <li key={id} data-unseen={seenAt === null || undefined}>
-          <div className={classes.words}>
+          <div className={classes.text}>
             <Text size="sm" fw={seenAt ? 400 : 600}>
               {projectId ? (
                 <RouterLink to={`/projects/${projectId}`} inherit>
@@ -38,7 +38,7 @@ export function Feed({ deliveries }: { deliveries: readonly Delivery[] }) {
               color="gray"
               aria-label={`Mark “${subject}” as seen`}
               title="Seen"
-              onClick={() => see.mutate({ params: { id } })}
+              onClick={() => markSeen.mutate({ params: { id } })}
             >
               <IconCheck size={16} />
             </ActionIcon>

@@ -7,7 +7,7 @@ import { AddChannel } from './add-channel.tsx'
 import { ChannelTable } from './channel-table.tsx'
 import { ChoiceMatrix } from './choice-matrix.tsx'
 
-/** How you are reached, and about what. */
+/** The user's notification channels and categories. */
 export function NotificationSettingsPage() {
   const channels = useRead(contract.notifications.listChannels, { query: {} })
   return (

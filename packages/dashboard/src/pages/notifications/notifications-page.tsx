@@ -47,7 +47,7 @@ export function NotificationsPage() {
           {(rows) =>
             rows.length === 0 ? (
               <EmptyState icon={IconBellCheck} title="No notifications">
-                Failed deployments, missed backups and the like show here as they happen.
+                Failed deployments, missed backups and other events appear here.
               </EmptyState>
             ) : (
               <Feed deliveries={rows} />

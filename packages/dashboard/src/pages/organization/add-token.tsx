@@ -16,7 +16,7 @@ const spans = [
   { value: '', label: 'never' },
 ]
 
-/** Scopes are picked from the tags that the person has. */
+/** Creates an access token. Its scopes are chosen from the user's own permissions. */
 export function AddToken() {
   const session = useSession().data
   const projects = useRead(contract.projects.home, {})
@@ -45,7 +45,7 @@ export function AddToken() {
       },
     )
   return (
-    <Section title="Make a token">
+    <Section title="Create a token">
       <form onSubmit={submitting(add)}>
         <Stack>
           <SimpleGrid cols={{ base: 1, sm: 3 }}>
@@ -79,7 +79,7 @@ export function AddToken() {
             </Checkbox.Group>
           )}
           <Text size="xs" c="dimmed">
-            A token never does more than you may do at the time it is used.
+            A token never has more permissions than you have when it is used.
           </Text>
           <Group justify="flex-end">
             <ActionButton
@@ -87,7 +87,7 @@ export function AddToken() {
               loading={create.isPending}
               refusal={isNarrow && scopes.length === 0 ? 'Select at least one permission.' : undefined}
             >
-              Make the token
+              Create the token
             </ActionButton>
           </Group>
         </Stack>

@@ -50,10 +50,10 @@ async function wholeLog(): Promise<AuditEntry[]> {
 }
 
 const Outcome = ({ report }: { report: ChainReport }) =>
-  report.state === 'whole' ? (
+  report.state === 'intact' ? (
     <Alert color="teal" title="The log is intact">
       {plural(report.entries, 'entry', 'entries')},{' '}
-      {report.isFromTheStart ? 'from the first entry on: every hash matches.' : 'checked by their links.'}
+      {report.includesFirstEntry ? 'from the first entry on: every hash matches.' : 'checked by their links.'}
     </Alert>
   ) : (
     <Alert color="red" title="The log was changed" role="alert">

@@ -13,9 +13,9 @@ import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
 import { report } from '../../data/notices.tsx'
 import { useRead } from '../../data/read.ts'
+import { useRefusal } from '../../data/refusal.ts'
 
 /** Open invitations. */
 export function InvitationsPage() {
@@ -26,7 +26,7 @@ export function InvitationsPage() {
   const refusal = useRefusal('invitation:admin')
   const refreshes = [contract.access.listInvitations]
   const invite = useChange(contract.access.createInvitation, { refreshes })
-  const revoke = useChange(contract.access.revokeInvitation, { refreshes, says: 'Revoked. The link no longer works.' })
+  const revoke = useChange(contract.access.revokeInvitation, { refreshes, successMessage: 'Revoked. The link no longer works.' })
   const send = () =>
     invite.mutate(
       { body: { email, role } },

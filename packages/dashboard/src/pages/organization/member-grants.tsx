@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useRead } from '../../data/read.ts'
 import { GrantSection } from '../project/settings/grant-section.tsx'
 
-/** The grants of one project after the other; the same as in its settings. */
+/** The grants of all projects, also shown in each project's settings. */
 export function MemberGrants() {
   const [chosen, setChosen] = useState('')
   const { data: projects = [] } = useRead(contract.projects.home, {})

@@ -11,8 +11,8 @@ import { RowButton } from '../../components/row-button.tsx'
 import { Section } from '../../components/section.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { isLastOwner, lastOwnerMessage } from '../../rules/last-owner.ts'
 import { roleText } from '../../text/role-text.ts'
 import { MemberGrants } from './member-grants.tsx'
@@ -22,12 +22,12 @@ export function MembersPage() {
   const members = useRead(contract.access.listMembers, { query: {} })
   const [confirming, setConfirming] = useState<Member>()
   const refusal = useRefusal('member:admin')
-  const noInvite = useRefusal('invitation:admin')
+  const inviteRefusal = useRefusal('invitation:admin')
   const refreshes = [contract.access.listMembers]
-  const update = useChange(contract.access.updateMember, { refreshes, says: 'Saved.' })
+  const update = useChange(contract.access.updateMember, { refreshes, successMessage: 'Saved.' })
   const remove = useChange(contract.access.removeMember, {
     refreshes,
-    says: 'Removed; their sessions and tokens here have ended.',
+    successMessage: 'Removed. Their sessions and tokens for this organisation were revoked.',
   })
   const isLast = (one: Member) => isLastOwner(members.data ?? [], one)
   const columns: Column<Member>[] = [
@@ -84,7 +84,7 @@ export function MembersPage() {
       title="Members"
       description="A role applies to all projects. A grant changes the access of a member to one project."
       actions={
-        <RefusableLink to="/organization/invitations" refusal={noInvite} leftSection={<IconUserPlus size={16} />}>
+        <RefusableLink to="/organization/invitations" refusal={inviteRefusal} leftSection={<IconUserPlus size={16} />}>
           Invite
         </RefusableLink>
       }
@@ -112,7 +112,7 @@ export function MembersPage() {
         }
         onClose={() => setConfirming(undefined)}
       >
-        Their sessions and access tokens for this organisation end at once. What they made stays.
+        Their sessions and access tokens for this organisation are revoked at once. Their projects and other objects are kept.
       </ConfirmDialog>
     </Page>
   )

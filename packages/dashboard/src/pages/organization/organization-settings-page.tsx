@@ -12,7 +12,7 @@ import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { activeOrganization } from '../../data/active-organization.ts'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { useSession } from '../../data/session.ts'
 import { RegistrySection } from './registry-section.tsx'
 import { StorageSection } from './storage-section.tsx'
@@ -46,14 +46,14 @@ const refreshes = [contract.access.session, contract.access.listOrganizations]
 function NameForm({ id, name: stored }: { id: string; name: string }) {
   const [name, setName] = useState(stored)
   const refusal = useRefusal('organization:admin')
-  const save = useChange(contract.access.updateOrganization, { refreshes, says: 'Renamed.' })
+  const save = useChange(contract.access.updateOrganization, { refreshes, successMessage: 'Renamed.' })
   return (
     <form onSubmit={submitting(() => save.mutate({ params: { id }, body: { name } }))}>
       <Section
         title="Name"
         footer={
           <SaveFooter refusal={refusal} isPending={save.isPending}>
-            Seen by its members and in mails.
+            Shown to its members and in e-mails.
           </SaveFooter>
         }
       >
@@ -72,7 +72,7 @@ function NameForm({ id, name: stored }: { id: string; name: string }) {
 function RepositoryForm({ id, patterns }: { id: string; patterns: readonly string[] | null }) {
   const [text, setText] = useState((patterns ?? []).join('\n'))
   const refusal = useRefusal('organization:admin')
-  const save = useChange(contract.access.updateOrganization, { refreshes, says: 'Saved.' })
+  const save = useChange(contract.access.updateOrganization, { refreshes, successMessage: 'Saved.' })
   const lines = text.split(/[\s,]+/).filter(Boolean)
   return (
     <form
@@ -106,7 +106,7 @@ function AnotherOrganization() {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const refusal = useRefusal('organization:write')
-  const create = useChange(contract.access.createOrganization, { refreshes, says: 'Created. You are its owner.' })
+  const create = useChange(contract.access.createOrganization, { refreshes, successMessage: 'Created. You are its owner.' })
   const add = () =>
     create.mutate(
       { body: { name } },
@@ -140,7 +140,7 @@ function AnotherOrganization() {
 function DeleteOrganization({ id, name }: { id: string; name: string }) {
   const [isConfirming, setConfirming] = useState(false)
   const refusal = useRefusal('organization:delete')
-  const remove = useChange(contract.access.deleteOrganization, { says: 'Deleted.' })
+  const remove = useChange(contract.access.deleteOrganization, { successMessage: 'Deleted.' })
   return (
     <Section
       isDanger
@@ -172,7 +172,7 @@ function DeleteOrganization({ id, name }: { id: string; name: string }) {
         }
         onClose={() => setConfirming(false)}
       >
-        Its members, invitations, tokens and channels go with it.
+        Its members, invitations, tokens and channels are deleted too.
       </ConfirmDialog>
     </Section>
   )

@@ -8,8 +8,8 @@ import { SaveFooter } from '../../components/save-footer.tsx'
 import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
+import { useRefusal } from '../../data/refusal.ts'
 
 const empty = { host: '', username: '', password: '' }
 
@@ -24,8 +24,11 @@ function Registries() {
   const [removed, setRemoved] = useState<RegistryLogin>()
   const logins = useRead(contract.registries.list, {})
   const refreshes = [contract.registries.list]
-  const save = useChange(contract.registries.save, { refreshes, says: ({ data }) => `Saved the login for ${data.host}.` })
-  const remove = useChange(contract.registries.remove, { refreshes, says: 'Removed.' })
+  const save = useChange(contract.registries.save, {
+    refreshes,
+    successMessage: ({ data }) => `Saved the login for ${data.host}.`,
+  })
+  const remove = useChange(contract.registries.remove, { refreshes, successMessage: 'Removed.' })
   const rows = logins.data ?? []
   const columns: Column<RegistryLogin>[] = [
     { title: 'Registry', isHeading: true, cell: ({ host }) => host },
@@ -51,7 +54,7 @@ function Registries() {
         description="Logins to pull private images for image projects, Compose files and Dockerfiles. A password is sent only to its registry."
         footer={
           <SaveFooter refusal={undefined} isPending={save.isPending} label="Save login">
-            A login for the same registry replaces the one there is.
+            A login for the same registry replaces the existing one.
           </SaveFooter>
         }
       >
@@ -73,7 +76,7 @@ function Registries() {
             remove.mutate({ params: { registryId: removed?.id ?? '' } }, { onSettled: () => setRemoved(undefined) })
           }
         >
-          What runs goes on running. Deployments of its private images fail until there is a login again.
+          Running projects are not affected. Deployments of its private images fail until you add a login again.
         </ConfirmDialog>
       </Section>
     </form>

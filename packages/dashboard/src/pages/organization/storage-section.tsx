@@ -11,13 +11,13 @@ import { sizeText } from '../../text/sizes.ts'
 
 type Row = StoragePlace['projects'][number] & { place: string }
 
-/** Disk use of builds. Only operators of the instance are shown it. */
+/** Disk use of builds, shown only to operators of the instance. */
 export function StorageSection() {
   const [isConfirming, setConfirming] = useState(false)
   const storage = useRead(contract.deployments.storage, {})
   const cleanUp = useChange(contract.deployments.cleanUpStorage, {
     refreshes: [contract.deployments.storage],
-    says: ({ data }) => `${sizeText(data.freedBytes)} freed.`,
+    successMessage: ({ data }) => `${sizeText(data.freedBytes)} freed.`,
   })
   if (!storage.data) return null
   const { places: paths } = storage.data
@@ -68,7 +68,7 @@ const rowKey = ({ projectId, place: location }: Row) => `${location} ${projectId
 const nameOf = ({ serverId }: StoragePlace) => (serverId === null ? 'This machine' : `Server ${serverId}`)
 
 function usedText({ artifactsBytes, cacheBytes, cacheMaxBytes, disk }: StoragePlace): string {
-  const most = cacheMaxBytes === null ? '' : ` of at most ${sizeText(cacheMaxBytes)}`
-  const free = disk ? `, ${sizeText(disk.freeBytes)} of ${sizeText(disk.totalBytes)} free` : ''
-  return `artifacts ${sizeText(artifactsBytes)}, build cache ${sizeText(cacheBytes)}${most}${free}`
+  const maximumText = cacheMaxBytes === null ? '' : ` of at most ${sizeText(cacheMaxBytes)}`
+  const freeText = disk ? `, ${sizeText(disk.freeBytes)} of ${sizeText(disk.totalBytes)} free` : ''
+  return `artifacts ${sizeText(artifactsBytes)}, build cache ${sizeText(cacheBytes)}${maximumText}${freeText}`
 }

@@ -19,7 +19,7 @@ import { AddToken } from './add-token.tsx'
 export function TokensPage() {
   const tokens = useRead(contract.access.listTokens, { query: {} })
   const [confirming, setConfirming] = useState<Token>()
-  const revoke = useChange(contract.access.revokeToken, { refreshes: [contract.access.listTokens], says: 'Revoked.' })
+  const revoke = useChange(contract.access.revokeToken, { refreshes: [contract.access.listTokens], successMessage: 'Revoked.' })
   const columns: Column<Token>[] = [
     {
       title: 'Token',
@@ -59,7 +59,7 @@ export function TokensPage() {
           {(rows) =>
             rows.length === 0 ? (
               <EmptyState icon={IconKey} title="No tokens">
-                The command line and other programs sign in with one. Make it below.
+                The CLI and other programs sign in with a token. Create one below.
               </EmptyState>
             ) : (
               <DataTable label="Access tokens" columns={columns} rows={rows} keyOf={({ id }) => id} />
@@ -78,7 +78,7 @@ export function TokensPage() {
         }
         onClose={() => setConfirming(undefined)}
       >
-        What uses it is refused from now on, and so are the tokens that were made with it.
+        Programs that use it lose access at once. Tokens that were created with it are revoked too.
       </ConfirmDialog>
     </Page>
   )

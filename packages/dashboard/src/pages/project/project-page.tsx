@@ -12,7 +12,7 @@ interface Props {
   children(project: Project): ReactNode
 }
 
-/** A page of one project: the project is there before its content is drawn. */
+/** The frame of a project's page. Renders the content after the project is loaded. */
 export function ProjectPage({ title, description, actions, children }: Props) {
   const query = useProject()
   return (

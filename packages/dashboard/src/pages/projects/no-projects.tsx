@@ -30,7 +30,7 @@ const ways = [
   },
 ] as const
 
-/** The ways in. */
+/** The sources of a first project. */
 export function NoProjects() {
   return (
     <section aria-label="No projects yet">

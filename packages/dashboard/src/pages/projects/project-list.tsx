@@ -22,7 +22,7 @@ const cardPx = 186
 const Card = memo(ProjectCard)
 const Row = memo(ProjectRow)
 
-/** Renders only the visible projects: a thousand scroll like ten. */
+/** Renders only the visible projects, so that a long list scrolls smoothly. */
 export function ProjectList({ projects, newest, view, search }: Props) {
   const { ref, width } = useElementSize()
   const elementRef = useRef<HTMLDivElement>(null)
@@ -37,7 +37,7 @@ export function ProjectList({ projects, newest, view, search }: Props) {
     useFlushSync: false,
     scrollMargin: top,
   })
-  // Another view has other heights.
+  // Cards and rows have different heights.
   useEffect(() => rows.measure(), [rows, view, columns])
   if (projects.length === 0)
     return (

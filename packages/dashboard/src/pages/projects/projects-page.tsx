@@ -7,19 +7,23 @@ import { ErrorState } from '../../components/error-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { RefusableLink } from '../../components/refusable-link.tsx'
 import { SkeletonRows } from '../../components/skeleton-rows.tsx'
-import { useRefusal } from '../../data/may.ts'
 import { useRead, useReply } from '../../data/read.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { findProjects } from '../../rules/find-projects.ts'
 import { newestOfEach } from '../../rules/newest-deployments.ts'
 import { plural } from '../../text/sizes.ts'
 import { NoProjects } from './no-projects.tsx'
 import { ProjectList } from './project-list.tsx'
 
-/** Projects of here and the cloud. */
+/** Projects of this instance and of the linked cloud. */
 export function ProjectsPage() {
-  // A long list takes longer to read and to compare: less often, so that it is not felt while one scrolls.
-  const home = useReply(contract.projects.home, {}, { everyMs: (reply) => (reply && reply.data.length > 200 ? 20_000 : 5000) })
-  const deployments = useRead(contract.deployments.list, { query: { limit: 200 } }, { everyMs: 10_000 })
+  // A long list is polled less often, so that scrolling stays smooth.
+  const home = useReply(
+    contract.projects.home,
+    {},
+    { refetchIntervalMs: (reply) => (reply && reply.data.length > 200 ? 20_000 : 5000) },
+  )
+  const deployments = useRead(contract.deployments.list, { query: { limit: 200 } }, { refetchIntervalMs: 10_000 })
   const refusal = useRefusal('project:write')
   const [search, setSearch] = useState('')
   const [view, setView] = useLocalStorage<'cards' | 'rows'>({ key: 'berth.projects', defaultValue: 'cards' })
@@ -38,7 +42,7 @@ export function ProjectsPage() {
     >
       {home.data?.cloud.linked && !home.data.cloud.reachable && (
         <Alert color="yellow" title="The cloud is unreachable">
-          Projects that live there are missing from this list until it answers again.
+          Its projects are missing from this list until it is reachable.
         </Alert>
       )}
       {projects && !isEmpty && (

@@ -9,14 +9,14 @@ import { ErrorState } from '../../components/error-state.tsx'
 import { NamedFields } from '../../components/named-fields.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { serverBody, serverFields } from '../../rules/server-form.ts'
 
 export function AddServer({ isFirst }: { isFirst: boolean }) {
   const navigate = useNavigate()
   const [values, setValues] = useState<Record<string, string>>({})
   const refusal = useRefusal('server:write')
-  const create = useChange(contract.servers.create, { refreshes: [contract.servers.list], isQuiet: true })
+  const create = useChange(contract.servers.create, { refreshes: [contract.servers.list], hidesErrorNotice: true })
   const { error } = create
   const add = () =>
     create.mutate(
@@ -36,7 +36,7 @@ export function AddServer({ isFirst }: { isFirst: boolean }) {
             fields={serverFields}
             values={values}
             onChange={setValues}
-            refused={error instanceof ApiError ? { field: error.field, message: error.message } : undefined}
+            fieldError={error instanceof ApiError ? { field: error.field, message: error.message } : undefined}
           />
           {error && <ErrorState error={error} />}
           <Group justify="flex-end">

@@ -6,7 +6,7 @@ import { ActionButton } from '../../components/action-button.tsx'
 import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { plural } from '../../text/sizes.ts'
 
 interface Props {
@@ -14,7 +14,7 @@ interface Props {
   serviceNames: string[]
 }
 
-/** The plan first; then the services become a project. Nothing on the server changes until it is deployed. */
+/** Shows the plan, then creates a project from the services. The server does not change until it is deployed. */
 export function AdoptForm({ serverId, serviceNames }: Props) {
   const navigate = useNavigate()
   const [projectName, setProjectName] = useState('')
@@ -22,10 +22,10 @@ export function AdoptForm({ serverId, serviceNames }: Props) {
   const plan = useChange(contract.migration.adopt)
   const adopt = useChange(contract.migration.adopt, {
     refreshes: [contract.projects.home],
-    says: 'Adopted. Deploy it when you are ready.',
+    successMessage: 'Adopted. Deploy it when you are ready.',
   })
   const body = { serverId, projectName, serviceNames }
-  const take = () =>
+  const submitAdoption = () =>
     adopt.mutate(
       { body },
       { onSuccess: ({ project }) => project && void navigate({ to: '/projects/$id', params: { id: project.id } }) },
@@ -35,7 +35,7 @@ export function AdoptForm({ serverId, serviceNames }: Props) {
       title={`Adopt ${plural(serviceNames.length, 'service')}`}
       description="Creates a project with these services, their variables and volumes. Nothing on the server changes."
     >
-      <form onSubmit={submitting(take)}>
+      <form onSubmit={submitting(submitAdoption)}>
         <Stack>
           <Group align="flex-end" gap="sm">
             <TextInput

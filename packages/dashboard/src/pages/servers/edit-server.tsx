@@ -12,8 +12,8 @@ export function EditServer({ server, onClose }: Props) {
   const { id, name, host, port, user, dockerSocket } = server
   const update = useChange(contract.servers.update, {
     refreshes: [contract.servers.get, contract.servers.list],
-    says: 'Changed. Check the connection.',
-    isQuiet: true,
+    successMessage: 'Changed. Check the connection.',
+    hidesErrorNotice: true,
   })
   return (
     <FieldsDialog

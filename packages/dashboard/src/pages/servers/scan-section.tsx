@@ -5,7 +5,7 @@ import { ActionButton } from '../../components/action-button.tsx'
 import { ErrorState } from '../../components/error-state.tsx'
 import { Section } from '../../components/section.tsx'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { plural } from '../../text/sizes.ts'
 import { AdoptForm } from './adopt-form.tsx'
 import { StackPicture } from './stack-picture.tsx'
@@ -13,23 +13,23 @@ import { StackPicture } from './stack-picture.tsx'
 /** Shows the containers in the server's Docker as a diagram, to select those to adopt. */
 export function ScanSection({ serverId }: { serverId: string }) {
   const [stack, setStack] = useState<ScannedStack>()
-  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const refusal = useRefusal('server:write')
-  const scan = useChange(contract.migration.scan, { isQuiet: true })
+  const scan = useChange(contract.migration.scan, { hidesErrorNotice: true })
   const check = () =>
     scan.mutate(
       { body: { serverId } },
       {
         onSuccess: (reply) => {
           setStack(reply.stack)
-          setPicked(new Set())
+          setSelected(new Set())
         },
       },
     )
-  const toggle = (names: readonly string[], isPicked: boolean) => {
-    const next = new Set(picked)
-    for (const name of names) isPicked ? next.add(name) : next.delete(name)
-    setPicked(next)
+  const toggle = (names: readonly string[], isSelected: boolean) => {
+    const next = new Set(selected)
+    for (const name of names) isSelected ? next.add(name) : next.delete(name)
+    setSelected(next)
   }
   return (
     <>
@@ -55,11 +55,11 @@ export function ScanSection({ serverId }: { serverId: string }) {
                 {stack.warnings.join(' · ')}
               </Alert>
             )}
-            <StackPicture stack={stack} picked={picked} onPick={toggle} />
+            <StackPicture stack={stack} selected={selected} onSelect={toggle} />
           </>
         )}
       </Section>
-      {picked.size > 0 && <AdoptForm serverId={serverId} serviceNames={[...picked]} />}
+      {selected.size > 0 && <AdoptForm serverId={serverId} serviceNames={[...selected]} />}
     </>
   )
 }

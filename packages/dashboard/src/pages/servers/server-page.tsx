@@ -13,8 +13,8 @@ import { Section } from '../../components/section.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
 import { useRead } from '../../data/read.ts'
+import { useRefusal } from '../../data/refusal.ts'
 import { EditServer } from './edit-server.tsx'
 import { ScanSection } from './scan-section.tsx'
 
@@ -25,16 +25,19 @@ export function ServerPage() {
   const [isConfirming, setConfirming] = useState(false)
   const [isEditing, setEditing] = useState(false)
   const server = useRead(contract.servers.get, { params: { id } })
-  const noWrite = useRefusal('server:write')
-  const noAdmin = useRefusal('server:admin')
+  const writeRefusal = useRefusal('server:write')
+  const adminRefusal = useRefusal('server:admin')
   const refreshes = [contract.servers.get, contract.servers.list]
   const check = useChange(contract.servers.check, {
     refreshes,
-    says: ({ data }) =>
+    successMessage: ({ data }) =>
       `Reachable in ${data.latencyMs} ms${data.docker ? `, Docker ${data.docker.version}` : ', but has no Docker'}.`,
   })
-  const update = useChange(contract.servers.update, { refreshes, says: 'The new host key is pinned at the next connection.' })
-  const remove = useChange(contract.servers.remove, { refreshes, says: 'Removed. Nothing on the server was changed.' })
+  const update = useChange(contract.servers.update, {
+    refreshes,
+    successMessage: 'The new host key is pinned at the next connection.',
+  })
+  const remove = useChange(contract.servers.remove, { refreshes, successMessage: 'Removed. Nothing on the server was changed.' })
   return (
     <Loaded query={server} skeleton={<PageSkeleton />}>
       {(one) => (
@@ -43,13 +46,13 @@ export function ServerPage() {
           description={<StatusBadge status={one.status} />}
           actions={
             <>
-              <ActionButton variant="default" refusal={noAdmin} onClick={() => setConfirming(true)}>
+              <ActionButton variant="default" refusal={adminRefusal} onClick={() => setConfirming(true)}>
                 Forget
               </ActionButton>
-              <ActionButton variant="default" refusal={noWrite} onClick={() => setEditing(true)}>
+              <ActionButton variant="default" refusal={writeRefusal} onClick={() => setEditing(true)}>
                 Change
               </ActionButton>
-              <ActionButton refusal={noWrite} loading={check.isPending} onClick={() => check.mutate({ params: { id } })}>
+              <ActionButton refusal={writeRefusal} loading={check.isPending} onClick={() => check.mutate({ params: { id } })}>
                 Check
               </ActionButton>
             </>
@@ -72,8 +75,8 @@ export function ServerPage() {
             />
             {one.hostKey && (
               <Text size="sm" mt="md" component="div">
-                A server that was installed anew has another key and is refused.{' '}
-                <RowButton refusal={noWrite} onClick={() => update.mutate({ params: { id }, body: { hostKey: null } })}>
+                A reinstalled server has a new key, so the connection is rejected.{' '}
+                <RowButton refusal={writeRefusal} onClick={() => update.mutate({ params: { id }, body: { hostKey: null } })}>
                   Forget the pinned key
                 </RowButton>
               </Text>

@@ -8,13 +8,13 @@ import { RowButton } from '../../components/row-button.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/may.ts'
+import { useRefusal } from '../../data/refusal.ts'
 
 export function ServerTable({ servers }: { servers: readonly Server[] }) {
   const refusal = useRefusal('server:write')
   const check = useChange(contract.servers.check, {
     refreshes: [contract.servers.list, contract.servers.get],
-    says: ({ data }) =>
+    successMessage: ({ data }) =>
       `Reachable in ${data.latencyMs} ms${data.docker ? `, Docker ${data.docker.version}` : ', but has no Docker'}.`,
   })
   if (servers.length === 0)

@@ -6,9 +6,9 @@ import { useRead } from '../../data/read.ts'
 import { AddServer } from './add-server.tsx'
 import { ServerTable } from './server-table.tsx'
 
-/** Machines that are reached over SSH. */
+/** Servers that Berth connects to over SSH. */
 export function ServersPage() {
-  const servers = useRead(contract.servers.list, { query: {} }, { everyMs: 15_000 })
+  const servers = useRead(contract.servers.list, { query: {} }, { refetchIntervalMs: 15_000 })
   return (
     <Page
       title="Servers"

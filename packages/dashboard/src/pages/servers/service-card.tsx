@@ -5,20 +5,20 @@ import classes from './stack-picture.module.css'
 
 interface Props {
   service: DiscoveredService
-  isPicked: boolean
-  onPick(isPicked: boolean): void
+  isSelected: boolean
+  onSelect(isSelected: boolean): void
 }
 
-export function ServiceCard({ service, isPicked, onPick }: Props) {
+export function ServiceCard({ service, isSelected, onSelect }: Props) {
   const { name, image, state, ports, volumes, adoptable, reason, drift } = service
   return (
-    <div className={classes.service} data-picked={isPicked || undefined}>
+    <div className={classes.service} data-selected={isSelected || undefined}>
       <Checkbox
         label={name}
         description={adoptable ? undefined : (reason ?? 'cannot be adopted')}
         disabled={!adoptable}
-        checked={isPicked}
-        onChange={(event) => onPick(event.currentTarget.checked)}
+        checked={isSelected}
+        onChange={(event) => onSelect(event.currentTarget.checked)}
       />
       <Text size="xs" c="dimmed" className="wrap-anywhere">
         {image}

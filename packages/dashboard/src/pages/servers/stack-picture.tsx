@@ -6,8 +6,8 @@ import classes from './stack-picture.module.css'
 
 interface Props {
   stack: Stack
-  picked: ReadonlySet<string>
-  onPick(names: readonly string[], isPicked: boolean): void
+  selected: ReadonlySet<string>
+  onSelect(names: readonly string[], isSelected: boolean): void
 }
 
 const fileText = {
@@ -18,7 +18,7 @@ const fileText = {
 }
 
 /** Stacks as boxes, services as cards in them, volumes below their services; drift is marked. */
-export function StackPicture({ stack, picked, onPick }: Props) {
+export function StackPicture({ stack, selected, onSelect }: Props) {
   const group = (title: string, services: readonly DiscoveredService[], note?: string, isDrifted = false) => {
     const names = adoptableNames(services)
     return (
@@ -37,13 +37,13 @@ export function StackPicture({ stack, picked, onPick }: Props) {
               size="compact-xs"
               variant="default"
               onClick={() =>
-                onPick(
+                onSelect(
                   names,
-                  names.some((name) => !picked.has(name)),
+                  names.some((name) => !selected.has(name)),
                 )
               }
             >
-              {names.every((name) => picked.has(name)) ? 'Pick none' : 'Pick all'}
+              {names.every((name) => selected.has(name)) ? 'Pick none' : 'Pick all'}
             </Button>
           )}
         </header>
@@ -52,8 +52,8 @@ export function StackPicture({ stack, picked, onPick }: Props) {
             <ServiceCard
               key={service.containerId ?? service.name}
               service={service}
-              isPicked={picked.has(pickName(service))}
-              onPick={(isPicked) => onPick([pickName(service)], isPicked)}
+              isSelected={selected.has(pickName(service))}
+              onSelect={(isSelected) => onSelect([pickName(service)], isSelected)}
             />
           ))}
         </div>

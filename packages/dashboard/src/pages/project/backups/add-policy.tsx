@@ -6,8 +6,8 @@ import { AddSection } from '../../../components/add-section.tsx'
 import { RouterLink } from '../../../components/router-link.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { newPolicy, policyBody } from '../../../rules/policy-form.ts'
 import { PolicyFields } from './policy-fields.tsx'
 
@@ -21,7 +21,7 @@ export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boo
   const form = { ...filled, destinationId: filled.destinationId || destinations.data?.[0]?.id || '' }
   const create = useChange(contract.backups.createPolicy, {
     refreshes: [contract.backups.listPolicies],
-    says: 'Policy created.',
+    successMessage: 'Policy created.',
   })
   const add = () =>
     create.mutate(
@@ -30,7 +30,7 @@ export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boo
     )
   if (destinations.data?.length === 0)
     return (
-      <Alert color="harbour" title="First a destination">
+      <Alert color="harbour" title="Add a destination first">
         Backups go to a folder, an S3 bucket or an SFTP server.{' '}
         {project.location === 'cloud' ? (
           'Add a destination in the dashboard of the cloud.'

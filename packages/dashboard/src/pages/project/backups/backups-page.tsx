@@ -3,10 +3,10 @@ import { Alert } from '@mantine/core'
 import { Loaded } from '../../../components/loaded.tsx'
 import { MoreButton } from '../../../components/more-button.tsx'
 import { Section } from '../../../components/section.tsx'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { useProjectId } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
 import { useList } from '../../../data/read-list.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { ProjectPage } from '../project-page.tsx'
 import { AddPolicy } from './add-policy.tsx'
 import { PolicyList } from './policy-list.tsx'
@@ -19,10 +19,14 @@ export function BackupsPage() {
   const params = { projectId: id }
   // The spec shows policies and runs only to users who may write.
   const refusal = useProjectRefusal(id, 'write')
-  const isWanted = !refusal
-  const policies = useRead(contract.backups.listPolicies, { params, query: {} }, { isWanted, everyMs: 10_000 })
-  const runs = useList(contract.backups.listRuns, { params, query: { limit: 50 } }, { isWanted, everyMs: 5000 })
-  const volumes = useList(contract.deployments.listVolumes, { params: { id }, query: {} }, { isWanted, everyMs: 10_000 })
+  const isEnabled = !refusal
+  const policies = useRead(contract.backups.listPolicies, { params, query: {} }, { isEnabled, refetchIntervalMs: 10_000 })
+  const runs = useList(contract.backups.listRuns, { params, query: { limit: 50 } }, { isEnabled, refetchIntervalMs: 5000 })
+  const volumes = useList(
+    contract.deployments.listVolumes,
+    { params: { id }, query: {} },
+    { isEnabled, refetchIntervalMs: 10_000 },
+  )
   return (
     <ProjectPage title="Backups" description="Each backup is read back and compared. Test restores prove that it works.">
       {(project) =>

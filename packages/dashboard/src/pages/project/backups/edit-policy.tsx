@@ -6,7 +6,7 @@ import { ActionButton } from '../../../components/action-button.tsx'
 import { ErrorState } from '../../../components/error-state.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { policyBody, policyForm } from '../../../rules/policy-form.ts'
 import { PolicyFields } from './policy-fields.tsx'
 
@@ -21,8 +21,8 @@ export function EditPolicy({ project, policy, onClose }: Props) {
   const refusal = useProjectRefusal(project.id, 'write')
   const update = useChange(contract.backups.updatePolicy, {
     refreshes: [contract.backups.listPolicies],
-    says: 'Policy changed.',
-    isQuiet: true,
+    successMessage: 'Policy changed.',
+    hidesErrorNotice: true,
   })
   const { error } = update
   const save = () => update.mutate({ params: { policyId: policy.id }, body: policyBody(form) }, { onSuccess: onClose })
@@ -46,7 +46,7 @@ export function EditPolicy({ project, policy, onClose }: Props) {
         {error && !(error instanceof ApiError && error.field) && <ErrorState error={error} />}
         <Group justify="flex-end" gap="xs" mt="md">
           <Button variant="default" onClick={onClose}>
-            Keep as it is
+            Cancel
           </Button>
           <ActionButton type="submit" refusal={refusal} loading={update.isPending}>
             Save

@@ -10,21 +10,21 @@ interface Props {
   projectId: string
   form: PolicyForm
   onChange(form: PolicyForm): void
-  /** Why the server refused it, to be shown at the field. */
+  /** The server's error, shown at its field. */
   error: unknown
-  /** Volumes that the project has, as examples of names. */
+  /** Names of the project's volumes, shown as examples. */
   volumes: readonly string[]
 }
 
-/** Where to, how often, how long and what: the same for a new policy and for one that is changed. */
+/** Fields of a policy: destination, schedule, retention and content. Used to create and to edit one. */
 export function PolicyFields({ projectId, form, onChange, error, volumes }: Props) {
   const destinations = useRead(contract.backups.listDestinations, { query: { projectId } })
   const set = (change: Partial<PolicyForm>) => onChange({ ...form, ...change })
-  const refused = (field: string) => (error instanceof ApiError && error.field === field ? error.message : undefined)
+  const fieldError = (field: string) => (error instanceof ApiError && error.field === field ? error.message : undefined)
   const number = (name: 'retainCount' | 'retainDays' | 'proveEveryDays') => ({
     min: 1,
     value: form[name],
-    error: refused(name),
+    error: fieldError(name),
     onChange: (value: number | string) => set({ [name]: typeof value === 'number' ? value : '' }),
   })
   return (
@@ -32,7 +32,7 @@ export function PolicyFields({ projectId, form, onChange, error, volumes }: Prop
       <NativeSelect
         label="Where to"
         value={form.destinationId}
-        error={refused('destinationId')}
+        error={fieldError('destinationId')}
         data={(destinations.data ?? []).map(({ id, name, kind }) => ({
           value: id,
           label: name === kind ? name : `${name} (${kind})`,
@@ -43,14 +43,14 @@ export function PolicyFields({ projectId, form, onChange, error, volumes }: Prop
         value={form.cron}
         timezone={form.timezone}
         onChange={(cron) => set({ cron })}
-        error={refused('cronExpression')}
+        error={fieldError('cronExpression')}
       />
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <TextInput
           label="Time zone"
           required
           value={form.timezone}
-          error={refused('timezone')}
+          error={fieldError('timezone')}
           onChange={(event) => set({ timezone: event.currentTarget.value })}
         />
         <NumberInput label="Test restore every (days)" placeholder="never" max={365} {...number('proveEveryDays')} />

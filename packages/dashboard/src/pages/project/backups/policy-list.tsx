@@ -10,8 +10,8 @@ import { RowButton } from '../../../components/row-button.tsx'
 import { SecretOnce } from '../../../components/secret-once.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { scheduleText } from '../../../rules/cron-text.ts'
 import { retentionText } from '../../../text/retention-text.ts'
 import { EditPolicy } from './edit-policy.tsx'
@@ -25,17 +25,17 @@ export function PolicyList({ project, policies }: Props) {
   const [confirming, setConfirming] = useState<BackupPolicy>()
   const [edited, setEdited] = useState<BackupPolicy>()
   const [secret, setSecret] = useState<string>()
-  const noWrite = useProjectRefusal(project.id, 'write')
-  const noAdmin = useProjectRefusal(project.id, 'admin')
+  const writeRefusal = useProjectRefusal(project.id, 'write')
+  const adminRefusal = useProjectRefusal(project.id, 'admin')
   const refreshes = [contract.backups.listPolicies, contract.backups.listRuns]
   const destinations = useRead(contract.backups.listDestinations, { query: { projectId: project.id } })
-  const start = useChange(contract.backups.startRun, { refreshes, says: 'Backup started.' })
+  const start = useChange(contract.backups.startRun, { refreshes, successMessage: 'Backup started.' })
   const update = useChange(contract.backups.updatePolicy, { refreshes })
-  const remove = useChange(contract.backups.deletePolicy, { refreshes, says: 'Policy deleted. Its runs are kept.' })
+  const remove = useChange(contract.backups.deletePolicy, { refreshes, successMessage: 'Policy deleted. Its runs are kept.' })
   if (policies.length === 0)
     return (
       <EmptyState icon={IconArchive} title="No backup policies">
-        A policy says where to, how often and how long to keep. Add the first one below.
+        A policy sets the destination, the schedule and the retention. Add the first one below.
       </EmptyState>
     )
   const nameOf = (id: string) => destinations.data?.find((one) => one.id === id)?.name ?? 'a destination'
@@ -68,7 +68,7 @@ export function PolicyList({ project, policies }: Props) {
           size="xs"
           aria-label="On"
           checked={enabled}
-          disabled={!!noWrite}
+          disabled={!!writeRefusal}
           onChange={() => update.mutate({ params: { policyId }, body: { enabled: !enabled } })}
         />
       ),
@@ -81,7 +81,7 @@ export function PolicyList({ project, policies }: Props) {
           aria-label="Webhook"
           title="Start it from another program, with a token that is shown once"
           checked={one.webhookEnabled}
-          disabled={!!noWrite}
+          disabled={!!writeRefusal}
           onChange={() => webhook(one)}
         />
       ),
@@ -93,16 +93,16 @@ export function PolicyList({ project, policies }: Props) {
         <Group gap={4} justify="flex-end" wrap="nowrap">
           <ActionButton
             size="compact-sm"
-            refusal={noWrite}
+            refusal={writeRefusal}
             loading={start.isPending && start.variables?.params.policyId === one.id}
             onClick={() => start.mutate({ params: { policyId: one.id } })}
           >
             Back up now
           </ActionButton>
-          <RowButton refusal={noWrite} onClick={() => setEdited(one)}>
+          <RowButton refusal={writeRefusal} onClick={() => setEdited(one)}>
             Change
           </RowButton>
-          <RowButton refusal={noAdmin} onClick={() => setConfirming(one)}>
+          <RowButton refusal={adminRefusal} onClick={() => setConfirming(one)}>
             Delete
           </RowButton>
         </Group>
@@ -129,7 +129,7 @@ export function PolicyList({ project, policies }: Props) {
         }
         onClose={() => setConfirming(undefined)}
       >
-        No further backup is taken by it. Its runs stay and can be restored.
+        It creates no more backups. Its runs are kept and can be restored.
       </ConfirmDialog>
     </>
   )

@@ -23,7 +23,7 @@ export function RestoreOutcome({ restore, onUndo, isUndoing, onClose }: Props) {
       <Group justify="flex-end">
         {canUndo && (
           <Button variant="default" loading={isUndoing} onClick={() => onUndo(preRestoreRunId)}>
-            Undo: bring back what was there before
+            Undo: restore the previous data
           </Button>
         )}
         <Button onClick={onClose}>Done</Button>

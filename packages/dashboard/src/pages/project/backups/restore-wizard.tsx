@@ -12,12 +12,12 @@ import { RestoreReportView } from './restore-report.tsx'
 
 interface Props {
   run: BackupRun
-  /** A deleted project has no slug any more: its name is typed instead. */
+  /** The text to type as confirmation: the slug, or the name of a deleted project, which has no slug. */
   project: Pick<Project, 'name' | 'slug'>
   onClose(): void
 }
 
-/** Staged, shown, confirmed, applied, and undone if it was the wrong one. */
+/** Stages a restore, shows its changes, applies it after confirmation, and can undo it. */
 export function RestoreWizard({ run, project, onClose }: Props) {
   const [target, setTarget] = useState<BackupRestore['target']>('in_place')
   const [prepared, setPrepared] = useState<{ restoreId: string; confirmationToken: string }>()
@@ -26,32 +26,32 @@ export function RestoreWizard({ run, project, onClose }: Props) {
   const cancel = useChange(contract.backups.cancelRestore)
   const { restore, progress } = useLiveRestore(prepared?.restoreId)
   const params = { restoreId: prepared?.restoreId ?? '' }
-  const begin = (runId: string, isUndo = false) =>
+  const start = (runId: string, isUndo = false) =>
     prepare.mutate(
       { params: { runId }, body: { target: isUndo ? 'in_place' : target } },
       {
         onSuccess: ({ data }) => {
           setPrepared(data)
-          // What is undone was there a moment ago: it is not asked for again.
+          // An undo needs no confirmation: it puts back the previous data.
           if (isUndo) apply.mutate({ params: { restoreId: data.restoreId }, body: { confirmationToken: data.confirmationToken } })
         },
       },
     )
-  const leave = () => {
+  const close = () => {
     if (restore?.status === 'staged' && !apply.isPending) cancel.mutate({ params })
     onClose()
   }
   return (
     <Modal
       opened
-      onClose={leave}
+      onClose={close}
       title={`Restore ${project.name}`}
       size="lg"
       closeButtonProps={{ 'aria-label': 'Close' }}
       closeOnClickOutside={false}
     >
       {!prepared && (
-        <TargetChoice target={target} onTarget={setTarget} isPending={prepare.isPending} onNext={() => begin(run.id)} />
+        <TargetChoice target={target} onTarget={setTarget} isPending={prepare.isPending} onNext={() => start(run.id)} />
       )}
       {prepared && !restore && <Text role="status">Staging…</Text>}
       {restore?.status === 'staged' && (
@@ -61,7 +61,7 @@ export function RestoreWizard({ run, project, onClose }: Props) {
           word={project.slug}
           isPending={apply.isPending}
           onApply={() => prepared && apply.mutate({ params, body: { confirmationToken: prepared.confirmationToken } })}
-          onCancel={leave}
+          onCancel={close}
         />
       )}
       {restore?.status === 'applying' && (
@@ -77,7 +77,7 @@ export function RestoreWizard({ run, project, onClose }: Props) {
       {restore && terminalRestore.has(restore.status) && (
         <RestoreOutcome
           restore={restore}
-          onUndo={(runId) => begin(runId, true)}
+          onUndo={(runId) => start(runId, true)}
           isUndoing={prepare.isPending}
           onClose={onClose}
         />
@@ -106,7 +106,7 @@ const TargetChoice = ({ target, onTarget, isPending, onNext }: TargetProps) => (
       </Stack>
     </Radio.Group>
     <Text size="sm" c="dimmed">
-      Next, the backup is fetched and checked, and you see what would change. Nothing happens before you confirm.
+      Next, the backup is fetched and checked, and you see what would change. No data changes before you confirm.
     </Text>
     <Group justify="flex-end">
       <Button onClick={onNext} loading={isPending}>

@@ -3,15 +3,15 @@ import { Text } from '@mantine/core'
 import { ByteBar } from '../../../components/byte-bar.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useLiveRun } from '../../../data/backup-streams.ts'
-import { isUnderWay } from '../../../rules/backup-actions.ts'
+import { isRunning } from '../../../rules/backup-actions.ts'
 
-/** A run's status, live while it goes on. */
+/** The status of a run, updated live until it ends. */
 export function RunState({ run: read }: { run: BackupRun }) {
   const { run, progress } = useLiveRun(read)
   return (
     <div>
       <StatusBadge status={run.status} />
-      {isUnderWay(run) && (
+      {isRunning(run) && (
         <ByteBar
           label="Backup"
           done={progress?.bytesDone ?? run.bytesDone}

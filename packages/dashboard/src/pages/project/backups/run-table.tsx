@@ -8,8 +8,8 @@ import { lazyPart } from '../../../components/lazy-part.ts'
 import { RowButton } from '../../../components/row-button.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
-import { isUnderWay, restoreRefusal, runCancelRefusal, runMarks } from '../../../rules/backup-actions.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
+import { isRunning, restoreRefusal, runCancelRefusal, runLabels } from '../../../rules/backup-actions.ts'
 import { sizeText } from '../../../text/sizes.ts'
 import { statusLabel } from '../../../text/status-text.ts'
 import { RunState } from './run-state.tsx'
@@ -24,15 +24,15 @@ interface Props {
 
 export function RunTable({ project, runs }: Props) {
   const [restored, setRestored] = useState<BackupRun>()
-  const noWrite = useProjectRefusal(project.id, 'write')
-  const noAdmin = useProjectRefusal(project.id, 'admin')
+  const writeRefusal = useProjectRefusal(project.id, 'write')
+  const adminRefusal = useProjectRefusal(project.id, 'admin')
   const refreshes = [contract.backups.listRuns]
-  const cancel = useChange(contract.backups.cancelRun, { refreshes, says: 'Cancelled.' })
+  const cancel = useChange(contract.backups.cancelRun, { refreshes, successMessage: 'Cancelled.' })
   const protect = useChange(contract.backups.protectRun, { refreshes })
   if (runs.length === 0)
     return (
       <EmptyState icon={IconHistory} title="No backups">
-        Runs show here, with their progress, once a policy starts one.
+        Runs and their progress appear here.
       </EmptyState>
     )
   const columns: Column<BackupRun>[] = [
@@ -54,13 +54,13 @@ export function RunTable({ project, runs }: Props) {
       title: 'Marks',
       isWide: true,
       cell: (run) => {
-        const marks = runMarks(run)
+        const labels = runLabels(run)
         return (
-          marks.length > 0 && (
+          labels.length > 0 && (
             <Group gap={4}>
-              {marks.map((mark) => (
-                <Badge key={mark} size="sm" variant="default">
-                  {mark}
+              {labels.map((label) => (
+                <Badge key={label} size="sm" variant="default">
+                  {label}
                 </Badge>
               ))}
             </Group>
@@ -72,19 +72,19 @@ export function RunTable({ project, runs }: Props) {
       title: '',
       isNumber: true,
       cell: (run) =>
-        isUnderWay(run) ? (
-          <RowButton refusal={noWrite ?? runCancelRefusal(run)} onClick={() => cancel.mutate({ params: { runId: run.id } })}>
+        isRunning(run) ? (
+          <RowButton refusal={writeRefusal ?? runCancelRefusal(run)} onClick={() => cancel.mutate({ params: { runId: run.id } })}>
             Cancel
           </RowButton>
         ) : (
           <Group gap={4} justify="flex-end">
             <RowButton
-              refusal={noWrite ?? restoreRefusal(run)}
+              refusal={writeRefusal ?? restoreRefusal(run)}
               onClick={() => protect.mutate({ params: { runId: run.id }, body: { protected: !run.protected } })}
             >
               {run.protected ? 'Release' : 'Protect'}
             </RowButton>
-            <RowButton refusal={noAdmin ?? restoreRefusal(run)} onClick={() => setRestored(run)}>
+            <RowButton refusal={adminRefusal ?? restoreRefusal(run)} onClick={() => setRestored(run)}>
               Restore…
             </RowButton>
           </Group>

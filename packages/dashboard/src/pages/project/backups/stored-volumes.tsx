@@ -4,7 +4,7 @@ import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { RowButton } from '../../../components/row-button.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { sizeText } from '../../../text/sizes.ts'
 
 interface Props {
@@ -15,10 +15,10 @@ interface Props {
 /** Volumes of the project, with the copies that restores made. */
 export function StoredVolumes({ project, volumes }: Props) {
   const [confirming, setConfirming] = useState<StoredVolume>()
-  const noAdmin = useProjectRefusal(project.id, 'admin')
+  const adminRefusal = useProjectRefusal(project.id, 'admin')
   const remove = useChange(contract.deployments.removeVolume, {
     refreshes: [contract.deployments.listVolumes],
-    says: 'Volume deleted.',
+    successMessage: 'Volume deleted.',
   })
   const columns: Column<StoredVolume>[] = [
     { title: 'Volume', isHeading: true, cell: ({ name }) => name },
@@ -31,7 +31,7 @@ export function StoredVolumes({ project, volumes }: Props) {
       isNumber: true,
       cell: (volume) => (
         <RowButton
-          refusal={noAdmin ?? (volume.mountPath === null ? undefined : 'The volume is mounted.')}
+          refusal={adminRefusal ?? (volume.mountPath === null ? undefined : 'The volume is mounted.')}
           aria-label={`Delete ${volume.name}`}
           onClick={() => setConfirming(volume)}
         >
@@ -54,7 +54,7 @@ export function StoredVolumes({ project, volumes }: Props) {
         }
         onClose={() => setConfirming(undefined)}
       >
-        The volume is deleted with its data. Only a backup brings it back.
+        The volume and its data are deleted. Only a backup can restore them.
       </ConfirmDialog>
     </>
   )

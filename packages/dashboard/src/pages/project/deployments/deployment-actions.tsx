@@ -6,8 +6,8 @@ import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { cancelRefusal, redeployRefusal, rollbackChanges, rollbackRefusal } from '../../../rules/deployment-actions.ts'
 
 export function DeploymentActions({ deployment }: { deployment: Deployment }) {
@@ -15,18 +15,21 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
   const navigate = useNavigate()
   const [isConfirming, setConfirming] = useState(false)
   const refreshes = [contract.projects.get, contract.projects.listDeployments, contract.deployments.get]
-  const noWrite = useProjectRefusal(projectId, 'write')
+  const writeRefusal = useProjectRefusal(projectId, 'write')
   const newest = useRead(contract.projects.listDeployments, { params: { id: projectId }, query: { status: 'live', environment } })
-  const cancel = useChange(contract.deployments.cancel, { refreshes, says: 'Cancelled. The previous version stays live.' })
+  const cancel = useChange(contract.deployments.cancel, {
+    refreshes,
+    successMessage: 'Cancelled. The previous version stays live.',
+  })
   const redeploy = useChange(contract.deployments.redeploy, { refreshes })
   const rollback = useChange(contract.deployments.rollback, { refreshes })
-  const follow = {
+  const openDeployment = {
     onSuccess: ({ data }: { data: { deploymentId: string } }) => {
       setConfirming(false)
       void navigate({ to: '/projects/$id/deployments/$deploymentId', params: { id: projectId, deploymentId: data.deploymentId } })
     },
   }
-  const notCancelled = noWrite ?? cancelRefusal(deployment)
+  const notCancelled = writeRefusal ?? cancelRefusal(deployment)
   return (
     <>
       <ActionButton
@@ -40,16 +43,16 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
       </ActionButton>
       <ActionButton
         variant="default"
-        refusal={noWrite ?? rollbackRefusal(deployment)}
+        refusal={writeRefusal ?? rollbackRefusal(deployment)}
         onClick={() => setConfirming(true)}
         leftSection={<IconArrowBackUp size={16} />}
       >
         Roll back to this
       </ActionButton>
       <ActionButton
-        refusal={noWrite ?? redeployRefusal(deployment)}
+        refusal={writeRefusal ?? redeployRefusal(deployment)}
         loading={redeploy.isPending}
-        onClick={() => redeploy.mutate({ params: { id } }, follow)}
+        onClick={() => redeploy.mutate({ params: { id } }, openDeployment)}
         leftSection={<IconRefresh size={16} />}
       >
         Redeploy
@@ -59,7 +62,7 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
         title={`Roll back to #${deployment.number}?`}
         action="Roll back"
         isPending={rollback.isPending}
-        onConfirm={() => rollback.mutate({ params: { id } }, follow)}
+        onConfirm={() => rollback.mutate({ params: { id } }, openDeployment)}
         onClose={() => setConfirming(false)}
       >
         <List size="sm" spacing="xs">

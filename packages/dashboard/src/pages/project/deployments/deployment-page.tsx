@@ -16,7 +16,7 @@ import { useNow } from '../../../data/now.ts'
 import { useRead } from '../../../data/read.ts'
 import { triggerText } from '../../../rules/newest-deployments.ts'
 import { numberText, plural, sizeText } from '../../../text/sizes.ts'
-import { between, durationText } from '../../../text/times.ts'
+import { durationText, elapsedMs } from '../../../text/times.ts'
 import { DeploymentActions } from './deployment-actions.tsx'
 import { PlanSection } from './plan-section.tsx'
 import { StepList } from './step-list.tsx'
@@ -33,7 +33,7 @@ export function DeploymentPage() {
   return (
     <Loaded query={{ ...read, data: deployment }} skeleton={<PageSkeleton />}>
       {(one) => {
-        const tookMs = between(one.startedAt, one.finishedAt, now)
+        const durationMs = elapsedMs(one.startedAt, one.finishedAt, now)
         return (
           <Page
             title={`Deployment #${one.number}`}
@@ -48,7 +48,7 @@ export function DeploymentPage() {
                   </Code>
                 )}
                 <Text size="sm" mt="xs">
-                  What served before still serves.
+                  The previous version is still live.
                 </Text>
               </Alert>
             )}
@@ -59,7 +59,7 @@ export function DeploymentPage() {
                   ['Environment', one.environment],
                   ['Why', triggerText[one.trigger]],
                   ['When', <TimeAgo key="when" time={one.createdAt} />],
-                  ['Took', tookMs === null ? null : durationText(tookMs)],
+                  ['Took', durationMs === null ? null : durationText(durationMs)],
                   [
                     'Commit',
                     one.commit && (

@@ -7,13 +7,13 @@ import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useNow } from '../../../data/now.ts'
 import { deploymentText, triggerText } from '../../../rules/newest-deployments.ts'
-import { between, durationText } from '../../../text/times.ts'
+import { durationText, elapsedMs } from '../../../text/times.ts'
 
 interface Props {
   deployments: readonly Deployment[]
-  /** Where the rows are of several projects. */
+  /** True if the rows belong to several projects. */
   nameOf?(projectId: string): string
-  /** Only some were asked for. */
+  /** True if a filter is set. */
   isFiltered?: boolean
 }
 
@@ -24,7 +24,7 @@ export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
       <EmptyState icon={IconRocket} title="No matching deployments" />
     ) : (
       <EmptyState icon={IconRocket} title="No deployments">
-        The first deployment shows here as it goes.
+        The first deployment appears here.
       </EmptyState>
     )
   const columns: Column<Deployment>[] = [
@@ -45,7 +45,7 @@ export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
       title: 'Took',
       isNumber: true,
       cell: (one) => {
-        const ms = between(one.startedAt, one.finishedAt, now)
+        const ms = elapsedMs(one.startedAt, one.finishedAt, now)
         return ms === null ? '–' : durationText(ms)
       },
     },

@@ -16,7 +16,7 @@ export function DeploymentsPage() {
   const list = useList(
     contract.projects.listDeployments,
     { params: { id }, query: { limit: 50, ...(status ? { status } : {}) } },
-    { everyMs: 5000 },
+    { refetchIntervalMs: 5000 },
   )
   return (
     <ProjectPage

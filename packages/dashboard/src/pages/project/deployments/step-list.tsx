@@ -2,7 +2,7 @@ import type { DeploymentStep } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useNow } from '../../../data/now.ts'
-import { between, durationText } from '../../../text/times.ts'
+import { durationText, elapsedMs } from '../../../text/times.ts'
 import classes from './step-list.module.css'
 
 export function StepList({ steps }: { steps: readonly DeploymentStep[] }) {
@@ -11,7 +11,7 @@ export function StepList({ steps }: { steps: readonly DeploymentStep[] }) {
   return (
     <ol className={classes.steps}>
       {steps.map(({ name, status, startedAt, finishedAt }) => {
-        const ms = between(startedAt, finishedAt, now)
+        const ms = elapsedMs(startedAt, finishedAt, now)
         return (
           <li key={name} data-status={status}>
             <span className={classes.name}>{name.replaceAll('_', ' ')}</span>

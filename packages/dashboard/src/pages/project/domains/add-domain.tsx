@@ -5,13 +5,13 @@ import { ActionButton } from '../../../components/action-button.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { domainReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 export function AddDomain({ project }: { project: Project }) {
   const [domain, setDomain] = useState('')
   const refusal = useProjectRefusal(project.id, 'write')
-  const connect = useChange(contract.projects.connectDomain, { refreshes: domainReads, isQuiet: true })
+  const connect = useChange(contract.projects.connectDomain, { refreshes: domainReads, hidesErrorNotice: true })
   const add = () => connect.mutate({ params: { id: project.id }, body: { domain } }, { onSuccess: () => setDomain('') })
   return (
     <Section title="Add domain" description="It becomes the primary domain. The DNS records to create are shown above.">

@@ -2,9 +2,9 @@ import { contract, type Project, type ProjectDomain } from '@berth/contract'
 import { useState } from 'react'
 import { Loaded } from '../../../components/loaded.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { domainReads } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { domainActions } from '../../../rules/domain-actions.ts'
 import { ProjectPage } from '../project-page.tsx'
 import { AddDomain } from './add-domain.tsx'
@@ -25,7 +25,11 @@ export function DomainsPage() {
 }
 
 function Domains({ project }: { project: Project }) {
-  const domains = useRead(contract.projects.listDomains, { params: { id: project.id }, query: { limit: 500 } }, { everyMs: 5000 })
+  const domains = useRead(
+    contract.projects.listDomains,
+    { params: { id: project.id }, query: { limit: 500 } },
+    { refetchIntervalMs: 5000 },
+  )
   return <Loaded query={domains}>{(data) => <DomainSections project={project} domains={data} />}</Loaded>
 }
 
@@ -35,7 +39,8 @@ function DomainSections({ project, domains }: { project: Project; domains: reado
   const refusal = useProjectRefusal(project.id, 'write')
   const verify = useChange(contract.projects.verifyDomain, {
     refreshes: domainReads,
-    says: ({ data }) => (data.verified ? `${data.hostname} is verified.` : (data.reason ?? 'The TXT record was not found.')),
+    successMessage: ({ data }) =>
+      data.verified ? `${data.hostname} is verified.` : (data.reason ?? 'The TXT record was not found.'),
   })
   const checked = verify.isPending ? verify.variables.params.hostname : undefined
   return (

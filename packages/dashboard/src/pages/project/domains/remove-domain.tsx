@@ -11,7 +11,7 @@ interface Props {
 }
 
 export function RemoveDomain({ projectId, domain: { hostname, primary }, onClose }: Props) {
-  const remove = useChange(contract.projects.removeDomain, { refreshes: domainReads, says: `${hostname} is removed.` })
+  const remove = useChange(contract.projects.removeDomain, { refreshes: domainReads, successMessage: `${hostname} is removed.` })
   return (
     <ConfirmDialog
       isOpen

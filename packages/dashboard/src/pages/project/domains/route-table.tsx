@@ -7,20 +7,20 @@ import { RowButton } from '../../../components/row-button.tsx'
 import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { domainReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { domainActions, domainStatus } from '../../../rules/domain-actions.ts'
 import { tlsText } from '../../../text/tls-text.ts'
 
 interface Props {
   project: Project
   domains: readonly ProjectDomain[]
-  /** The user asks for the DNS records of a host name. */
+  /** Called when the user opens the DNS records of a host name. */
   onShown(hostname: string): void
   onRemoved(domain: ProjectDomain): void
 }
 
-/** A route of the project, with its domain; the address of a service has none. */
+/** A route of the project with its domain. The route of a single service has no domain. */
 interface Row {
   route: ProjectRoute
   domain: ProjectDomain | undefined
@@ -31,17 +31,17 @@ export function RouteTable({ project, domains, onShown, onRemoved }: Props) {
   const refusal = useProjectRefusal(project.id, 'write')
   const makePrimary = useChange(contract.projects.makeDomainPrimary, {
     refreshes: domainReads,
-    says: ({ data: { hostname, state } }) =>
+    successMessage: ({ data: { hostname, state } }) =>
       state === 'active'
         ? `${hostname} is the primary domain.`
         : `${hostname} is the primary domain. It becomes the project's address once it is verified and served.`,
   })
-  const retry = useChange(contract.projects.retryRouting, { refreshes: domainReads, says: 'Routing updated.' })
+  const retry = useChange(contract.projects.retryRouting, { refreshes: domainReads, successMessage: 'Routing updated.' })
   const update = useChange(contract.projects.update, { refreshes: domainReads })
   const chosen = project.config.serviceRoutes ?? {}
   const serve = (service: string, isServed: boolean) =>
     update.mutate({ params, body: { serviceRoutes: { ...chosen, [service]: isServed } } })
-  const off = Object.keys(chosen).filter((service) => !chosen[service])
+  const unexposed = Object.keys(chosen).filter((service) => !chosen[service])
   const known = new Map(domains.map((domain) => [domain.hostname, domain]))
   const rows = project.routes.map((route): Row => ({ route, domain: known.get(route.hostname) }))
   const actionsOf = ({ route: { service }, domain }: Row) => {
@@ -101,7 +101,7 @@ export function RouteTable({ project, domains, onShown, onRemoved }: Props) {
       }
     >
       <DataTable label="Addresses" columns={columns} rows={rows} keyOf={({ route }) => route.hostname} />
-      {off.map((service) => (
+      {unexposed.map((service) => (
         <Group key={service} gap="xs" p="sm">
           <Text size="sm">{service} has no public address.</Text>
           <RowButton refusal={refusal} onClick={() => serve(service, true)}>

@@ -19,8 +19,8 @@ export function AddVariable({ projectId, environment, refusal, onSaved }: Props)
   const [key, setKey] = useState('')
   const [value, setValue] = useState('')
   const [isSecret, setSecret] = useState(true)
-  const save = useChange(contract.projects.changeEnv, { refreshes: [contract.projects.listEnv], says: 'Saved.' })
-  const put = (variables: readonly { key: string; value: string }[]) =>
+  const save = useChange(contract.projects.changeEnv, { refreshes: [contract.projects.listEnv], successMessage: 'Saved.' })
+  const saveAll = (variables: readonly { key: string; value: string }[]) =>
     save.mutate(
       { params: { id: projectId }, body: { environment, upserts: variables.map((one) => ({ ...one, isSecret })) } },
       {
@@ -35,11 +35,11 @@ export function AddVariable({ projectId, environment, refusal, onSaved }: Props)
     const { variables } = parseDotenv(event.clipboardData.getData('text'))
     if (variables.length < 2 || refusal) return
     event.preventDefault()
-    put(variables)
+    saveAll(variables)
   }
   return (
     <Section title="Add a variable" description="Paste several lines of a .env file into the name to add them all.">
-      <form onSubmit={submitting(() => put([{ key, value }]))}>
+      <form onSubmit={submitting(() => saveAll([{ key, value }]))}>
         <Group align="flex-end" gap="sm">
           <TextInput
             flex="1 1 11rem"

@@ -4,16 +4,16 @@ import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { Loaded } from '../../../components/loaded.tsx'
 import { Section } from '../../../components/section.tsx'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { useProjectId } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { DeployButton } from '../overview/deploy-button.tsx'
 import { ProjectPage } from '../project-page.tsx'
 import { AddVariable } from './add-variable.tsx'
 import { EnvText } from './env-text.tsx'
 import { VariableTable } from './variable-table.tsx'
 
-/** The variables of one environment: masked, one by one or all as text. */
+/** The variables of one environment, as a table or as text. Secret values are masked. */
 export function EnvPage() {
   const id = useProjectId()
   const [environment, setEnvironment] = useState('production')

@@ -12,12 +12,12 @@ interface Props {
   onSaved(): void
 }
 
-/** All variables as one text, with what saving would change shown first. */
+/** Edits all variables as one text. Shows the changes before they are saved. */
 export function EnvText({ projectId, environment, stored, onSaved }: Props) {
   const [text, setText] = useState(() => formatDotenv(stored))
   const { variables, problems } = parseDotenv(text)
   const diff = envDiff(stored, variables)
-  const save = useChange(contract.projects.changeEnv, { refreshes: [contract.projects.listEnv], says: 'Saved.' })
+  const save = useChange(contract.projects.changeEnv, { refreshes: [contract.projects.listEnv], successMessage: 'Saved.' })
   const isSecret = new Map(stored.map((one) => [one.key, one.isSecret]))
   const submit = () =>
     save.mutate(

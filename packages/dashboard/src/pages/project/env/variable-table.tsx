@@ -7,8 +7,8 @@ import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { offerUndo } from '../../../data/notices.tsx'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { VariableDialog } from './variable-dialog.tsx'
 
 interface Props {
@@ -31,7 +31,7 @@ export function VariableTable({ projectId, environment, variables, onSaved }: Pr
         onSuccess: () => {
           setConfirming(undefined)
           onSaved()
-          // What is secret was never shown, so it cannot be put back.
+          // A deleted secret cannot be restored: its value was never sent to the browser.
           if (!isSecret)
             offerUndo(`${key} is removed.`, () =>
               change.mutate({ params, body: { environment, upserts: [{ key, value, isSecret }] } }),

@@ -5,7 +5,7 @@ import { ActionButton } from '../../../components/action-button.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 const types = ['preview', 'development'] as const
 
@@ -16,7 +16,7 @@ export function AddEnvironment({ projectId }: { projectId: string }) {
   const refusal = useProjectRefusal(projectId, 'write')
   const create = useChange(contract.projects.createEnvironment, {
     refreshes: [contract.projects.listEnvironments],
-    says: 'Created.',
+    successMessage: 'Created.',
   })
   const add = () =>
     create.mutate(

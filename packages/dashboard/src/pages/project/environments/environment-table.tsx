@@ -7,7 +7,7 @@ import { ExternalLink } from '../../../components/external-link.tsx'
 import { RowButton } from '../../../components/row-button.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { environmentRemovalRefusal } from '../../../rules/environment-actions.ts'
 import { deployRefusal } from '../../../rules/project-actions.ts'
 import { RemoveEnvironment } from './remove-environment.tsx'
@@ -21,8 +21,8 @@ export function EnvironmentTable({ project, environments }: Props) {
   const { id } = project
   const navigate = useNavigate()
   const [confirming, setConfirming] = useState<Environment>()
-  const noWrite = useProjectRefusal(id, 'write')
-  const noAdmin = useProjectRefusal(id, 'admin')
+  const writeRefusal = useProjectRefusal(id, 'write')
+  const adminRefusal = useProjectRefusal(id, 'admin')
   const deploy = useChange(contract.deployments.build, { refreshes: [contract.projects.listDeployments] })
   const start = (environment: string) =>
     deploy.mutate(
@@ -59,14 +59,14 @@ export function EnvironmentTable({ project, environments }: Props) {
       cell: (one) => (
         <Group gap={4} justify="flex-end">
           <RowButton
-            refusal={noWrite ?? deployRefusal(project)}
+            refusal={writeRefusal ?? deployRefusal(project)}
             aria-label={`Deploy ${one.name}`}
             onClick={() => start(one.slug)}
           >
             Deploy
           </RowButton>
           <RowButton
-            refusal={noAdmin ?? environmentRemovalRefusal(one)}
+            refusal={adminRefusal ?? environmentRemovalRefusal(one)}
             aria-label={`Remove ${one.name}`}
             onClick={() => setConfirming(one)}
           >

@@ -9,10 +9,10 @@ import { EnvironmentTable } from './environment-table.tsx'
 import { PreviewSection } from './preview-section.tsx'
 import { PullRequests } from './pull-requests.tsx'
 
-/** Production, and what runs beside it: previews of pull requests and environments made by hand. */
+/** Production, previews of pull requests, and other environments. */
 export function EnvironmentsPage() {
   const id = useProjectId()
-  const environments = useRead(contract.projects.listEnvironments, { params: { id }, query: {} }, { everyMs: 5000 })
+  const environments = useRead(contract.projects.listEnvironments, { params: { id }, query: {} }, { refetchIntervalMs: 5000 })
   return (
     <ProjectPage title="Environments" description="Each environment has its own variables, versions and domain.">
       {(project) => (

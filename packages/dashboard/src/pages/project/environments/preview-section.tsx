@@ -5,39 +5,39 @@ import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
-/** Whether pull requests get environments, how many, for how long, and with which variables. */
+/** Preview settings: enabled or not, maximum number, lifetime and variables. */
 export function PreviewSection({ project }: { project: Project }) {
   const { id, config } = project
   const params = { id }
   const [previewsMaximum, setMaximum] = useState(config.previewsMaximum)
   const [days, setDays] = useState<number | ''>(config.previewsMaxAgeDays ?? '')
-  const noWrite = useProjectRefusal(id, 'write')
-  const noAdmin = useProjectRefusal(id, 'admin')
-  const options = useChange(contract.projects.setOptions, { refreshes: projectReads, says: 'Saved.' })
-  const variables = useChange(contract.projects.setPreviewVariables, { refreshes: projectReads, says: 'Saved.' })
+  const writeRefusal = useProjectRefusal(id, 'write')
+  const adminRefusal = useProjectRefusal(id, 'admin')
+  const options = useChange(contract.projects.setOptions, { refreshes: projectReads, successMessage: 'Saved.' })
+  const variables = useChange(contract.projects.setPreviewVariables, { refreshes: projectReads, successMessage: 'Saved.' })
   const save = () => options.mutate({ params, body: { previewsMaximum, previewsMaxAgeDays: days || null } })
   return (
     <form onSubmit={submitting(save)}>
       <Section
         title="Previews"
         description="Each pull request gets its own environment until it is closed."
-        footer={<SaveFooter refusal={noWrite} isPending={options.isPending} />}
+        footer={<SaveFooter refusal={writeRefusal} isPending={options.isPending} />}
       >
         <Stack>
           <Switch
             label="Create a preview for every pull request"
-            description={noWrite}
-            disabled={!!noWrite}
+            description={writeRefusal}
+            disabled={!!writeRefusal}
             checked={config.previews}
             onChange={(event) => options.mutate({ params, body: { previews: event.currentTarget.checked } })}
           />
           <Switch
             label="Pass production variables and secrets to previews"
-            description={noAdmin ?? 'Anyone who may open a pull request can then read them.'}
-            disabled={!!noAdmin}
+            description={adminRefusal ?? 'Anyone who may open a pull request can then read them.'}
+            disabled={!!adminRefusal}
             checked={config.previewsUseProductionVariables}
             onChange={(event) => variables.mutate({ params, body: { fromProduction: event.currentTarget.checked } })}
           />
@@ -46,7 +46,7 @@ export function PreviewSection({ project }: { project: Project }) {
               label="Maximum number of previews"
               min={1}
               max={100}
-              readOnly={!!noWrite}
+              readOnly={!!writeRefusal}
               value={previewsMaximum}
               onChange={(value) => setMaximum(Number(value))}
             />
@@ -55,7 +55,7 @@ export function PreviewSection({ project }: { project: Project }) {
               placeholder="never"
               min={1}
               max={365}
-              readOnly={!!noWrite}
+              readOnly={!!writeRefusal}
               value={days}
               onChange={(value) => setDays(typeof value === 'number' ? value : '')}
             />

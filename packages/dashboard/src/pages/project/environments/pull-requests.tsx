@@ -8,17 +8,17 @@ import { Section } from '../../../components/section.tsx'
 import { SkeletonRows } from '../../../components/skeleton-rows.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 /** Pull requests and their previews; code of a fork runs only after a user approved it. */
 export function PullRequests({ project }: { project: Project }) {
   const params = { id: project.id }
   const refusal = useProjectRefusal(project.id, 'admin')
-  const requests = useRead(contract.gitEvents.listPullRequests, { params }, { everyMs: 10_000 })
+  const requests = useRead(contract.gitEvents.listPullRequests, { params }, { refetchIntervalMs: 10_000 })
   const approve = useChange(contract.gitEvents.approvePullRequest, {
     refreshes: [contract.gitEvents.listPullRequests],
-    says: 'Building the preview.',
+    successMessage: 'Building the preview.',
   })
   const columns: Column<PullRequest>[] = [
     { title: 'Pull request', isHeading: true, cell: ({ number, title, author }) => `#${number} ${title} (${author})` },
@@ -45,7 +45,7 @@ export function PullRequests({ project }: { project: Project }) {
             refusal={refusal}
             onClick={() => approve.mutate({ params: { ...params, number: String(number) }, body: { commit } })}
           >
-            Let it run
+            Approve
           </RowButton>
         ),
     },
@@ -62,7 +62,7 @@ export function PullRequests({ project }: { project: Project }) {
             <DataTable label="Pull requests" columns={columns} rows={rows} keyOf={({ number }) => String(number)} />
           ) : (
             <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
-              The git host has told of none.
+              The git host has reported no open pull requests.
             </Text>
           )
         }

@@ -19,7 +19,7 @@ export function RemoveEnvironment({ projectId, environment, onClose }: Props) {
   const preview = useRead(contract.projects.environmentDeletionPreview, { params })
   const remove = useChange(contract.projects.removeEnvironment, {
     refreshes: [contract.projects.listEnvironments],
-    says: 'Removed.',
+    successMessage: 'Removed.',
   })
   const force = (preview.data?.blockedBy.length ?? 0) > 0
   return (

@@ -6,8 +6,8 @@ import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 /** The token for cloning a private repository. */
 export function CloneCredentialSection({ project }: { project: Project }) {
@@ -15,7 +15,10 @@ export function CloneCredentialSection({ project }: { project: Project }) {
   const [token, setToken] = useState('')
   const refusal = useProjectRefusal(project.id, 'admin')
   const credential = useRead(contract.projects.getCloneToken, { params })
-  const set = useChange(contract.projects.setCloneToken, { refreshes: [contract.projects.getCloneToken], says: 'Saved.' })
+  const set = useChange(contract.projects.setCloneToken, {
+    refreshes: [contract.projects.getCloneToken],
+    successMessage: 'Saved.',
+  })
   const { hasToken, token: shown, setAt } = credential.data ?? {}
   return (
     <Section

@@ -4,7 +4,7 @@ import { LinkSection } from './link-section.tsx'
 import { RepositorySection } from './repository-section.tsx'
 import { WebhookSection } from './webhook-section.tsx'
 
-/** The source repository, and what a push does. */
+/** The source repository and its webhook. */
 export function GitPage() {
   return (
     <ProjectPage title="Git" description="The linked repository and its webhook.">

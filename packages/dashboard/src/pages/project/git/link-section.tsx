@@ -6,10 +6,10 @@ import { RouterLink } from '../../../components/router-link.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
-/** Attaches a repository, or another one. */
+/** Links a repository, or replaces the linked one. */
 export function LinkSection({ project }: { project: Project }) {
   const { source } = project
   const [owner, setOwner] = useState(source.owner ?? '')
@@ -18,7 +18,7 @@ export function LinkSection({ project }: { project: Project }) {
   const refusal = useProjectRefusal(project.id, 'write')
   const link = useChange(contract.projects.linkGit, {
     refreshes: [...projectReads, contract.projects.getGit, contract.projects.listBranches, contract.projects.commitStatus],
-    says: 'Linked.',
+    successMessage: 'Linked.',
   })
   const submit = () => link.mutate({ params: { id: project.id }, body: { owner, repo, ...(branch ? { branch } : {}) } })
   return (

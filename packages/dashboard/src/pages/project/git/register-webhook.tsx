@@ -4,23 +4,23 @@ import { ActionButton } from '../../../components/action-button.tsx'
 import { ErrorState } from '../../../components/error-state.tsx'
 import { RouterLink } from '../../../components/router-link.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal, useRefusal } from '../../../data/may.ts'
+import { useProjectRefusal, useRefusal } from '../../../data/refusal.ts'
 import { hostedAt } from '../../../rules/git-address.ts'
 
-/** Puts the webhook on the repository, by the connection to its git host. */
+/** Registers the webhook at the git host, through the organisation's connection. */
 export function RegisterWebhook({ project }: { project: Project }) {
-  const noTag = useRefusal('gitprovider:write')
-  const noWrite = useProjectRefusal(project.id, 'write')
+  const permissionRefusal = useRefusal('gitprovider:write')
+  const writeRefusal = useProjectRefusal(project.id, 'write')
   const register = useChange(contract.gitHost.registerWebhook, {
     refreshes: [contract.projects.getGit],
-    says: 'Webhook registered. Pushes will be deployed.',
-    isQuiet: true,
+    successMessage: 'Webhook registered. Pushes will be deployed.',
+    hidesErrorNotice: true,
   })
   const at = hostedAt(project.source)
   if (!at)
     return (
       <Text size="sm" c="dimmed">
-        The source is an address and not a repository of a connected git host: deploy by hand, or link the repository below.
+        The source is a URL and not a repository of a connected git host. Deploy manually, or link the repository below.
       </Text>
     )
   const { provider, owner, repo } = at
@@ -28,7 +28,7 @@ export function RegisterWebhook({ project }: { project: Project }) {
     <div>
       <ActionButton
         variant="default"
-        refusal={noTag ?? noWrite}
+        refusal={permissionRefusal ?? writeRefusal}
         loading={register.isPending}
         onClick={() => register.mutate({ params: { owner, repo }, query: { provider } })}
       >
@@ -42,7 +42,7 @@ export function RegisterWebhook({ project }: { project: Project }) {
             <RouterLink to="/git" size="sm" underline="always">
               connection to the git host
             </RouterLink>{' '}
-            and its leave to administer the repository.
+            with permission to administer the repository.
           </Text>
         </>
       )}

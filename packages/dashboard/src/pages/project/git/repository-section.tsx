@@ -4,9 +4,9 @@ import { Facts } from '../../../components/facts.tsx'
 import { Section } from '../../../components/section.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { sourceText } from '../../../rules/find-projects.ts'
 import { commitText } from '../../../text/commit-text.ts'
 
@@ -18,7 +18,7 @@ export function RepositorySection({ project }: { project: Project }) {
   const branches = useRead(contract.projects.listBranches, { params })
   const setBranch = useChange(contract.projects.setBranch, {
     refreshes: [...projectReads, contract.projects.getGit, contract.projects.commitStatus],
-    says: 'Branch changed. Deploy to use it.',
+    successMessage: 'Branch changed. Deploy to use it.',
   })
   const branch = project.source.branch ?? ''
   return (

@@ -4,12 +4,12 @@ import { NativeSelect, Stack, Switch, Text } from '@mantine/core'
 import { Section } from '../../../components/section.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { RegisterWebhook } from './register-webhook.tsx'
 
-/** Whether pushes arrive, and what they do. */
+/** The status of the webhook for pushes. */
 export function WebhookSection({ project }: { project: Project }) {
   const params = { id: project.id }
   const refusal = useProjectRefusal(project.id, 'write')
@@ -17,7 +17,7 @@ export function WebhookSection({ project }: { project: Project }) {
   const autoDeploy = useChange(contract.projects.setAutoDeploy, { refreshes: [...projectReads, contract.projects.getGit] })
   const domain = useChange(contract.projects.setWebhookDomain, {
     refreshes: [...projectReads, contract.projects.getGit],
-    says: 'Saved.',
+    successMessage: 'Saved.',
   })
   const custom = project.routes.filter(({ kind }) => kind === 'custom').map(({ hostname }) => hostname)
   const webhook = git.data?.webhook
@@ -27,10 +27,10 @@ export function WebhookSection({ project }: { project: Project }) {
         <Text size="sm" component="div">
           {webhook?.active ? (
             <>
-              The git host tells of pushes.{' '}
+              The webhook is registered.{' '}
               {webhook.lastDeliveryAt ? (
                 <>
-                  The last word came <TimeAgo time={webhook.lastDeliveryAt} />.
+                  Last delivery: <TimeAgo time={webhook.lastDeliveryAt} />.
                 </>
               ) : (
                 'No deliveries yet.'

@@ -10,7 +10,7 @@ import { useProjectLogs } from '../../../data/project-logs.ts'
 import { useRead } from '../../../data/read.ts'
 import { ProjectPage } from '../project-page.tsx'
 
-/** The project's output, live; lines are kept after the deployment that wrote them is gone. */
+/** The project's output, live; lines are kept after their deployment was removed. */
 export function LogsPage() {
   const id = useProjectId()
   const [service, setService] = useState('')

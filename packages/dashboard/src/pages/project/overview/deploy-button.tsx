@@ -4,12 +4,12 @@ import { IconRocket } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { deployRefusal } from '../../../rules/project-actions.ts'
 import { UploadVersion } from './upload-version.tsx'
 
-/** Builds what the source holds now; a project of uploads takes a new folder. */
+/** Deploys the current source. For an uploaded project it opens the upload of a new folder. */
 export function DeployButton({ project }: { project: Project }) {
   const navigate = useNavigate()
   const refusal = useProjectRefusal(project.id, 'write') ?? deployRefusal(project)

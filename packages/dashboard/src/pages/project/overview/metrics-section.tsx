@@ -1,7 +1,7 @@
 import { SegmentedControl, SimpleGrid, Skeleton, Text } from '@mantine/core'
 import { useState } from 'react'
 import { LineChart } from '../../../charts/line-chart.tsx'
-import { sinceFirst } from '../../../charts/scale.ts'
+import { fromFirstMeasurement } from '../../../charts/scale.ts'
 import { ErrorState } from '../../../components/error-state.tsx'
 import { Section } from '../../../components/section.tsx'
 import { type MetricPoint, type Span, useMetrics } from '../../../data/metrics.ts'
@@ -18,7 +18,7 @@ const choices = [
 const memory = (megabytes: number) => (megabytes >= 1000 ? `${(megabytes / 1000).toFixed(1)} GB` : `${Math.round(megabytes)} MB`)
 const cores = (value: number) => `${value < 0.0005 ? 0 : value < 0.1 ? value.toFixed(3) : value.toFixed(2)} cores`
 
-/** How it fares: processor, memory, requests, latency. */
+/** Charts of CPU, memory, requests and latency. */
 export function MetricsSection({ projectId }: { projectId: string }) {
   const [span, setSpan] = useState<Span>('hour')
   const metrics = useMetrics(projectId, span)
@@ -36,15 +36,15 @@ export function MetricsSection({ projectId }: { projectId: string }) {
 }
 
 function Charts({ points: all }: { points: readonly MetricPoint[] }) {
-  const points = sinceFirst(all, ({ requests, memoryMb }) => requests > 0 || memoryMb !== null)
+  const points = fromFirstMeasurement(all, ({ requests, memoryMb }) => requests > 0 || memoryMb !== null)
   if (points.length === 0)
     return (
       <Text c="dimmed" size="sm">
-        Nothing was measured in this time. Figures show here from the first minute that it runs.
+        Nothing was measured in this time. Metrics appear one minute after the project starts.
       </Text>
     )
   const times = points.map(({ at }) => at)
-  const of = (name: Exclude<keyof MetricPoint, 'at'>) => points.map((point) => point[name])
+  const valuesOf = (name: Exclude<keyof MetricPoint, 'at'>) => points.map((point) => point[name])
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl">
       <LineChart
@@ -52,9 +52,9 @@ function Charts({ points: all }: { points: readonly MetricPoint[] }) {
         times={times}
         format={(value) => numberText(Math.round(value))}
         series={[
-          { label: 'all', tone: 'main', values: of('requests') },
-          { label: '4xx', tone: 'second', values: of('errors4xx') },
-          { label: '5xx', tone: 'bad', values: of('errors5xx') },
+          { label: 'all', tone: 'main', values: valuesOf('requests') },
+          { label: '4xx', tone: 'second', values: valuesOf('errors4xx') },
+          { label: '5xx', tone: 'bad', values: valuesOf('errors5xx') },
         ]}
       />
       <LineChart
@@ -62,21 +62,21 @@ function Charts({ points: all }: { points: readonly MetricPoint[] }) {
         times={times}
         format={durationText}
         series={[
-          { label: 'p50', tone: 'main', values: of('p50Ms') },
-          { label: 'p99', tone: 'second', values: of('p99Ms') },
+          { label: 'p50', tone: 'main', values: valuesOf('p50Ms') },
+          { label: 'p99', tone: 'second', values: valuesOf('p99Ms') },
         ]}
       />
       <LineChart
         title="Processor"
         times={times}
         format={cores}
-        series={[{ label: 'used', tone: 'main', values: of('cpuCores') }]}
+        series={[{ label: 'used', tone: 'main', values: valuesOf('cpuCores') }]}
       />
       <LineChart
         title="Memory"
         times={times}
         format={memory}
-        series={[{ label: 'used', tone: 'main', values: of('memoryMb') }]}
+        series={[{ label: 'used', tone: 'main', values: valuesOf('memoryMb') }]}
       />
     </SimpleGrid>
   )

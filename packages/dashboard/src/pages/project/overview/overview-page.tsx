@@ -21,7 +21,11 @@ import { SwitchReport } from './switch-report.tsx'
 export function OverviewPage() {
   const id = useProjectId()
   const query = useProject()
-  const deployments = useRead(contract.projects.listDeployments, { params: { id }, query: { limit: 20 } }, { everyMs: 5000 })
+  const deployments = useRead(
+    contract.projects.listDeployments,
+    { params: { id }, query: { limit: 20 } },
+    { refetchIntervalMs: 5000 },
+  )
   return (
     <Loaded query={query} skeleton={<PageSkeleton />}>
       {(project) => {

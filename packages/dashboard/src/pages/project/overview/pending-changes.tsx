@@ -3,12 +3,12 @@ import { Alert, Group, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { pendingText } from '../../../rules/pending-changes.ts'
 import { deployRefusal } from '../../../rules/project-actions.ts'
 
-/** Settings that wait for a deployment or a restart, with one button that applies them. */
+/** Changed settings that need a deployment or a restart, with a button that applies them. */
 export function PendingChanges({ project }: { project: Project }) {
   const { id } = project
   const navigate = useNavigate()
@@ -18,14 +18,14 @@ export function PendingChanges({ project }: { project: Project }) {
   const restart = useChange(contract.deployments.restart, { refreshes })
   const waiting = pendingText(project)
   if (!waiting) return null
-  const follow = {
+  const openDeployment = {
     onSuccess: ({ data }: { data: { deploymentId: string } }) =>
       navigate({ to: '/projects/$id/deployments/$deploymentId', params: { id, deploymentId: data.deploymentId } }),
   }
   const apply = () =>
     waiting.action === 'deploy'
-      ? deploy.mutate({ body: { projectId: id } }, follow)
-      : restart.mutate({ params: { id }, body: {} }, follow)
+      ? deploy.mutate({ body: { projectId: id } }, openDeployment)
+      : restart.mutate({ params: { id }, body: {} }, openDeployment)
   return (
     <Alert color="harbour" title="Changes not applied yet">
       <Group justify="space-between" gap="sm">

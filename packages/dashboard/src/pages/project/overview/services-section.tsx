@@ -6,7 +6,7 @@ import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { exitText } from '../../../text/exit-text.ts'
 
-/** How each service of the project is doing: a dead worker behind a healthy web is seen here. */
+/** The status of each service: shows a stopped worker even if the web service is healthy. */
 export function ServicesSection({ services }: { services: readonly ServiceStatus[] }) {
   return (
     <Section title="Services" isFlush>

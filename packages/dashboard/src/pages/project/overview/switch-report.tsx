@@ -3,7 +3,7 @@ import { Text } from '@mantine/core'
 import { Section } from '../../../components/section.tsx'
 import { numberText, plural } from '../../../text/sizes.ts'
 
-/** Requests that were dropped while versions took over from each other. */
+/** Requests that were dropped while traffic switched between versions. */
 export function SwitchReport({ deployments }: { deployments: readonly Deployment[] }) {
   const switches = deployments.flatMap(({ requestsDuringSwitch }) => requestsDuringSwitch ?? [])
   if (switches.length === 0) return null

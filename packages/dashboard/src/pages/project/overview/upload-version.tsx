@@ -7,7 +7,7 @@ import { ActionButton } from '../../../components/action-button.tsx'
 import { useChange } from '../../../data/change.ts'
 import { FolderDrop } from '../../../upload/folder-drop.tsx'
 
-/** A new version of a project that was uploaded. */
+/** Uploads a new version of an uploaded project. */
 export function UploadVersion({ project, refusal }: { project: Project; refusal: string | undefined }) {
   const [isOpen, setOpen] = useState(false)
   const navigate = useNavigate()

@@ -19,7 +19,7 @@ const statuses = [
   { value: '5xx', label: '5xx' },
 ]
 
-/** Every request that reached the project, as it comes. */
+/** The HTTP requests to the project, live. */
 export function RequestsPage() {
   const id = useProjectId()
   const [status, setStatus] = useState('')

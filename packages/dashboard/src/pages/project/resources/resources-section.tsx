@@ -5,8 +5,8 @@ import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 interface Props {
   projectId: string
@@ -21,7 +21,7 @@ export function ResourcesSection({ projectId, side, title, description, allotmen
   const refusal = useProjectRefusal(projectId, 'write')
   const save = useChange(contract.projects.setResources, {
     refreshes: [...projectReads, contract.projects.getResources],
-    says: 'Saved. Takes effect with the next deployment.',
+    successMessage: 'Saved. Takes effect with the next deployment.',
   })
   const field = (name: keyof typeof values) => ({
     value: values[name],

@@ -2,8 +2,8 @@ import { contract, type Project } from '@berth/contract'
 import { Switch } from '@mantine/core'
 import { Section } from '../../../components/section.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 export function SleepSection({ project }: { project: Project }) {
   const refusal = useProjectRefusal(project.id, 'write')

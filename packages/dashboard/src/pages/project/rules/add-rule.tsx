@@ -5,7 +5,7 @@ import { ActionButton } from '../../../components/action-button.tsx'
 import { AddSection } from '../../../components/add-section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { type RuleForm, ruleBody } from '../../../rules/route-rules.ts'
 
 const empty: RuleForm = {
@@ -28,7 +28,10 @@ const kinds = [
 export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: boolean }) {
   const [form, setForm] = useState(empty)
   const refusal = useProjectRefusal(projectId, 'write')
-  const create = useChange(contract.projects.createRule, { refreshes: [contract.projects.listRules], says: 'In force.' })
+  const create = useChange(contract.projects.createRule, {
+    refreshes: [contract.projects.listRules],
+    successMessage: 'In force.',
+  })
   const set = (change: Partial<RuleForm>) => setForm({ ...form, ...change })
   const add = () => create.mutate({ params: { id: projectId }, body: ruleBody(form) }, { onSuccess: () => setForm(empty) })
   const addresses = (label: string, name: 'addresses' | 'allow' | 'deny', required = false) => (

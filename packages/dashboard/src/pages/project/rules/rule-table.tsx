@@ -4,8 +4,8 @@ import { IconShield, IconTrash } from '@tabler/icons-react'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { offerUndo } from '../../../data/notices.tsx'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { hitText, ruleText } from '../../../rules/route-rules.ts'
 
 interface Props {
@@ -22,14 +22,14 @@ export function RuleTable({ projectId, rules }: Props) {
   if (rules.length === 0)
     return (
       <EmptyState icon={IconShield} title="No rules">
-        A rule limits how often one address may ask, shuts some out, or lets only some in.
+        A rule limits the request rate of each IP address, or blocks or allows certain IP addresses.
       </EmptyState>
     )
   const removeRule = ({ id: ruleId, kind, config, dryRun, enabled, pathPrefix, hostname, expiresAt }: RouteRule) => {
-    const same = { kind, config, dryRun, enabled, pathPrefix, hostname, expiresAt }
+    const copy = { kind, config, dryRun, enabled, pathPrefix, hostname, expiresAt }
     remove.mutate(
       { params: { id: projectId, ruleId } },
-      { onSuccess: () => offerUndo('The rule is removed.', () => create.mutate({ params: { id: projectId }, body: same })) },
+      { onSuccess: () => offerUndo('The rule is removed.', () => create.mutate({ params: { id: projectId }, body: copy })) },
     )
   }
   const columns: Column<RouteRule>[] = [

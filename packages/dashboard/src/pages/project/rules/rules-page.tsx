@@ -10,7 +10,7 @@ import { RuleTable } from './rule-table.tsx'
 /** Access rules and rate limits at the edge. */
 export function RulesPage() {
   const id = useProjectId()
-  const rules = useRead(contract.projects.listRules, { params: { id }, query: {} }, { everyMs: 5000 })
+  const rules = useRead(contract.projects.listRules, { params: { id }, query: {} }, { refetchIntervalMs: 5000 })
   return (
     <ProjectPage
       title="Rules"

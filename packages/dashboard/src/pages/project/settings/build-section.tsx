@@ -6,8 +6,8 @@ import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { buildArgsText, readBuildArgs } from '../../../rules/build-args.ts'
 
 export function BuildSection({ project }: { project: Project }) {
@@ -32,7 +32,7 @@ export function BuildSection({ project }: { project: Project }) {
   const refusal = useProjectRefusal(id, 'write')
   const save = useChange(contract.projects.setOptions, {
     refreshes: projectReads,
-    says: 'Saved. Takes effect with the next deployment.',
+    successMessage: 'Saved. Takes effect with the next deployment.',
   })
   const submit = () =>
     problems.length === 0 &&
@@ -47,7 +47,7 @@ export function BuildSection({ project }: { project: Project }) {
         description="Empty fields are detected from the source at each build."
         footer={
           <SaveFooter refusal={refusal} isPending={save.isPending}>
-            In force with the next deployment.
+            Takes effect with the next deployment.
           </SaveFooter>
         }
       >

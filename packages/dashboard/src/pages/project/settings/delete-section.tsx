@@ -7,8 +7,8 @@ import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { Loaded } from '../../../components/loaded.tsx'
 import { Section } from '../../../components/section.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 import { DeletionItems } from './deletion-items.tsx'
 
 /** Lists what deleting would remove and keep, item by item, before it happens. */
@@ -18,10 +18,11 @@ export function DeleteSection({ project }: { project: Project }) {
   const [deleteVolumes, setDeleteVolumes] = useState(false)
   const refusal = useProjectRefusal(project.id, 'admin')
   const params = { id: project.id }
-  const preview = useRead(contract.projects.deletionPreview, { params }, { isWanted: isConfirming })
+  const preview = useRead(contract.projects.deletionPreview, { params }, { isEnabled: isConfirming })
   const remove = useChange(contract.projects.remove, {
     refreshes: [contract.projects.home],
-    says: ({ data }) => `Deleted. ${data.kept.length > 0 ? `Kept: ${data.kept.map(({ name }) => name).join(', ')}.` : ''}`,
+    successMessage: ({ data }) =>
+      `Deleted. ${data.kept.length > 0 ? `Kept: ${data.kept.map(({ name }) => name).join(', ')}.` : ''}`,
   })
   const busy = preview.data?.blockedBy ?? []
   return (

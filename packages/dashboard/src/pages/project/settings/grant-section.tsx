@@ -8,8 +8,8 @@ import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 interface Props {
   project: Pick<Project, 'id'>
@@ -17,7 +17,7 @@ interface Props {
   actions?: ReactNode
 }
 
-/** People whose access to this project is more or less than their role's. */
+/** Grants: members whose access to this project differs from their role's. */
 export function GrantSection({ project: { id }, title = 'Access', actions }: Props) {
   const params = { id }
   const refusal = useProjectRefusal(id, 'admin')
@@ -25,7 +25,7 @@ export function GrantSection({ project: { id }, title = 'Access', actions }: Pro
   const members = useRead(contract.access.listMembers, { query: {} })
   const [userId, setUserId] = useState('')
   const [level, setLevel] = useState<Level>('write')
-  const change = useChange(contract.access.setGrant, { refreshes: [contract.access.listGrants], says: 'Saved.' })
+  const change = useChange(contract.access.setGrant, { refreshes: [contract.access.listGrants], successMessage: 'Saved.' })
   return (
     <Section
       title={title}

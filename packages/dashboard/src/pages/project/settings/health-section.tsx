@@ -5,8 +5,8 @@ import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 /** The health check that a new version must pass before it goes live. */
 export function HealthSection({ project }: { project: Project }) {
@@ -16,7 +16,7 @@ export function HealthSection({ project }: { project: Project }) {
   const refusal = useProjectRefusal(project.id, 'write')
   const save = useChange(contract.projects.setOptions, {
     refreshes: projectReads,
-    says: 'Saved. Takes effect with the next deployment.',
+    successMessage: 'Saved. Takes effect with the next deployment.',
   })
   const submit = () => {
     const check = { ...(path ? { path } : {}), ...(seconds ? { timeoutSeconds: seconds } : {}) }

@@ -7,19 +7,19 @@ import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { useRead } from '../../../data/read.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
-/** Addresses that deploy the project, for a CI or a registry. */
+/** Deploy hooks: URLs that deploy the project when a CI system or a registry calls them. */
 export function HooksSection({ project: { id } }: { project: Project }) {
   const params = { id }
   const [name, setName] = useState('')
-  const [made, setMade] = useState<string>()
+  const [newUrl, setNewUrl] = useState<string>()
   const refusal = useProjectRefusal(id, 'write')
   const hooks = useRead(contract.deployments.listHooks, { params })
   const refreshes = [contract.deployments.listHooks]
   const create = useChange(contract.deployments.createHook, { refreshes })
-  const remove = useChange(contract.deployments.removeHook, { refreshes, says: 'Deleted. Its URL no longer works.' })
+  const remove = useChange(contract.deployments.removeHook, { refreshes, successMessage: 'Deleted. Its URL no longer works.' })
   const rows = hooks.data ?? []
   const columns: Column<DeployHook>[] = [
     { title: 'Name', isHeading: true, cell: (hook) => hook.name },
@@ -45,7 +45,7 @@ export function HooksSection({ project: { id } }: { project: Project }) {
       { params, body: { name } },
       {
         onSuccess: ({ data }) => {
-          setMade(data.url)
+          setNewUrl(data.url)
           setName('')
         },
       },
@@ -58,14 +58,14 @@ export function HooksSection({ project: { id } }: { project: Project }) {
         footer={<SaveFooter refusal={refusal} isPending={create.isPending} label="Create hook" />}
       >
         <Stack>
-          {made && (
+          {newUrl && (
             <Alert
               color="green"
               title="Copy the URL now. It is not shown again."
               withCloseButton
-              onClose={() => setMade(undefined)}
+              onClose={() => setNewUrl(undefined)}
             >
-              <Code className="wrap-anywhere">{made}</Code>
+              <Code className="wrap-anywhere">{newUrl}</Code>
             </Alert>
           )}
           {rows.length > 0 && <DataTable label="Deploy hooks" rows={rows} columns={columns} keyOf={(hook) => hook.id} />}

@@ -5,13 +5,13 @@ import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 export function NameSection({ project }: { project: Project }) {
   const [name, setName] = useState(project.name)
   const refusal = useProjectRefusal(project.id, 'write')
-  const save = useChange(contract.projects.update, { refreshes: projectReads, says: 'Renamed.' })
+  const save = useChange(contract.projects.update, { refreshes: projectReads, successMessage: 'Renamed.' })
   return (
     <form onSubmit={submitting(() => save.mutate({ params: { id: project.id }, body: { name } }))}>
       <Section

@@ -2,15 +2,15 @@ import { contract, type Project } from '@berth/contract'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { Section } from '../../../components/section.tsx'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { offerUndo } from '../../../data/notices.tsx'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 /** Disables and enables the project; each action undoes the other. */
 export function PowerSection({ project }: { project: Project }) {
   const params = { id: project.id }
   const refusal = useProjectRefusal(project.id, 'write')
-  const enable = useChange(contract.projects.enable, { refreshes: projectReads, says: 'Project enabled.' })
+  const enable = useChange(contract.projects.enable, { refreshes: projectReads, successMessage: 'Project enabled.' })
   const disable = useChange(contract.projects.disable, { refreshes: projectReads })
   const turnOff = () =>
     disable.mutate({ params }, { onSuccess: () => offerUndo('Project disabled.', () => enable.mutate({ params })) })

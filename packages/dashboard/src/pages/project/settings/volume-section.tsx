@@ -6,18 +6,18 @@ import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
-import { useProjectRefusal } from '../../../data/may.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useProjectRefusal } from '../../../data/refusal.ts'
 
 const namePattern = '[a-zA-Z0-9][a-zA-Z0-9_.\\-]*'
 
-/** Folders that outlive the versions of the project; what backups save. */
+/** Volumes: folders that are kept between deployments and included in backups. */
 export function VolumeSection({ project }: { project: Project }) {
   const [volumes, setVolumes] = useState<readonly Volume[]>(project.config.volumes)
   const refusal = useProjectRefusal(project.id, 'write')
   const save = useChange(contract.projects.setOptions, {
     refreshes: projectReads,
-    says: 'Saved. Takes effect with the next deployment.',
+    successMessage: 'Saved. Takes effect with the next deployment.',
   })
   const set = (at: number, change: Partial<Volume>) =>
     setVolumes(volumes.map((one, index) => (index === at ? { ...one, ...change } : one)))
@@ -40,14 +40,14 @@ export function VolumeSection({ project }: { project: Project }) {
         }
         footer={
           <SaveFooter refusal={refusal} isPending={save.isPending}>
-            One that is taken out is no longer mounted; its data stays where it is.
+            A removed volume is no longer mounted. Its data is kept.
           </SaveFooter>
         }
       >
         <Stack gap="xs">
           {volumes.length === 0 && (
             <Text size="sm" c="dimmed">
-              None: what the project writes is gone with the version that wrote it.
+              No volumes: files that the project writes are lost with the next deployment.
             </Text>
           )}
           {volumes.map(({ name, mountPath }, at) => (

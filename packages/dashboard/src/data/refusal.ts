@@ -1,22 +1,22 @@
-import { contract, type Level, levelOfRole, type Permission, type Project, type Role, reaches } from '@berth/contract'
+import { contract, isLevelAtLeast, type Level, levelOfRole, type Permission, type Project, type Role } from '@berth/contract'
 import { useRead } from './read.ts'
 import { useSession } from './session.ts'
 
-/** Why the person may not use a tag, in words; undefined when they may. */
+/** Why the user does not have the permission, as a message; undefined if the user has it. */
 export function useRefusal(permission: Permission): string | undefined {
   const { data: session } = useSession()
   if (!session || session.permissions.includes(permission)) return undefined
   return refusalMessage(session.role, permission)
 }
 
-/** The same on one project, where a grant can raise or lower the level that the role gives. */
+/** Why the user does not have this level on a project. A grant on the project replaces the level of the user's role. */
 export function useProjectRefusal(projectId: Project['id'], need: Level): string | undefined {
   const { data: session } = useSession()
   const { data: grants } = useRead(contract.access.listGrants, { params: { id: projectId }, query: {} })
   if (!session) return undefined
   const granted = grants?.find(({ userId }) => userId === session.user.id)?.level
   const level = granted ?? levelOfRole[session.role]
-  if (reaches(level, need)) return undefined
+  if (isLevelAtLeast(level, need)) return undefined
   return granted
     ? `Your access to this project is limited to "${granted}"; this needs "${need}". An owner or admin can change it.`
     : `As ${session.role} you can view this but not change it. It needs "${need}" access to the project. Ask an owner or admin.`
