@@ -13,7 +13,7 @@ export const mutations = [
   api(
     'a backup run leaves a terminal state',
     'run-store.ts',
-    ".where('status', 'in', sourcesOf(runMoves, to))",
+    ".where('status', 'in', sourcesOf(runTransitions, to))",
     '',
     'backups/runs.test.ts',
   ),
@@ -62,14 +62,14 @@ export const mutations = [
   api(
     'the guard lets a reader write',
     'guard.ts',
-    'if (!reaches(level, needed)) fail',
-    "if (!reaches(level, 'read')) fail",
+    'if (!isLevelAtLeast(level, needed))',
+    "if (!isLevelAtLeast(level, 'read'))",
     'projects/change.test.ts',
   ),
   api(
     'a deployment leaves a terminal state',
     'store.ts',
-    ".where('status', 'in', sourcesOf(deploymentMoves, to))",
+    ".where('status', 'in', sourcesOf(deploymentTransitions, to))",
     '',
     'deployments/routes.test.ts',
   ),
@@ -107,7 +107,7 @@ export const mutations = [
     'a transition is told after a newer one',
     'row-stream.ts',
     'isSame(to, lastSent) || to.at < lastSent.at',
-    'isSame(to, shown)',
+    'isSame(to, lastSent)',
     'row-stream.test.ts',
   ),
   unit(
@@ -127,7 +127,7 @@ export const mutations = [
   unit(
     'an environment is woken though it was stopped meanwhile',
     'live-environments.ts',
-    ".where('state', 'in', from ? allowed.filter((state) => from.includes(state)) : sourcesOf(environmentMoves, to))",
+    ".where('state', 'in', from ? allowed.filter((state) => from.includes(state)) : sourcesOf(environmentTransitions, to))",
     '',
     'live-environments.test.ts',
   ),

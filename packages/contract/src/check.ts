@@ -3,5 +3,5 @@ import { Value } from 'typebox/value'
 import type { FieldProblem } from './errors.ts'
 import { problemsOf } from './shape-problems.ts'
 
-/** The problems of a value, in the words of the API; none if it has the shape. */
+/** Validates a value against a shape. Returns the problems with the API's messages; empty if it is valid. */
 export const problemsIn = (shape: TSchema, value: unknown): FieldProblem[] => problemsOf(Value.Errors(shape, value))

@@ -2,18 +2,18 @@ import type { ErrorBody, ErrorCode, FieldProblem } from './errors.ts'
 import { readEvents } from './event-stream.ts'
 import type { AnyRoute, BodyOf, EventsOf, ParamsOf, QueryOf, ReplyOf } from './route.ts'
 
-/** The typed API client for browsers and Node: a row of the table and its input give the row's reply or stream. */
+/** Creates a typed API client for browsers and Node. Each call takes a route of the contract and its input. */
 export function createClient(options: ClientOptions) {
   const send = createSender(options)
 
-  async function call<T extends AnyRoute>(row: T, ...[input]: Input<CallInput<T>>): Promise<Warned<ReplyOf<T>>> {
-    const response = await send(row, input ?? {}, 'application/json')
+  async function call<T extends AnyRoute>(route: T, ...[input]: Input<CallInput<T>>): Promise<Warned<ReplyOf<T>>> {
+    const response = await send(route, input ?? {}, 'application/json')
     if (!response.ok) throw await errorOf(response)
     if (response.status === 204) return undefined as Warned<ReplyOf<T>>
     const reply = await readReply(response)
     // A response without `data` has its own warnings field, which its caller shows.
     const { data, warnings } = (reply ?? {}) as { data?: unknown; warnings?: unknown }
-    if (row.method !== 'GET' && data !== undefined) warn(warnings)
+    if (route.method !== 'GET' && data !== undefined) warn(warnings)
     return reply as Warned<ReplyOf<T>>
   }
 
@@ -21,17 +21,20 @@ export function createClient(options: ClientOptions) {
     if (Array.isArray(warnings) && warnings.length > 0) options.onWarnings?.(warnings.map(String))
   }
 
-  /** Calls a row that responds with bytes, and returns them as a stream. */
-  async function bytes<T extends AnyRoute>(row: T, ...[input]: Input<CallInput<T>>): Promise<ReadableStream<Uint8Array>> {
-    const response = await send(row, input ?? {}, 'application/octet-stream')
+  /** Calls a route that responds with bytes, and returns them as a stream. */
+  async function bytes<T extends AnyRoute>(route: T, ...[input]: Input<CallInput<T>>): Promise<ReadableStream<Uint8Array>> {
+    const response = await send(route, input ?? {}, 'application/octet-stream')
     if (!response.ok) throw await errorOf(response)
     if (!response.body) throw unreadable(response)
     return response.body
   }
 
   /** Yields the events of one connection; reconnecting with `lastEventId` is up to the caller. */
-  async function* stream<T extends AnyRoute>(row: T, ...[input]: Input<StreamInput<T>>): AsyncGenerator<StreamEventOf<T>, void> {
-    const response = await send(row, input ?? {}, 'text/event-stream')
+  async function* stream<T extends AnyRoute>(
+    route: T,
+    ...[input]: Input<StreamInput<T>>
+  ): AsyncGenerator<StreamEventOf<T>, void> {
+    const response = await send(route, input ?? {}, 'text/event-stream')
     if (!response.ok) throw await errorOf(response)
     if (!response.body || !contentType(response).startsWith('text/event-stream')) throw unreadable(response)
     for await (const { id, event, data } of readEvents(response.body))
@@ -58,10 +61,13 @@ export interface ClientOptions {
 /** A reply with the warnings about its request, if there are any. */
 export type Warned<R> = R extends object ? R & { warnings?: readonly string[] } : R
 
-type Needed<K extends string, V> = Record<never, never> extends V ? { [P in K]?: V } : { [P in K]: V }
+type RequiredUnlessEmpty<K extends string, V> = Record<never, never> extends V ? { [P in K]?: V } : { [P in K]: V }
 
-type Common<T extends AnyRoute> = Needed<'params', ParamsOf<T>> & Needed<'query', QueryOf<T>> & { abort?: AbortSignal }
-type WithBody<T extends AnyRoute> = [BodyOf<T>] extends [undefined] ? { body?: undefined } : Needed<'body', BodyOf<T>>
+type Common<T extends AnyRoute> = RequiredUnlessEmpty<'params', ParamsOf<T>> &
+  RequiredUnlessEmpty<'query', QueryOf<T>> & { abort?: AbortSignal }
+type WithBody<T extends AnyRoute> = [BodyOf<T>] extends [undefined]
+  ? { body?: undefined }
+  : RequiredUnlessEmpty<'body', BodyOf<T>>
 export type CallInput<T extends AnyRoute> = Common<T> & WithBody<T> & { upload?: BodyInit }
 export type StreamInput<T extends AnyRoute> = Common<T> & WithBody<T> & { lastEventId?: string }
 /** Input may be omitted if it has no required fields. */
@@ -97,9 +103,9 @@ export class ApiError extends Error {
   }
 }
 
-/** The row's path with its params and query filled in, below `/api`. */
-export function pathOf(row: AnyRoute, params: Record<string, string> = {}, query: Record<string, unknown> = {}): string {
-  const path = row.path.replace(/:(\w+)/g, (_, name: string) => segment(row, name, params[name]))
+/** The route's path below `/api`, with its params and query filled in. */
+export function pathOf(route: AnyRoute, params: Record<string, string> = {}, query: Record<string, unknown> = {}): string {
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) => segment(route, name, params[name]))
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
     for (const one of Array.isArray(value) ? value : [value])
@@ -108,8 +114,8 @@ export function pathOf(row: AnyRoute, params: Record<string, string> = {}, query
 }
 
 /** URL parsers resolve `.` and `..` even when they are percent-encoded, so such a value would reach another route. */
-function segment(row: AnyRoute, name: string, value: string | undefined): string {
-  if (!value || value === '.' || value === '..') throw new TypeError(`${row.at}: "${value ?? ''}" cannot be used as ${name}`)
+function segment(route: AnyRoute, name: string, value: string | undefined): string {
+  if (!value || value === '.' || value === '..') throw new TypeError(`${route.at}: "${value ?? ''}" cannot be used as ${name}`)
   return encodeURIComponent(value)
 }
 
@@ -130,27 +136,27 @@ function createSender({
   headers,
 }: ClientOptions) {
   const root = `${baseUrl.replace(/\/+$/, '')}/api`
-  const always = {
+  const commonHeaders = {
     ...headers,
     ...(token ? { authorization: `Bearer ${token}` } : {}),
     ...(organizationId ? { 'x-organization-id': organizationId } : {}),
   }
-  return (row: AnyRoute, input: AnyInput, accept: string): Promise<Response> => {
+  return (route: AnyRoute, input: AnyInput, accept: string): Promise<Response> => {
     const init: RequestInit & { duplex?: 'half' } = {
-      method: row.method,
-      headers: { ...always, accept, ...headersFor(row, input) },
+      method: route.method,
+      headers: { ...commonHeaders, accept, ...headersFor(route, input) },
     }
     if (input.abort) init.signal = input.abort
     if (input.upload !== undefined) {
       init.body = input.upload
-      init.duplex = 'half' // a stream as the body is sent while it is read
+      init.duplex = 'half' // required by fetch if the body is a stream
     } else if (input.body !== undefined) init.body = JSON.stringify(input.body)
-    return fetch(root + pathOf(row, input.params, input.query), init)
+    return fetch(root + pathOf(route, input.params, input.query), init)
   }
 }
 
-function headersFor(row: AnyRoute, input: AnyInput): Record<string, string> {
-  const type = input.upload !== undefined ? row.upload?.contentType : input.body !== undefined ? 'application/json' : undefined
+function headersFor(route: AnyRoute, input: AnyInput): Record<string, string> {
+  const type = input.upload !== undefined ? route.upload?.contentType : input.body !== undefined ? 'application/json' : undefined
   return { ...(type ? { 'content-type': type } : {}), ...(input.lastEventId ? { 'last-event-id': input.lastEventId } : {}) }
 }
 

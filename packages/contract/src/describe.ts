@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 
-/** A field's description, or one together with those of the fields within it. */
-export type FieldText = string | readonly [text: string, within: FieldTexts]
+/** The description of a field, optionally with the descriptions of its nested fields. */
+export type FieldText = string | readonly [text: string, nestedTexts: FieldTexts]
 export interface FieldTexts {
   readonly [field: string]: FieldText
 }
@@ -14,21 +14,21 @@ interface Parts {
 }
 
 /**
- * Gives the fields of a shape, or of a record of fields, their descriptions in the API reference. It stands right below the shape:
- * shapes that are made of these fields later on have the descriptions too. A name that is not a field throws.
+ * Adds the descriptions of the API reference to the fields of a shape, or to a record of fields. Call it directly after the shape,
+ * so that shapes derived from these fields have the descriptions too. Throws for a name that is not a field.
  */
 export function describeFields(shape: object, texts: FieldTexts): void {
   const fields = fieldsOf(shape as Parts)
   for (const [name, text] of Object.entries(texts)) {
     const field = fields[name]
-    if (!field) throw new Error(`${name} has a description and is not a field of ${Object.keys(fields).join(', ')}`)
-    const [own, within] = typeof text === 'string' ? [text] : text
-    if (within) describeFields(objectIn(field as Parts), within)
-    fields[name] = withDescription(field, own)
+    if (!field) throw new Error(`${name} has a description but is not one of the fields ${Object.keys(fields).join(', ')}`)
+    const [ownText, nestedTexts] = typeof text === 'string' ? [text] : text
+    if (nestedTexts) describeFields(objectIn(field as Parts), nestedTexts)
+    fields[name] = withDescription(field, ownText)
   }
 }
 
-/** The copy keeps what typebox hides on a schema: whether the field is optional. */
+/** Copies non-enumerable properties too: TypeBox marks optional fields with one. */
 const withDescription = (field: TSchema, description: string): TSchema =>
   Object.defineProperties(
     {},
@@ -41,11 +41,11 @@ const withDescription = (field: TSchema, description: string): TSchema =>
 const fieldsOf = (shape: Parts): Record<string, TSchema> =>
   typeof shape.type === 'string' && shape.properties ? shape.properties : (shape as Record<string, TSchema>)
 
-/** The object that a field holds: itself, the entries of a list, or the branch of a union that is an object. */
+/** The object schema in a field: the field itself, the items of a list, or the object branch of a union. */
 function objectIn(field: Parts): Parts {
   if (field.properties) return field
   if (field.items) return objectIn(field.items)
   const branch = field.anyOf?.find(({ properties, items }) => properties ?? items)
-  if (!branch) throw new Error('descriptions of fields within a field that holds no object')
+  if (!branch) throw new Error('descriptions of nested fields were given for a field that is not an object')
   return objectIn(branch)
 }

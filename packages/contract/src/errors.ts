@@ -46,7 +46,7 @@ export const errors = {
   starting: [503, 'The instance is starting. Try again in a few seconds.'],
   unavailable: [503, 'The instance is stopping or overloaded. Try again.'],
   storage_full: [507, "No space left on the instance's disk. Its operator has to free some space; then try again."],
-} as const satisfies Record<string, readonly [status: number, words: string]>
+} as const satisfies Record<string, readonly [status: number, message: string]>
 
 export type ErrorCode = keyof typeof errors
 

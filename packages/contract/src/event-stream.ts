@@ -1,12 +1,12 @@
 export interface ServerSentEvent {
-  /** The last id that the stream gave, on this event or an earlier one; null before the first. */
+  /** The last id in the stream so far, from this event or an earlier one; null if there was none. */
   id: string | null
   event: string
   data: string
 }
 
-/** Reads the text of an event stream in pieces of any size. An event that the end cuts short is dropped, as browsers do. */
-export function createEventParser(): (piece: string) => ServerSentEvent[] {
+/** Parses the text of an event stream in chunks of any size. An incomplete event at the end is dropped, as in browsers. */
+export function createEventParser(): (chunk: string) => ServerSentEvent[] {
   let line = ''
   let afterReturn = false
   let id: string | null = null
@@ -14,10 +14,10 @@ export function createEventParser(): (piece: string) => ServerSentEvent[] {
   let data: string[] = []
 
   function endEvent(): ServerSentEvent[] {
-    const found = data.length > 0 ? [{ id, event: event || 'message', data: data.join('\n') }] : []
+    const events = data.length > 0 ? [{ id, event: event || 'message', data: data.join('\n') }] : []
     event = ''
     data = []
-    return found
+    return events
   }
 
   function endLine(): ServerSentEvent[] {
@@ -34,29 +34,29 @@ export function createEventParser(): (piece: string) => ServerSentEvent[] {
     return []
   }
 
-  return (piece) => {
-    const found: ServerSentEvent[] = []
+  return (chunk) => {
+    const events: ServerSentEvent[] = []
     let start = 0
-    for (let at = 0; at < piece.length; at++) {
-      const code = piece.charCodeAt(at)
-      // The line feed of a CRLF, which may come in the next piece, ends nothing of its own.
+    for (let at = 0; at < chunk.length; at++) {
+      const code = chunk.charCodeAt(at)
+      // Skips the line feed of a CRLF, which may be in the next chunk.
       if (afterReturn && code === lineFeed) start = at + 1
       else if (code === lineFeed || code === carriageReturn) {
-        line += piece.slice(start, at)
+        line += chunk.slice(start, at)
         start = at + 1
-        found.push(...endLine())
+        events.push(...endLine())
       }
       afterReturn = code === carriageReturn
     }
-    line += piece.slice(start)
-    return found
+    line += chunk.slice(start)
+    return events
   }
 }
 
 const lineFeed = 10
 const carriageReturn = 13
 
-/** The events of a response body; leaving the loop early closes the connection. */
+/** Yields the events of a response body. Leaving the loop early closes the connection. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent, void> {
   const reader = body.getReader()
   const decoder = new TextDecoder()

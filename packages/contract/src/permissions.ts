@@ -1,4 +1,4 @@
-/** Every permission tag that a route may ask for, in the spec's spelling. */
+/** Every permission tag that a route may require, as the spec names them. */
 export const permissions = [
   'project:list',
   'project:read',
@@ -46,16 +46,16 @@ export type Permission = (typeof permissions)[number]
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
 
-/** How far a person may go on one object. */
+/** Access levels of a user on one object, in ascending order. */
 export const levels = ['read', 'write', 'admin'] as const
 export type Level = (typeof levels)[number]
 
-export const reaches = (have: Level, need: Level): boolean => levels.indexOf(have) >= levels.indexOf(need)
+export const isLevelAtLeast = (actual: Level, required: Level): boolean => levels.indexOf(actual) >= levels.indexOf(required)
 
 export const levelOfRole: Record<Role, Level> = { owner: 'admin', admin: 'admin', member: 'write', viewer: 'read' }
 
-/** Tags that ask only for membership of the active organisation: a person's own channels, feed and tokens. */
-const membershipOnly = (tag: Permission) => tag.startsWith('notifications:') || tag.startsWith('token:')
+/** Tags that require only membership of the active organisation: a user's own channels, feed and tokens. */
+const needsOnlyMembership = (tag: Permission) => tag.startsWith('notifications:') || tag.startsWith('token:')
 
 const action = (tag: Permission) => tag.slice(tag.lastIndexOf(':') + 1)
 const isRead = (tag: Permission) => action(tag) === 'read' || action(tag) === 'list'
@@ -63,8 +63,8 @@ const isRead = (tag: Permission) => action(tag) === 'read' || action(tag) === 'l
 const grantedBy: Record<Role, (tag: Permission) => boolean> = {
   owner: () => true,
   admin: (tag) => tag !== 'organization:delete',
-  member: (tag) => membershipOnly(tag) || isRead(tag) || (action(tag) === 'write' && tag !== 'server:write'),
-  viewer: (tag) => membershipOnly(tag) || isRead(tag),
+  member: (tag) => needsOnlyMembership(tag) || isRead(tag) || (action(tag) === 'write' && tag !== 'server:write'),
+  viewer: (tag) => needsOnlyMembership(tag) || isRead(tag),
 }
 
 const tagsOfRole = new Map<Role, ReadonlySet<Permission>>(
@@ -73,17 +73,17 @@ const tagsOfRole = new Map<Role, ReadonlySet<Permission>>(
 
 export const tagsOf = (role: Role): ReadonlySet<Permission> => tagsOfRole.get(role)!
 
-/** Role and scopes of a caller. `scopes` null: all that the role has. */
+/** Role and scopes of a caller. `scopes` null: all permissions of the role. */
 export interface Rights {
   role: Role
   scopes: ReadonlySet<string> | null
 }
 
-/** Whether the caller has a tag: role and scopes are judged together, wherever either is asked. */
-export const holds = ({ role, scopes }: Rights, tag: Permission): boolean =>
+/** Whether the caller has a tag: both the role and the scopes must include it. */
+export const hasPermission = ({ role, scopes }: Rights, tag: Permission): boolean =>
   tagsOf(role).has(tag) && (scopes === null || scopes.has(tag))
 
-/** The level on an object that a tag speaks of, so that a grant on one project can stand in for a role. */
+/** The level that a tag requires on an object. A grant on one project may give it instead of the role. */
 export function levelOfTag(tag: Permission): Level {
   if (isRead(tag)) return 'read'
   return action(tag) === 'write' ? 'write' : 'admin'

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { limits } from './limits.ts'
 
-/** The pieces that every module's shapes are made of. */
+/** Schemas that the shapes of all modules are built from. */
 
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
 export const Time = Type.String({ format: 'date-time' })
@@ -14,7 +14,7 @@ export function nullable<T extends TSchema>(schema: T) {
   return Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] })
 }
 
-/** Text, or null where there is none. */
+/** Text or null. */
 export const maybe = nullable(Type.String())
 
 export const oneOf = <const V extends readonly string[]>(...values: V) =>
@@ -77,7 +77,7 @@ export const filledText = (maximum: number) =>
       '^(?=[^]*[^\\s\\u200b-\\u200f\\u2060-\\u2064\\ufeff])[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$',
   })
 export const Port = Type.Integer({ minimum: 1, maximum: 65535 })
-/** A DNS host name: labels of 63, 253 in all. */
+/** A DNS host name: labels of at most 63 characters, at most 253 in total. */
 export const Hostname = Type.String({
   maxLength: 253,
   pattern: '^(?=.{1,253}$)([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\\.)+[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$',

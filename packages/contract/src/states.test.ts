@@ -1,30 +1,30 @@
 import { describe, expect, test } from 'vitest'
 import {
-  canMove,
-  deploymentMoves,
-  environmentMoves,
-  type Moves,
-  restoreMoves,
-  runMoves,
+  canTransition,
+  deploymentTransitions,
+  environmentTransitions,
+  restoreTransitions,
+  runTransitions,
   settledDeployment,
   sourcesOf,
+  type Transitions,
   terminalDeployment,
   terminalRestore,
   terminalRun,
   terminalStatuses,
-  tlsMoves,
+  tlsTransitions,
 } from './states.ts'
 
-const machines: [name: string, moves: Moves<string>, start: string, ends: ReadonlySet<string>][] = [
-  ['run', runMoves, 'queued', terminalRun],
-  ['restore', restoreMoves, 'staged', terminalRestore],
-  ['deployment', deploymentMoves, 'queued', terminalDeployment],
+const machines: [name: string, moves: Transitions<string>, start: string, ends: ReadonlySet<string>][] = [
+  ['run', runTransitions, 'queued', terminalRun],
+  ['restore', restoreTransitions, 'staged', terminalRestore],
+  ['deployment', deploymentTransitions, 'queued', terminalDeployment],
 ]
 
 describe.each(machines)('the %s machine', (_, moves, start, ends) => {
   test('a terminal status is final, and only those are', () => {
     for (const from of Object.keys(moves)) {
-      const leaves = Object.keys(moves).some((to) => canMove(moves, from, to))
+      const leaves = Object.keys(moves).some((to) => canTransition(moves, from, to))
       expect([from, leaves]).toEqual([from, !ends.has(from)])
     }
   })
@@ -33,7 +33,7 @@ describe.each(machines)('the %s machine', (_, moves, start, ends) => {
     const reached = new Set([start])
     for (const from of reached) for (const to of moves[from] ?? []) reached.add(to)
     expect([...reached].sort()).toEqual(Object.keys(moves).sort())
-    for (const status of Object.keys(moves)) expect(canMove(moves, status, status)).toBe(false)
+    for (const status of Object.keys(moves)) expect(canTransition(moves, status, status)).toBe(false)
   })
 
   test('every status that is not terminal can end as failed', () => {
@@ -42,9 +42,9 @@ describe.each(machines)('the %s machine', (_, moves, start, ends) => {
   })
 })
 
-const withoutEnd: [name: string, moves: Moves<string>, start: string][] = [
-  ['environment', environmentMoves, 'live'],
-  ['certificate', tlsMoves, 'none'],
+const withoutEnd: [name: string, moves: Transitions<string>, start: string][] = [
+  ['environment', environmentTransitions, 'live'],
+  ['certificate', tlsTransitions, 'none'],
 ]
 
 test.each(withoutEnd)('every state of the %s machine is reached, left again, and none moves to itself', (_, moves, start) => {
@@ -55,11 +55,11 @@ test.each(withoutEnd)('every state of the %s machine is reached, left again, and
 })
 
 test('a certificate in use is not asked for anew: it stays until it has ended', () => {
-  expect(sourcesOf(tlsMoves, 'pending')).toEqual(['none', 'error'])
+  expect(sourcesOf(tlsTransitions, 'pending')).toEqual(['none', 'error'])
 })
 
 test('only what serves is put to sleep or found down after a start', () => {
-  expect(sourcesOf(environmentMoves, 'waking')).toEqual(['live'])
+  expect(sourcesOf(environmentTransitions, 'waking')).toEqual(['live'])
 })
 
 test('terminal statuses of runs and restores: succeeded, failed, cancelled, server_error', () => {
@@ -69,13 +69,13 @@ test('terminal statuses of runs and restores: succeeded, failed, cancelled, serv
 })
 
 test('a restore that is staged or in flight can be cancelled', () => {
-  expect(sourcesOf(restoreMoves, 'cancelled')).toEqual(['staged', 'applying'])
+  expect(sourcesOf(restoreTransitions, 'cancelled')).toEqual(['staged', 'applying'])
 })
 
 test('succeeded is reached only from the last step', () => {
-  expect(sourcesOf(runMoves, 'succeeded')).toEqual(['verifying'])
-  expect(sourcesOf(restoreMoves, 'succeeded')).toEqual(['applying'])
-  expect(sourcesOf(deploymentMoves, 'live')).toEqual(['deploying'])
+  expect(sourcesOf(runTransitions, 'succeeded')).toEqual(['verifying'])
+  expect(sourcesOf(restoreTransitions, 'succeeded')).toEqual(['applying'])
+  expect(sourcesOf(deploymentTransitions, 'live')).toEqual(['deploying'])
 })
 
 test('a deployment is settled when it is live or has ended', () => {

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   type AnyRoute,
+  isLevelAtLeast,
   levelOfTag,
   type Method,
   type ObjectKind,
   type Permission,
   projectScoped,
-  reaches,
   table,
 } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -164,7 +164,7 @@ describe('with a token that is limited to the first project', () => {
 
 describe('the second check is of the token’s scopes, too', () => {
   const beyondTag = inProjects.filter(
-    ({ row }) => row.needs && (row.on === 'backupPolicy' || !reaches(levelOfTag(row.permission as Permission), row.needs)),
+    ({ row }) => row.needs && (row.on === 'backupPolicy' || !isLevelAtLeast(levelOfTag(row.permission as Permission), row.needs)),
   )
   test('rows ask for more than their tag', () => expect(beyondTag.length).toBeGreaterThan(4))
 
@@ -185,7 +185,7 @@ describe('the second check is of the token’s scopes, too', () => {
 describe('a grant on one project says nothing of another', () => {
   const levelOf = (row: AnyRoute) => {
     const ofTag = levelOfTag(row.permission as Permission)
-    return row.needs && reaches(row.needs, ofTag) ? row.needs : ofTag
+    return row.needs && isLevelAtLeast(row.needs, ofTag) ? row.needs : ofTag
   }
   const writing = inProjects.filter(({ row }) => levelOf(row) !== 'read')
   let raised: string

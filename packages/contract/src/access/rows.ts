@@ -38,7 +38,7 @@ export const access = {
     permission: 'organization:read',
     projectTokens: 'own',
     returns: data(Session),
-    summary: 'The caller, the organisation and the permissions; answers every good token, whatever its scopes',
+    summary: 'The caller, the organisation and the permissions; needs no scope',
   }),
   setup: route('POST /auth/setup', {
     public: true,
@@ -47,7 +47,7 @@ export const access = {
     body: Type.Object({ code: secret(text(200, 1)), email: Email, password: secret(Password), organization: filledText(100) }),
     returns: data(Session),
     errors: ['already_set_up', 'not_found', 'forbidden'],
-    summary: 'First start: make the owner with the one-time code that the instance printed',
+    summary: 'First start: create the owner with the one-time code that the instance printed',
   }),
   signUp: route('POST /auth/sign-up', {
     public: true,
@@ -56,7 +56,7 @@ export const access = {
     body: Type.Object({ email: Email }),
     returns: data(Type.Object({ email: Type.String(), expiresAt: Time })),
     errors: ['not_found', 'forbidden', 'rate_limited', 'starting', 'no_isolation'],
-    summary: 'On a cloud with open sign-up: mails a code to the address, the same whether it is known or not',
+    summary: 'On a cloud with open sign-up: e-mails a code; the response is the same for known and unknown addresses',
   }),
   completeSignUp: route('POST /auth/sign-up/complete', {
     public: true,
@@ -71,7 +71,7 @@ export const access = {
     }),
     returns: data(Session),
     errors: ['not_found', 'email_taken', 'no_isolation', 'forbidden'],
-    summary: 'On a cloud: make your account and your organisation with the code that came by mail or from an operator',
+    summary: 'On a cloud: create your account and organisation with the code from the e-mail or an operator',
   }),
   inviteToSignUp: route('POST /auth/sign-up/invitations', {
     permission: 'invitation:admin',
@@ -80,7 +80,7 @@ export const access = {
     body: Type.Object({ email: Email }),
     returns: data(SignUpInvitation),
     errors: ['not_found', 'email_taken'],
-    summary: 'On a cloud: let a person sign up with an organisation of their own; the code works once, for that address',
+    summary: 'On a cloud: invite a user to sign up with a new organisation; the code works once, for that address',
   }),
 
   listTokens: route('GET /tokens', {
@@ -102,7 +102,7 @@ export const access = {
     on: 'token',
     projectTokens: 'own',
     status: 204,
-    summary: 'Revoke a token, and with it those that were made with it',
+    summary: 'Revoke a token and all tokens created with it',
   }),
 
   listOrganizations: route('GET /organizations', {
@@ -123,14 +123,14 @@ export const access = {
     permission: 'organization:read',
     on: 'organization',
     returns: data(OrganizationRecord),
-    summary: 'One organisation, with its quotas and what it has of them',
+    summary: 'One organisation, with its quotas and usage',
   }),
   getQuotas: route('GET /quotas/:organizationId', {
     permission: 'organization:read',
     operator: true,
     returns: data(nullable(Quotas)),
     errors: ['not_found'],
-    summary: 'What any organisation of this instance may have and has; for operators',
+    summary: 'Quotas and usage of any organisation of this instance; for operators',
   }),
   setQuotas: route('PUT /quotas/:organizationId', {
     permission: 'organization:admin',
@@ -138,7 +138,7 @@ export const access = {
     body: QuotaLimitsBody,
     returns: data(nullable(Quotas)),
     errors: ['not_found'],
-    summary: 'Give an organisation other limits than the settings of the instance; null goes back to those; for operators',
+    summary: 'Set quotas of an organisation; null resets one to the default of the instance; for operators',
   }),
   updateOrganization: route('PATCH /organizations/:id', {
     permission: 'organization:admin',
@@ -170,7 +170,7 @@ export const access = {
     body: Type.Object({ role: RoleName }),
     returns: data(Member),
     errors: ['last_owner', 'no_isolation'],
-    summary: "Change a member's role; only an owner makes or unmakes owners",
+    summary: "Change a member's role; only an owner may add or remove owners",
   }),
   removeMember: route('DELETE /members/:userId', {
     permission: 'member:admin',
@@ -192,13 +192,13 @@ export const access = {
     body: Type.Object({ email: Email, role: RoleName }),
     returns: data(NewInvitation),
     errors: ['conflict', 'no_isolation', 'rate_limited'],
-    summary: 'Invite a person by e-mail address; the code works once, for that address, and goes to its mailbox',
+    summary: 'Invite a user by e-mail address; the code is sent to that address and works once',
   }),
   revokeInvitation: route('DELETE /invitations/:id', {
     permission: 'invitation:admin',
     on: 'invitation',
     status: 204,
-    summary: 'Withdraw an invitation',
+    summary: 'Revoke an invitation',
   }),
   acceptInvitation: route('POST /invitations/accept', {
     public: true,
@@ -212,7 +212,7 @@ export const access = {
     }),
     returns: data(Session),
     errors: ['not_found', 'unauthorized', 'forbidden', 'conflict', 'email_taken', 'no_isolation'],
-    summary: 'Join an organisation; a new person chooses a password, a known one proves theirs',
+    summary: 'Join an organisation; a new user sets a password, an existing user enters theirs',
   }),
 
   listGrants: route('GET /projects/:id/grants', {
@@ -220,7 +220,7 @@ export const access = {
     on: 'project',
     query: PageQuery,
     returns: list(Grant),
-    summary: "People whose level on this project differs from their role's",
+    summary: "Grants: users whose level on this project differs from their role's",
   }),
   setGrant: route('PUT /projects/:id/grants', {
     permission: 'project:admin',
@@ -228,7 +228,7 @@ export const access = {
     body: Type.Object({ userId: Id, level: nullable(LevelName) }),
     names: { userId: 'member' },
     returns: list(Grant),
-    summary: "Raise or lower one person's level on this project; null goes back to the role's",
+    summary: "Set a user's level on this project; null resets it to the role's",
     errors: ['not_found', 'no_isolation'],
   }),
 
@@ -242,6 +242,6 @@ export const access = {
     }),
     names: { userId: 'member' },
     returns: list(AuditEntry),
-    summary: 'Every write, newest first; each entry carries the hash of the one before it',
+    summary: 'The audit log: every write, newest first; each entry contains the hash of the previous one',
   }),
 }

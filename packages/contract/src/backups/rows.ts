@@ -26,7 +26,7 @@ import {
   StartedRun,
 } from './shapes.ts'
 
-/** The backups section of the spec, in its order, then what the contract adds: cancelling a run, and destinations. */
+/** The backups section of the spec, in its order; then the additions of the contract: cancelling a run, and destinations. */
 export const backups = {
   listPolicies: route('GET /projects/:projectId/backup-policies', {
     summary: "The project's backup policies",
@@ -95,7 +95,7 @@ export const backups = {
     returns: data(BackupRun),
   }),
   streamRun: route('GET /backup-runs/:runId/stream', {
-    summary: 'One run as it proceeds; ends with its terminal status',
+    summary: 'Live events of one run, until its terminal status',
     permission: 'backup_destination:backup_run:read',
     on: 'backupRun',
     needs: 'read',
@@ -112,7 +112,7 @@ export const backups = {
     errors: ['conflict'],
   }),
   prepareRestore: route('POST /backup-runs/:runId/restore/prepare', {
-    summary: 'Stage a restore; a staged one of the same run and target is cancelled, replaced by this one',
+    summary: 'Stage a restore; it replaces a staged one of the same run and target',
     permission: 'backup_destination:backup_run:write',
     on: 'backupRun',
     needs: 'admin',
@@ -150,14 +150,14 @@ export const backups = {
     returns: list(BackupRestore),
   }),
   getRestore: route('GET /backup-restores/:restoreId', {
-    summary: "One restore's status, its verification and what it would change",
+    summary: "One restore's status, its verification and the changes it would make",
     permission: 'backup_destination:backup_restore:read',
     on: 'backupRestore',
     needs: 'read',
     returns: data(BackupRestore),
   }),
   streamRestore: route('GET /backup-restores/:restoreId/stream', {
-    summary: 'One restore as its archive is verified and as it is applied; ends with its terminal status',
+    summary: 'Live events of one restore, until its terminal status',
     permission: 'backup_destination:backup_restore:read',
     on: 'backupRestore',
     needs: 'read',
@@ -175,7 +175,7 @@ export const backups = {
     status: 202,
   }),
   cancelRun: route('POST /backup-runs/:runId/cancel', {
-    summary: 'Cancel a run that is under way; what it had stored is taken away again',
+    summary: 'Cancel a running backup; its stored data is deleted',
     permission: 'backup_destination:backup_run:write',
     on: 'backupRun',
     needs: 'write',
@@ -215,7 +215,7 @@ export const backups = {
     returns: data(BackupDestination),
   }),
   updateDestination: route('PATCH /backup-destinations/:id', {
-    summary: 'Change a destination; a secret that is not sent stays',
+    summary: 'Change a destination; omitted secrets are kept',
     permission: 'backup_destination:write',
     on: 'backupDestination',
     body: DestinationChanges,
@@ -234,7 +234,7 @@ export const backups = {
     errors: ['destination_in_use'],
   }),
   checkDestination: route('POST /backup-destinations/:id/check', {
-    summary: 'Write, read back and remove a small object, and tell how it went',
+    summary: 'Test a destination: write, read and delete a small object',
     permission: 'backup_destination:write',
     on: 'backupDestination',
     returns: data(DestinationCheck),

@@ -3,10 +3,10 @@ import { data, nullable } from '../shape.ts'
 import { Transfer } from '../transfers/shapes.ts'
 import { CloudLink, CloudLinkBody } from './shapes.ts'
 
-/** The one link of a self-hosted instance to the cloud service. */
+/** The link of a self-hosted instance to the cloud service. */
 export const cloud = {
   link: route('PUT /cloud/link', {
-    summary: 'Link this instance to the cloud service with a token made there',
+    summary: 'Link this instance to the cloud service with a token created there',
     permission: 'cloud:admin',
     selfHostedOnly: true,
     body: CloudLinkBody,
@@ -14,19 +14,19 @@ export const cloud = {
     errors: ['cloud_unreachable'],
   }),
   getLink: route('GET /cloud/link', {
-    summary: 'Whether this instance is linked, and whether the cloud answers',
+    summary: 'Whether this instance is linked and the cloud is reachable',
     permission: 'cloud:read',
     selfHostedOnly: true,
     returns: data(CloudLink),
   }),
   unlink: route('DELETE /cloud/link', {
-    summary: 'Forget the link; projects stay where they are',
+    summary: 'Remove the link; projects stay where they are',
     permission: 'cloud:admin',
     selfHostedOnly: true,
     status: 204,
   }),
   transfer: route('GET /projects/:id/transfer', {
-    summary: 'The newest move of a project to the cloud or back: how far it is, or how it ended',
+    summary: 'Progress or result of the newest transfer of a project',
     permission: 'project:read',
     on: 'project',
     here: true,

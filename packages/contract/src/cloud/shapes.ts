@@ -8,7 +8,7 @@ export const CloudLink = Type.Object({
   reachable: nullable(Type.Boolean()),
   organizationId: nullable(Type.String()),
   linkedAt: nullable(Time),
-  /** When the token made in the cloud ends; null: never, or there is no link. */
+  /** When the token created in the cloud expires; null: never, or there is no link. */
   tokenExpiresAt: nullable(Time),
 })
 export type CloudLink = Static<typeof CloudLink>

@@ -43,14 +43,14 @@ export const deployments = {
     returns: data(Deployment),
   }),
   logs: route('GET /deployments/:id/logs', {
-    summary: 'What the deployment wrote, oldest first',
+    summary: 'The log of the deployment, oldest line first',
     permission: 'project:read',
     on: 'deployment',
     query: PageQuery,
     returns: list(DeploymentLogLine),
   }),
   stream: route('GET /deployments/:id/stream', {
-    summary: 'One deployment as it proceeds; resumable by Last-Event-ID',
+    summary: 'Live events of one deployment; resumable by Last-Event-ID',
     permission: 'project:read',
     on: 'deployment',
     streamToken: true,
@@ -58,7 +58,7 @@ export const deployments = {
     stream: { snapshot: Deployment, step: DeploymentStep, log: DeploymentLogLine, complete: Deployment },
   }),
   storage: route('GET /instance/storage', {
-    summary: 'What builds keep on the disk, here and on servers: artifacts, the build cache and each project; for operators',
+    summary: 'Disk use of builds on this machine and on servers: artifacts, build cache and each project; for operators',
     permission: 'organization:read',
     operator: true,
     returns: data(Storage),
@@ -70,7 +70,7 @@ export const deployments = {
     returns: data(StorageCleanUp),
   }),
   cancel: route('POST /deployments/:id/cancel', {
-    summary: 'Cancel a deployment that is under way; what served before still serves',
+    summary: 'Cancel a running deployment; the previous version stays live',
     permission: 'project:write',
     on: 'deployment',
     returns: data(Deployment),
@@ -85,7 +85,7 @@ export const deployments = {
     errors: ['project_disabled', 'nothing_to_deploy'],
   }),
   rollback: route('POST /deployments/:id/rollback', {
-    summary: 'Start the kept image of this deployment with the env of that time',
+    summary: 'Roll back: start the stored artifact of this deployment with its variables',
     permission: 'project:write',
     on: 'deployment',
     returns: data(StartedDeployment),
@@ -93,7 +93,7 @@ export const deployments = {
     errors: ['project_disabled', 'nothing_to_roll_back_to'],
   }),
   restart: route('POST /projects/:id/restart', {
-    summary: 'Start the live deployment again with the variables and resources of now, without a build',
+    summary: 'Restart the live deployment with the current variables and resources, without a build',
     permission: 'project:write',
     on: 'project',
     body: RestartBody,
@@ -103,7 +103,7 @@ export const deployments = {
     errors: ['project_disabled', 'nothing_to_restart', 'conflict'],
   }),
   exec: route('POST /projects/:id/exec', {
-    summary: 'Run a program inside what is live, as words that no shell reads; its output comes as it is written',
+    summary: 'Run a program in the live deployment, without a shell; its output is streamed',
     permission: 'project:admin',
     on: 'project',
     body: ExecBody,
@@ -111,7 +111,7 @@ export const deployments = {
     errors: ['conflict', 'rate_limited'],
   }),
   execInput: route('POST /projects/:id/exec/:execId/input', {
-    summary: 'What a program that was run inside reads, as raw bytes; the end of them is the end of its input',
+    summary: 'Standard input of a program, as raw bytes; the end of the body closes it',
     permission: 'project:admin',
     on: 'project',
     upload: execInput,
@@ -126,14 +126,14 @@ export const deployments = {
     returns: list(StoredVolume),
   }),
   listHooks: route('GET /projects/:id/deploy-hooks', {
-    summary: 'Addresses that deploy the project, without their secret part',
+    summary: 'Deploy hooks of the project, without their secrets',
     permission: 'project:read',
     on: 'project',
     query: PageQuery,
     returns: list(DeployHook),
   }),
   createHook: route('POST /projects/:id/deploy-hooks', {
-    summary: 'Make an address that deploys the project when it is called; it is shown once',
+    summary: 'Create a deploy hook; its URL is shown once',
     permission: 'project:write',
     on: 'project',
     body: DeployHookBody,
@@ -142,7 +142,7 @@ export const deployments = {
     errors: ['conflict'],
   }),
   removeHook: route('DELETE /projects/:id/deploy-hooks/:hookId', {
-    summary: 'Delete a deploy hook; its address stops working at once',
+    summary: 'Delete a deploy hook; its URL stops working at once',
     permission: 'project:write',
     on: 'deployHook',
     status: 204,

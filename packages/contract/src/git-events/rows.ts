@@ -7,7 +7,7 @@ import { PullRequest, WebhookReceipt } from './shapes.ts'
 /** Webhook deliveries of git hosts, and their results: deployments on push, previews of pull requests. */
 export const gitEvents = {
   receiveWebhook: route('POST /webhooks/git/:provider', {
-    summary: 'What the git host reports: push, pull request, installation deleted, ping; signed over the raw body',
+    summary: 'Webhook of the git host: push, pull request, installation deleted, ping; the signature covers the raw body',
     public: true,
     rawBody: true,
     credential: 'hookSignature',
@@ -19,13 +19,13 @@ export const gitEvents = {
     errors: ['unauthorized', 'invalid_json', 'not_found', 'conflict'],
   }),
   listPullRequests: route('GET /projects/:id/pull-requests', {
-    summary: 'Pull requests that the git host has told of, with their previews, or why they have none',
+    summary: 'Pull requests that the git host reported, with their previews or why they have none',
     permission: 'project:read',
     on: 'project',
     returns: wholeList(PullRequest),
   }),
   approvePullRequest: route('POST /projects/:id/pull-requests/:number/approve', {
-    summary: "Let the preview of a fork's pull request be built, of the commit that it has now",
+    summary: "Approve the preview of a fork's pull request, for its current commit",
     permission: 'project:admin',
     on: 'project',
     body: Type.Object({ commit: Type.Optional(text(64)) }),

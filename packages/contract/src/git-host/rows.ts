@@ -34,7 +34,7 @@ import {
 /** The git host section of the spec, in its order. A repository that the active source cannot see is 404. */
 export const gitHost = {
   status: route('GET /gitprovider/status', {
-    summary: "The organisation's connection; says so when the cloud is away instead of failing",
+    summary: "The organisation's connection; if the cloud is unreachable, it reports that instead of failing",
     permission: 'gitprovider:read',
     query: ProviderQuery,
     returns: GitHostStatus,
@@ -52,7 +52,7 @@ export const gitHost = {
     returns: data(LocalLogin),
   }),
   pollConnect: route('GET /gitprovider/connect/poll', {
-    summary: 'How far the device login has come',
+    summary: 'The state of the device login',
     permission: 'gitprovider:read',
     query: ProviderQuery,
     selfHostedOnly: true,
@@ -70,7 +70,7 @@ export const gitHost = {
     errors: ['no_source', 'remote_unreachable', 'git_host_limited', 'cloud_unreachable'],
   }),
   connectRedirect: route('GET /gitprovider/connect/redirect', {
-    summary: 'Where the git host sends the browser back to',
+    summary: 'Callback to which the git host redirects the browser',
     public: true,
     acceptsCaller: true,
     browser: true,
@@ -78,28 +78,28 @@ export const gitHost = {
     query: RedirectQuery,
   }),
   startHandoff: route('POST /gitprovider/handoffs', {
-    summary: 'In a cloud: where a person of a linked instance signs in at the git host',
+    summary: 'In a cloud: starts the git host login for a user of a linked instance',
     permission: 'gitprovider:write',
     body: HandoffBody,
     returns: data(Handoff),
     errors: ['no_source', 'not_found'],
   }),
   collectHandoff: route('POST /gitprovider/handoffs/collect', {
-    summary: 'In a cloud: the login that the person has given to the linked instance, once',
+    summary: 'In a cloud: returns the login to the linked instance, once',
     permission: 'gitprovider:write',
     body: HandoffCollection,
     returns: data(HandedTokens),
     errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited'],
   }),
   refreshHandoff: route('POST /gitprovider/handoffs/refresh', {
-    summary: 'In a cloud: renews a login that was handed to a linked instance',
+    summary: 'In a cloud: renews a login of a linked instance',
     permission: 'gitprovider:write',
     body: HandoffRefresh,
     returns: data(HandedTokens),
     errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited'],
   }),
   disconnect: route('POST /gitprovider/disconnect', {
-    summary: 'Drop the stored credentials of a source; the app stays installed at the git host',
+    summary: 'Delete the stored credentials of a source; the app stays installed at the git host',
     permission: 'gitprovider:admin',
     query: DisconnectQuery,
     body: DisconnectBody,
@@ -131,7 +131,7 @@ export const gitHost = {
     errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited'],
   }),
   getRepository: route('GET /gitprovider/repos/:owner/:repo', {
-    summary: 'One repository, with its branches when asked',
+    summary: 'One repository, optionally with its branches',
     permission: 'gitprovider:read',
     query: RepositoryQuery,
     returns: data(Repository),
@@ -152,14 +152,14 @@ export const gitHost = {
     errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited'],
   }),
   cloneToken: route('GET /gitprovider/repos/:owner/:repo/clone-token', {
-    summary: 'A clone token that lives under an hour, and the command that uses it',
+    summary: 'Create a clone token, valid for less than an hour, with the command that uses it',
     permission: 'gitprovider:read',
     query: ProviderQuery,
     returns: CloneToken,
     errors: ['not_found', 'no_app_installation', 'remote_unreachable', 'git_host_limited'],
   }),
   listFiles: route('GET /gitprovider/repos/:owner/:repo/files', {
-    summary: 'What a folder of the repository holds',
+    summary: 'List a folder of the repository',
     permission: 'gitprovider:list',
     query: FilesQuery,
     returns: wholeList(FileEntry),
@@ -180,7 +180,7 @@ export const gitHost = {
     errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited'],
   }),
   registerWebhook: route('POST /gitprovider/repos/:owner/:repo/webhooks', {
-    summary: 'Register the push webhook, or reuse the one that is there',
+    summary: 'Register the push webhook, or reuse the existing one',
     permission: 'gitprovider:write',
     query: ProviderQuery,
     returns: data(RepositoryWebhook),

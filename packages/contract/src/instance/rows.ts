@@ -18,6 +18,6 @@ export const instance = {
       }),
     ),
     errors: ['starting'],
-    summary: 'Whether the instance answers and its first owner can sign in',
+    summary: 'Whether the instance is up and its first owner can sign in',
   }),
 }

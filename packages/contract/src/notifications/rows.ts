@@ -19,7 +19,7 @@ import {
 /** Channels, subscriptions and deliveries belong to the caller: another user's id is 404. Defaults belong to the organisation. */
 export const notifications = {
   listCategories: route('GET /notifications/categories', {
-    summary: 'The static registry of categories',
+    summary: 'All notification categories',
     permission: 'notifications:read',
     query: PageQuery,
     returns: list(NotificationCategory),
@@ -31,7 +31,7 @@ export const notifications = {
     returns: list(Channel),
   }),
   createChannel: route('POST /notifications/channels', {
-    summary: 'Create a channel, at most 100 a person; all but in_app must be verified before they deliver',
+    summary: 'Create a channel, at most 100 per user; all except in_app must be verified first',
     permission: 'notifications:write',
     body: ChannelBody,
     returns: data(CreatedChannel),
@@ -39,7 +39,7 @@ export const notifications = {
     errors: ['conflict'],
   }),
   updateChannel: route('PATCH /notifications/channels/:id', {
-    summary: 'Change a channel; a changed config unverifies it unless it is in_app',
+    summary: 'Change a channel; after a config change it must be verified again, except in_app',
     permission: 'notifications:write',
     on: 'channel',
     body: ChannelChanges,
@@ -66,7 +66,7 @@ export const notifications = {
     returns: list(Subscription),
   }),
   putSubscription: route('PUT /notifications/subscriptions', {
-    summary: 'Turn one category on or off for one channel; sending it again changes nothing',
+    summary: 'Enable or disable one category for one channel; idempotent',
     permission: 'notifications:write',
     names: { channelId: 'channel' },
     body: SubscriptionBody,
@@ -74,7 +74,7 @@ export const notifications = {
     errors: ['not_found'],
   }),
   deleteSubscription: route('DELETE /notifications/subscriptions/:id', {
-    summary: 'Delete a subscription, so that the default decides again',
+    summary: 'Delete a subscription; the default applies again',
     permission: 'notifications:write',
     on: 'subscription',
     status: 204,
@@ -86,7 +86,7 @@ export const notifications = {
     returns: list(OrgDefault),
   }),
   putDefault: route('PUT /notifications/defaults', {
-    summary: "Set the organisation's default of one category",
+    summary: "Set the organisation's default for one category",
     permission: 'notifications:admin',
     body: OrgDefaultBody,
     returns: data(OrgDefault),
@@ -99,20 +99,20 @@ export const notifications = {
     returns: list(Delivery),
   }),
   countUnseen: route('GET /notifications/deliveries/unseen-count', {
-    summary: 'How many entries of the feed the caller has not seen',
+    summary: 'Number of unseen entries in the feed',
     permission: 'notifications:read',
     projectTokens: 'filtered',
     returns: data(UnseenCount),
   }),
   markSeen: route('POST /notifications/deliveries/:id/seen', {
-    summary: 'Mark one delivery seen; the first time stays',
+    summary: 'Mark one delivery as seen; the time of the first call is kept',
     permission: 'notifications:write',
     on: 'delivery',
     projectTokens: 'filtered',
     returns: data(Delivery),
   }),
   streamDeliveries: route('GET /notifications/stream', {
-    summary: "The caller's in-app deliveries as they come: snapshot with the unseen count, then delivery and seen",
+    summary: 'Live in-app deliveries of the caller: snapshot with the unseen count, then delivery and seen',
     permission: 'notifications:read',
     projectTokens: 'filtered',
     stream: { snapshot: UnseenCount, delivery: Delivery, seen: Type.Object({ id: Id, count: Type.Integer() }) },

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { maybe, nullable, Time } from '../shape.ts'
 
-/** A branch as git takes it: never an option, no control characters, none of git's own marks, no part that is hidden, empty or a lock. */
+/** A valid git branch name (git-check-ref-format). It cannot be taken for a command-line option. */
 export const Branch = Type.String({
   minLength: 1,
   maxLength: 200,

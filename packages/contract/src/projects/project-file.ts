@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { text } from '../shape.ts'
 import { ProjectOptions, ResourceSides, Slug } from './shapes.ts'
 
-/** `berth.json`: what a project's settings are, kept beside its source. A key that is not known is an error. */
+/** `berth.json`: the settings of a project, stored with its source. An unknown key is an error. */
 export const ProjectFile = Type.Object(
   {
     $schema: Type.Optional(Type.String()),

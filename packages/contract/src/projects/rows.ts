@@ -121,7 +121,7 @@ export const projects = {
   listFrameworks: route('GET /frameworks', {
     permission: 'project:list',
     returns: wholeList(Type.Object({ id: Type.String() })),
-    summary: 'The frameworks that detection knows, which `framework` of a project may name',
+    summary: 'The frameworks that can be detected or set as `framework`',
   }),
   listLocal: route('GET /projects/local', {
     permission: 'project:list',
@@ -138,7 +138,7 @@ export const projects = {
     body: Type.Object({ path: Path }),
     returns: data(Detection),
     errors: ['source_unreadable'],
-    summary: 'Look into a local folder and tell how to build it',
+    summary: 'Scan a local folder and detect how to build it',
   }),
   importFolder: route('POST /projects/import', {
     permission: 'project:write',
@@ -149,7 +149,7 @@ export const projects = {
     body: Type.Object({ ...ImportFields.properties, path: Path }, takesScan),
     returns: data(Project),
     errors: ['slug_taken', 'not_found', 'source_unreadable'],
-    summary: 'Make a project of a local folder',
+    summary: 'Create a project from a local folder',
   }),
   get: route('GET /projects/:id', { ...read, returns: data(Project), summary: 'Config, source, routes and status' }),
   update: route('PATCH /projects/:id', {
@@ -165,13 +165,13 @@ export const projects = {
     query: Type.Object({ force: Type.Optional(Type.Boolean()), deleteVolumes: Type.Optional(Type.Boolean()) }),
     returns: data(DeletionReport),
     errors: ['work_in_progress'],
-    summary: 'Delete the project; volumes stay unless asked for',
+    summary: 'Delete the project; volumes are kept unless `deleteVolumes` is set',
   }),
   info: route('GET /projects/:id/info', { ...read, returns: data(ProjectInfo), summary: 'Runtime, build and source in detail' }),
   deletionPreview: route('GET /projects/:id/deletion-preview', {
     ...read,
     returns: data(DeletionPreview),
-    summary: 'What deleting would remove and what it would keep',
+    summary: 'List the items that deleting would remove or keep',
   }),
   listEnvironments: route('GET /projects/:id/environments', {
     ...read,
@@ -193,14 +193,14 @@ export const projects = {
     query: Type.Object({ force: Type.Optional(Type.Boolean()), deleteVolumes: Type.Optional(Type.Boolean()) }),
     returns: data(EnvironmentDeletionReport),
     errors: ['work_in_progress', 'conflict'],
-    summary: 'Delete an environment other than production; volumes stay unless asked for',
+    summary: 'Delete an environment other than production; volumes are kept unless `deleteVolumes` is set',
   }),
   environmentDeletionPreview: route('GET /projects/:id/environments/:environment/deletion-preview', {
     permission: 'project:read',
     on: 'environment',
     returns: data(EnvironmentDeletionPreview),
     errors: ['conflict'],
-    summary: 'What deleting the environment would remove and what it would keep',
+    summary: 'List the items that deleting the environment would remove or keep',
   }),
   setPreviewVariables: route('POST /projects/:id/preview-variables', {
     ...admin,
@@ -235,18 +235,18 @@ export const projects = {
     ...write,
     body: EnvChanges,
     returns: wholeList(EnvVariable),
-    summary: 'Merge: only the named keys are touched',
+    summary: 'Set and delete variables; other keys are not changed',
   }),
   getCloneToken: route('GET /projects/:id/clone-token', {
     ...read,
     returns: data(CloneCredential),
-    summary: 'Whether a git clone credential is set; never the whole of it',
+    summary: 'Whether a git clone credential is set; never its value',
   }),
   setCloneToken: route('PATCH /projects/:id/clone-token', {
     ...admin,
     body: Type.Object({ token: secret(nullable(text(4000, 1))) }),
     returns: data(CloneCredential),
-    summary: 'Set, replace or drop the git clone credential',
+    summary: 'Set, replace or remove the git clone credential',
   }),
   getGit: route('GET /projects/:id/git', {
     ...read,
@@ -265,7 +265,7 @@ export const projects = {
     body: GitLink,
     returns: data(LinkedRepository),
     errors: ['remote_unreachable', 'git_host_limited'],
-    summary: 'Attach or re-point the repository',
+    summary: 'Link a repository, or replace the linked one',
   }),
   listBranches: route('GET /projects/:id/branches', {
     ...read,
@@ -321,7 +321,7 @@ export const projects = {
     ...read,
     mints: 'streamUrl',
     returns: data(nullable(DeploymentSession)),
-    summary: "A read-only look at the newest deployment's stream",
+    summary: "The newest deployment's stream",
   }),
   connectDomain: route('POST /projects/:id/connect', {
     ...write,
@@ -343,7 +343,7 @@ export const projects = {
     ...read,
     query: Type.Object(logQuery),
     stream: { log: LogLine },
-    summary: 'Runtime logs as they come; resumable by Last-Event-ID',
+    summary: 'Live runtime logs; resumable by Last-Event-ID',
   }),
   recentRequests: route('GET /projects/:id/server-logs/recent', {
     ...read,
@@ -355,20 +355,20 @@ export const projects = {
     ...read,
     mints: 'url',
     returns: data(Type.Object({ token: Type.String(), url: Type.String(), expiresAt: Type.String() })),
-    summary: 'A single-use token for the request stream, good for a minute',
+    summary: 'Create a single-use token for the request stream, valid for one minute',
   }),
   streamRequests: route('GET /projects/:id/server-logs/stream', {
     ...read,
     streamToken: true,
     query: Type.Object({ token: Type.Optional(text(200)), ...requestFilter }),
     stream: { request: RequestLine },
-    summary: 'HTTP requests as they come',
+    summary: 'Live HTTP requests',
   }),
   metrics: route('GET /projects/:id/metrics', {
     ...read,
     query: MetricsQuery,
     returns: data(Metrics),
-    summary: 'Use of processor and memory, requests, errors, latency and bytes over time; the last hour by default',
+    summary: 'CPU, memory, requests, errors, latency and bytes over time; the last hour by default',
   }),
   listRules: route('GET /projects/:id/route-rules', {
     ...read,
@@ -435,7 +435,7 @@ export const projects = {
     bodyOptional: true,
     returns: Transferred,
     errors: ['already_there', 'cloud_not_linked', 'transfer_failed', 'work_in_progress', 'cloud_unreachable'],
-    summary: 'Move a local project to the cloud service',
+    summary: 'Transfer a local project to the cloud service',
   }),
   transferToSelfHosted: route('POST /projects/:id/transfer/to-self-hosted', {
     ...admin,
@@ -445,6 +445,6 @@ export const projects = {
     bodyOptional: true,
     returns: Transferred,
     errors: ['already_there', 'cloud_not_linked', 'transfer_failed', 'work_in_progress', 'cloud_unreachable'],
-    summary: 'Bring a cloud project back to this instance',
+    summary: 'Transfer a cloud project to this instance',
   }),
 }

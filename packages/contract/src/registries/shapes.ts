@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Id, secret, Time } from '../shape.ts'
 
-/** A registry as image names spell it: `ghcr.io`, `registry.example.com:5000`. `docker.io` is Docker Hub. */
+/** A registry host as in image names: `ghcr.io`, `registry.example.com:5000`. `docker.io` is Docker Hub. */
 const RegistryHost = Type.String({
   minLength: 1,
   maxLength: 253,
@@ -9,7 +9,7 @@ const RegistryHost = Type.String({
   description: 'Registry as image names spell it, such as `ghcr.io` or `registry.example.com:5000`; `docker.io` is Docker Hub',
 })
 
-/** The password is write-only: it is sealed, and sent to that host alone. */
+/** The password is write-only: it is stored encrypted and sent only to that host. */
 export const RegistryLogin = Type.Object({
   id: Id,
   host: Type.String({ description: 'Registry that the login is for' }),

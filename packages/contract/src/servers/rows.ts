@@ -24,7 +24,7 @@ export const servers = {
     returns: data(Server),
   }),
   update: route('PATCH /servers/:id', {
-    summary: 'Change a server; a secret that is not sent stays',
+    summary: 'Change a server; omitted secrets are kept',
     permission: 'server:write',
     on: 'server',
     body: ServerChanges,
@@ -32,14 +32,14 @@ export const servers = {
     errors: ['conflict'],
   }),
   remove: route('DELETE /servers/:id', {
-    summary: 'Forget a server that no project uses; nothing on it changes',
+    summary: 'Remove a server that no project uses; nothing on the server changes',
     permission: 'server:admin',
     on: 'server',
     status: 204,
     errors: ['server_in_use'],
   }),
   check: route('POST /servers/:id/check', {
-    summary: 'Log in and ask its Docker; pins the host key at the first contact, refuses a changed one',
+    summary: 'Check the SSH login and Docker; pins the host key at the first connection and rejects a changed one',
     permission: 'server:write',
     on: 'server',
     returns: data(ServerCheck),

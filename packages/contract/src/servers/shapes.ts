@@ -19,7 +19,7 @@ export const Server = Type.Object({
 })
 export type Server = Static<typeof Server>
 
-/** A host name or an address, never something that ssh could take for an option. */
+/** A host name or an address. It cannot be taken for an option of ssh. */
 const Host = Type.String({ minLength: 1, maxLength: 253, pattern: '^[A-Za-z0-9:\\[][A-Za-z0-9.:_%\\[\\]-]*$' })
 const User = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z_][A-Za-z0-9_.-]*\\$?$' })
 const Socket = Type.String({ minLength: 2, maxLength: 300, pattern: '^/[^\\u0000-\\u001f]*$' })

@@ -9,8 +9,8 @@ import { DomainName, filledText, nullable, oneOf, Time, text } from '../shape.ts
 const { gitProvider, gitOwner, gitRepo, gitBranch, gitUrl } = CreateProject.properties
 
 /**
- * A project as it travels: in the words of the API, so that what arrives goes through the same schema and the same rules as what a
- * person sends. Holds secrets in the clear and is never stored or sent unencrypted.
+ * A project in a transfer bundle, with the API's field names: the target validates it with the same schemas and rules as a request.
+ * It contains secrets in plain text, so it is stored and sent only encrypted.
  */
 export const ProjectBundle = Type.Object({
   name: filledText(100),
@@ -24,7 +24,7 @@ export const ProjectBundle = Type.Object({
   source: Type.Object({
     kind: oneOf('git', 'upload', 'image', 'none'),
     ...{ gitProvider, gitOwner, gitRepo, gitBranch, gitUrl },
-    /** The upload is still the folder that the project was made from on the instance where it comes from or goes to. */
+    /** True if the upload is still the folder from which the project was created, on the source or on the target. */
     ofFolder: Type.Optional(Type.Boolean()),
   }),
   cloneToken: nullable(text(10_000, 1)),
@@ -46,13 +46,13 @@ export const ProjectBundle = Type.Object({
   ),
   domains: Type.Array(Type.Object({ hostname: DomainName, primary: Type.Boolean() }), { maxItems: 100 }),
   rules: Type.Array(CreateRule, { maxItems: 1000 }),
-  /** People by their e-mail address. Absent: from a version of Berth whose grants did not travel. */
+  /** Grants by the user's e-mail address. Absent in bundles of older versions. */
   grants: Type.Optional(Type.Array(Type.Object({ email: text(320, 3), level: oneOf(...levels) }), { maxItems: 1000 })),
-  /** Where git hosts deliver; `hostname` null: at the project's free host name. */
+  /** Where git hosts send webhooks; `hostname` null: the project's free host name. */
   webhookDomain: Type.Optional(nullable(Type.Object({ hostname: nullable(DomainName) }))),
-  /** Values of fields that were taken from a scan; the others were chosen. */
+  /** Values of detected fields; the others were set by a user. */
   detected: Type.Optional(Type.Record(text(100), Type.Union([text(500), Type.Integer(), Type.Null()]))),
-  /** Whether a version of it was live, and which commit that was. */
+  /** Whether the project had a live deployment, and its commit. */
   deployed: nullable(Type.Object({ commit: nullable(Type.String({ pattern: '^[0-9a-f]{40,64}$' })) })),
 })
 export type ProjectBundle = Static<typeof ProjectBundle>

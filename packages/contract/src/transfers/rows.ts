@@ -10,21 +10,21 @@ const ofTransfer = { permission: 'project:admin' as const, errors: ['not_found',
 
 /**
  * Source (departure) and target (arrival) of a transfer. Only the client that started a side may use it: the self-hosted instance
- * for a transfer, the CLI for a bundle file. Any user who may transfer projects can cancel it, since that client may be gone.
+ * for a transfer, the CLI for a bundle file. Any user who may transfer projects can cancel it, since that client may have ended.
  */
 export const transfers = {
   list: route('GET /transfers', {
-    summary: 'Moves, exports and imports that are not over on this side, the oldest first',
+    summary: 'Running transfers, exports and imports of this instance, oldest first',
     permission: 'project:admin',
     returns: wholeList(OpenSide),
   }),
   callOff: route('DELETE /transfers/:id', {
     ...ofTransfer,
-    summary: 'Call off a move, an export or an import; nothing is changed by it, and its project serves where it was',
+    summary: 'Cancel a transfer, an export or an import; the project keeps running at its source',
     status: 204,
   }),
   depart: route('POST /projects/:id/departure', {
-    summary: 'Pack a project to be moved or exported; it goes on serving',
+    summary: 'Pack a project for a transfer or an export; it keeps serving',
     permission: 'project:admin',
     on: 'project',
     body: ExportBody,
@@ -34,12 +34,12 @@ export const transfers = {
   }),
   getDeparture: route('GET /departures/:id', {
     ...ofTransfer,
-    summary: 'How far the packing is, and which files there are to fetch',
+    summary: 'Progress of the packing, and the files that can be downloaded',
     returns: data(TransferExport),
   }),
   changeDeparture: route('PATCH /departures/:id', {
     ...ofTransfer,
-    summary: 'Stop the project and pack what changed, give it away for good, or keep it',
+    summary: 'Stop the project and pack the recent changes, complete the transfer, or cancel it',
     body: ExportChange,
     returns: data(TransferExport),
   }),
@@ -50,19 +50,19 @@ export const transfers = {
   }),
   arrive: route('PUT /arrivals/:id', {
     ...ofTransfer,
-    summary: 'Open an arrival: whom to encrypt the bundle to',
+    summary: 'Start an import; returns the public key for the bundle',
     body: ImportBody,
     returns: data(TransferImport),
     errors: ['already_there', 'conflict'],
   }),
   getArrival: route('GET /arrivals/:id', {
     ...ofTransfer,
-    summary: 'How far the arrival is, and which files have arrived',
+    summary: 'Progress of the import, and the received files',
     returns: data(TransferImport),
   }),
   changeArrival: route('PATCH /arrivals/:id', {
     ...ofTransfer,
-    summary: 'Record and build what arrived, start it, give it its route, or forget it',
+    summary: 'Build the imported project, start it, activate its route, or cancel the import',
     body: ImportChange,
     returns: data(TransferImport),
   }),

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { type AnyRoute, holds, levelOfRole, type ObjectKind, projectScoped } from '@berth/contract'
+import { type AnyRoute, hasPermission, levelOfRole, type ObjectKind, projectScoped } from '@berth/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Awaitable, thenSync } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
@@ -140,7 +140,7 @@ export function refuseOtherObjects(row: AnyRoute, body: unknown, { projectIds }:
 /** Checks role and scopes: grants of this instance do not apply to cloud projects. */
 export function checkRole(row: AnyRoute, caller: Caller): void {
   const tag = row.permission as NonNullable<AnyRoute['permission']>
-  if (!holds(caller, tag)) refuseTag(tag)
+  if (!hasPermission(caller, tag)) refuseTag(tag)
   checkLevel(row, levelOfRole[caller.role], caller)
 }
 

@@ -1,6 +1,7 @@
 import {
   type AnyRoute,
-  holds,
+  hasPermission,
+  isLevelAtLeast,
   type Level,
   levelOfRole,
   levelOfTag,
@@ -8,7 +9,6 @@ import {
   operatorField,
   type Permission,
   projectScoped,
-  reaches,
   tagsOf,
 } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
@@ -60,7 +60,7 @@ const isAboutToken = ({ projectTokens, on }: AnyRoute, params: unknown, { tokenI
 async function checkGrants(row: AnyRoute, tag: Permission, caller: Caller, authenticator: Authenticator): Promise<void> {
   if (!row.on || !projectScoped.has(row.on)) refuseTag(tag)
   const highest = await authenticator.highestGrant(caller)
-  if (!highest || !reaches(highest, levelOfTag(tag))) refuseTag(tag)
+  if (!highest || !isLevelAtLeast(highest, levelOfTag(tag))) refuseTag(tag)
 }
 
 export const refuseTag = (tag: Permission): never =>
@@ -141,7 +141,7 @@ export function namesOf({ inBody }: AnyRoute, { params, body }: Named): Record<s
  */
 function levelWithoutObject(row: AnyRoute, caller: Caller): { level: Level } {
   const tag = row.permission as Permission
-  if (!holds(caller, tag)) refuseTag(tag)
+  if (!hasPermission(caller, tag)) refuseTag(tag)
   if (caller.projectIds) refuseLimited()
   return { level: levelOfRole[caller.role] }
 }
@@ -201,7 +201,8 @@ async function checkOtherObjects(
 export function checkLevel(row: AnyRoute, level: Level, { scopes }: Caller): void {
   const needed = neededLevel(row)
   const permission: Permission = `project:${needed}`
-  if (!reaches(level, needed)) fail('forbidden', { permission, message: `The level "${needed}" on the project is required` })
+  if (!isLevelAtLeast(level, needed))
+    fail('forbidden', { permission, message: `The level "${needed}" on the project is required` })
   if (scopes && isProjectRequest(row, needed) && !scopes.has(permission)) refuseTag(permission)
 }
 
@@ -210,11 +211,11 @@ export function checkLevel(row: AnyRoute, level: Level, { scopes }: Caller): voi
  * checked by its own permission, which has no level `admin`.
  */
 export const isProjectRequest = ({ on, needs, permission }: AnyRoute, needed: Level): boolean =>
-  needs !== undefined && (on === 'backupPolicy' || !reaches(levelOfTag(permission as Permission), needed))
+  needs !== undefined && (on === 'backupPolicy' || !isLevelAtLeast(levelOfTag(permission as Permission), needed))
 
 export const neededLevel = (row: AnyRoute): Level => {
   const tagLevel = levelOfTag(row.permission as Permission)
-  return row.needs && reaches(row.needs, tagLevel) ? row.needs : tagLevel
+  return row.needs && isLevelAtLeast(row.needs, tagLevel) ? row.needs : tagLevel
 }
 
 function projectOf(object: object, kind: ObjectKind): string | undefined {

@@ -1,4 +1,4 @@
-import { holds, type Level, type Permission, type Role } from '@berth/contract'
+import { hasPermission, type Level, type Permission, type Role } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
 import type { Authenticator } from '../../http/guard.ts'
 import type { Caller } from '../../http/handler.ts'
@@ -72,10 +72,10 @@ export async function holdsNow(
 ): Promise<boolean> {
   if (credential.tokenId) {
     const caller = await renewed(db, { ...credential, sessionId: null }, now)
-    return caller !== null && holds(caller, tag)
+    return caller !== null && hasPermission(caller, tag)
   }
   const role = await roleOf(db, credential.userId, credential.organizationId)
-  return role !== undefined && holds({ role, scopes: null }, tag)
+  return role !== undefined && hasPermission({ role, scopes: null }, tag)
 }
 
 /** The user's current role in an organisation. */

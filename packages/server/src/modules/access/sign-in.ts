@@ -1,4 +1,4 @@
-import { holds, type Permission, permissions, type Session } from '@berth/contract'
+import { hasPermission, type Permission, permissions, type Session } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import { type Awaitable, allSync, thenSync } from '../../platform/awaitable.ts'
 import { iso } from '../../platform/db/columns.ts'
@@ -99,7 +99,7 @@ async function membershipAfterSignIn(db: Db, user: UserRow | undefined): Promise
 const firstMembership = (db: Db, userId: string) =>
   db.selectFrom('members').selectAll().where('userId', '=', userId).orderBy('joinedAt').limit(1).executeTakeFirst()
 
-const permissionsOf = (caller: Caller): Permission[] => permissions.filter((tag) => holds(caller, tag))
+const permissionsOf = (caller: Caller): Permission[] => permissions.filter((tag) => hasPermission(caller, tag))
 
 const userById = preparedQuery((db, { id }: { id: string }) => db.selectFrom('users').selectAll().where('id', '=', id))
 const organizationById = preparedQuery((db, { id }: { id: string }) =>

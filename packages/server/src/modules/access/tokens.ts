@@ -1,4 +1,4 @@
-import { holds, type Permission } from '@berth/contract'
+import { hasPermission, type Permission } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import { newId } from '../../platform/db/ids.ts'
 import { refuse } from '../../platform/failure.ts'
@@ -56,7 +56,7 @@ export async function expiringTokens(now: Date, until: Date, { database }: Acces
 }
 
 function checkScope(scope: Permission, caller: Caller): void {
-  if (!holds(caller, scope)) refuse('scopes', `you do not have the permission ${scope}`)
+  if (!hasPermission(caller, scope)) refuse('scopes', `you do not have the permission ${scope}`)
 }
 
 async function checkProjects(projectIds: string[] | null, caller: Caller, { ownedProjects }: AccessDeps): Promise<void> {

@@ -1,4 +1,4 @@
-import { type EnvironmentState, environmentMoves, environmentStates } from '@berth/contract'
+import { type EnvironmentState, environmentStates, environmentTransitions } from '@berth/contract'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Db } from '../../platform/db/schema.ts'
@@ -42,7 +42,7 @@ describe('what an environment is doing', () => {
         await transitionLive(db, target, { to: 'live' })
         for (const step of ways[from]) await transitionLive(db, target, { to: step })
         expect(await stateNow()).toBe(from)
-        const mayMove = (environmentMoves[from] as readonly EnvironmentState[]).includes(to)
+        const mayMove = (environmentTransitions[from] as readonly EnvironmentState[]).includes(to)
         expect([from, to, await transitionLive(db, target, { to })]).toEqual([from, to, mayMove])
         expect(await stateNow()).toBe(mayMove ? to : from)
       }

@@ -1,4 +1,4 @@
-import { type EnvironmentState, environmentMoves, sourcesOf, sourcesOrSelf } from '@berth/contract'
+import { type EnvironmentState, environmentTransitions, sourcesOf, sourcesOrSelf } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
 import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
@@ -30,7 +30,7 @@ export const setLiveDeployment = (db: Db, row: Insertable<LiveEnvironmentsTable>
       conflict
         .columns(['projectId', 'environment'])
         .doUpdateSet(row)
-        .where('liveEnvironments.state', 'in', sourcesOrSelf<EnvironmentState>(environmentMoves, row.state)),
+        .where('liveEnvironments.state', 'in', sourcesOrSelf<EnvironmentState>(environmentTransitions, row.state)),
     )
     .execute()
 
@@ -49,13 +49,13 @@ export async function transitionLive(
   { projectId, environment }: Key,
   { to, from, deploymentId, changes = {} }: LiveTransition,
 ): Promise<boolean> {
-  const allowed = sourcesOrSelf<EnvironmentState>(environmentMoves, to)
+  const allowed = sourcesOrSelf<EnvironmentState>(environmentTransitions, to)
   let query = db
     .updateTable('liveEnvironments')
     .set({ ...changes, state: to })
     .where('projectId', '=', projectId)
     .where('environment', '=', environment)
-    .where('state', 'in', from ? allowed.filter((state) => from.includes(state)) : sourcesOf(environmentMoves, to))
+    .where('state', 'in', from ? allowed.filter((state) => from.includes(state)) : sourcesOf(environmentTransitions, to))
   if (deploymentId !== undefined) query = query.where('deploymentId', '=', deploymentId)
   return (await query.returning('projectId').execute()).length > 0
 }

@@ -1,4 +1,4 @@
-import { type DeploymentStatus, deploymentMoves, settledDeployment, sourcesOf } from '@berth/contract'
+import { type DeploymentStatus, deploymentTransitions, settledDeployment, sourcesOf } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
 import type { AdoptedVolume } from '../../drivers/runtime/runtime.ts'
 import { volumeJson } from '../../platform/db/json-columns/deployments.ts'
@@ -80,7 +80,7 @@ export const transitionDeployment = (
     .updateTable('deployments')
     .set({ ...changes, status: to })
     .where('id', '=', id)
-    .where('status', 'in', sourcesOf(deploymentMoves, to))
+    .where('status', 'in', sourcesOf(deploymentTransitions, to))
     .returningAll()
     .executeTakeFirst()
 

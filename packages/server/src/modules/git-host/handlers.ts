@@ -1,5 +1,5 @@
 import type { contract, LocalLogin } from '@berth/contract'
-import { holds } from '@berth/contract'
+import { hasPermission } from '@berth/contract'
 import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
 import { connect, defaultProvider } from './connect/connect.ts'
 import { pollDeviceLogin } from './connect/device-login.ts'
@@ -111,7 +111,7 @@ function webhookHandlers(deps: GitHostDeps): Pick<GitHostHandlers, 'listWebhooks
     )
   return {
     listWebhooks: async (input, { caller }) => ({
-      data: await on(input, caller, (location) => listWebhooks(location, holds(caller, 'gitprovider:admin'), deps)),
+      data: await on(input, caller, (location) => listWebhooks(location, hasPermission(caller, 'gitprovider:admin'), deps)),
     }),
     registerWebhook: async (input, context) => {
       context.audit({ objectKind: 'webhook', objectId: `${input.params.owner}/${input.params.repo}` })

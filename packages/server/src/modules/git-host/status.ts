@@ -1,5 +1,5 @@
 import type { GitAccount, GitHostHome, GitHostProvider, GitHostSources, GitHostStatus } from '@berth/contract'
-import { holds } from '@berth/contract'
+import { hasPermission } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
 import type { GitConnectionRow } from '../../platform/db/tables/git-host.ts'
 import { type Browser, newState } from './connect/state.ts'
@@ -49,7 +49,7 @@ export async function showStatus(
 async function installUrlFor(caller: Caller, browser: Browser, provider: GitHostProvider, deps: GitHostDeps) {
   const { organizationId } = caller
   const { app } = deps.hosts[provider]
-  const mayConnect = holds(caller, 'gitprovider:write')
+  const mayConnect = hasPermission(caller, 'gitprovider:write')
   if (!app) {
     const link = (await deps.cloudLinks?.isLinked(organizationId)) ? await deps.cloudLinks!.installUrl(organizationId) : null
     return mayConnect || link === null ? link : withoutState(link)

@@ -1,4 +1,4 @@
-import { levelOfRole, type Role, reaches } from '@berth/contract'
+import { isLevelAtLeast, levelOfRole, type Role } from '@berth/contract'
 import type { GitHostDeps } from './deps.ts'
 
 /** The user for whom repositories are filtered. */
@@ -13,7 +13,7 @@ export type IsVisible = (owner: string, repo: string) => boolean
 
 /** Owners and admins see every repository; others only those that the organisation allows for members. */
 export async function visibilityFor({ organizationId, role }: Viewer, { people }: GitHostDeps): Promise<IsVisible> {
-  if (reaches(levelOfRole[role], 'admin')) return allVisible
+  if (isLevelAtLeast(levelOfRole[role], 'admin')) return allVisible
   const allowed = await people.memberRepositories(organizationId)
   if (allowed === null) return allVisible
   const patterns = new Set(allowed.map((pattern) => pattern.toLowerCase()))

@@ -1,4 +1,4 @@
-import { holds, type ProjectSource, type UpdateProject } from '@berth/contract'
+import { hasPermission, type ProjectSource, type UpdateProject } from '@berth/contract'
 import {
   FolderMissing,
   FolderOutside,
@@ -132,7 +132,7 @@ interface ServerChoice {
 /** Choosing a project's server needs `server:write`; moving it back to this machine does not. */
 function checkServerPermission(serverId: string, { current, caller }: ServerChoice): void {
   const tag = 'server:write'
-  if (serverId === current?.serverId || holds(caller, tag)) return
+  if (serverId === current?.serverId || hasPermission(caller, tag)) return
   fail('forbidden', {
     field: 'serverId',
     permission: tag,

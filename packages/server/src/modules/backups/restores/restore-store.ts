@@ -1,8 +1,8 @@
 import {
   type RestoreStatus,
   type RestoresQuery,
-  restoreMoves,
   restoreStatuses,
+  restoreTransitions,
   sourcesOf,
   terminalRestore,
 } from '@berth/contract'
@@ -40,7 +40,7 @@ export const moveRestoreTo = (
     .updateTable('backupRestores')
     .set({ ...changes, status: to })
     .where('id', '=', id)
-    .where('status', 'in', sourcesOf(restoreMoves, to))
+    .where('status', 'in', sourcesOf(restoreTransitions, to))
     .returningAll()
     .executeTakeFirst()
 

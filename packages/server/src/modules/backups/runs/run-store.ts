@@ -1,4 +1,4 @@
-import { type OrganizationRunsQuery, type RunStatus, runMoves, runStatuses, sourcesOf, terminalRun } from '@berth/contract'
+import { type OrganizationRunsQuery, type RunStatus, runStatuses, runTransitions, sourcesOf, terminalRun } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
 import type { ArchivePart } from '../../../drivers/archive/archive.ts'
 import { page } from '../../../platform/db/pages.ts'
@@ -74,7 +74,7 @@ export const moveRunTo = (
     .updateTable('backupRuns')
     .set({ ...changes, status: to })
     .where('id', '=', id)
-    .where('status', 'in', sourcesOf(runMoves, to))
+    .where('status', 'in', sourcesOf(runTransitions, to))
     .returningAll()
     .executeTakeFirst()
 

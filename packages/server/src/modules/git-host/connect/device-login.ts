@@ -1,4 +1,4 @@
-import { type ConnectPoll, type ConnectReply, type GitHostProvider, holds } from '@berth/contract'
+import { type ConnectPoll, type ConnectReply, type GitHostProvider, hasPermission } from '@berth/contract'
 import type { DevicePoll } from '../../../drivers/git-host/git-host.ts'
 import type { Caller } from '../../../http/handler.ts'
 import { iso } from '../../../platform/db/columns.ts'
@@ -49,7 +49,7 @@ export async function pollDeviceLogin(caller: Caller, provider: GitHostProvider,
   const now = nowOf(deps)
   if (row.expiresAt <= now) return endLogin(row, 'expired', null, deps)
   // Polling the host may connect the account: a read-only caller gets the known state.
-  if (!holds(caller, 'gitprovider:write'))
+  if (!hasPermission(caller, 'gitprovider:write'))
     return polled({ ...row, message: 'Completing the login needs the permission gitprovider:write' }, 'pending')
   const { device } = deps.hosts[provider].signIn
   if (!device) return endLogin(row, 'error', notSetUp(provider), deps)

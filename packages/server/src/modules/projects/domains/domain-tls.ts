@@ -1,4 +1,4 @@
-import { sourcesOrSelf, type TlsState, tlsMoves } from '@berth/contract'
+import { sourcesOrSelf, type TlsState, tlsTransitions } from '@berth/contract'
 import type { Db } from '../../../platform/db/schema.ts'
 
 /**
@@ -16,7 +16,7 @@ export async function transitionTls(
     .updateTable('domains')
     .set({ tls: to, reason })
     .where('id', 'in', domainIds)
-    .where('tls', 'in', sourcesOrSelf<TlsState>(tlsMoves, to))
+    .where('tls', 'in', sourcesOrSelf<TlsState>(tlsTransitions, to))
     .execute()
 }
 

@@ -1,4 +1,4 @@
-import { type Presence, presenceMoves, sourcesOf } from '@berth/contract'
+import { type Presence, presenceTransitions, sourcesOf } from '@berth/contract'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { removeHookOf } from '../git/transfer-webhook.ts'
@@ -22,7 +22,7 @@ export async function changePresence(
     .updateTable('projects')
     .set({ presence: to, updatedAt: nowOf(deps) })
     .where('id', '=', projectId)
-    .where('presence', 'in', sourcesOf<Presence>(presenceMoves, to))
+    .where('presence', 'in', sourcesOf<Presence>(presenceTransitions, to))
     .where('deletingSince', 'is', null)
     .returningAll()
     .executeTakeFirst()

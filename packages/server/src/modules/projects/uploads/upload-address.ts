@@ -1,4 +1,4 @@
-import { holds, limits, type QueryOf, uploadAddresses as rows } from '@berth/contract'
+import { hasPermission, limits, type QueryOf, uploadAddresses as rows } from '@berth/contract'
 import type { Caller, Handlers } from '../../../http/handler.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
@@ -57,14 +57,14 @@ async function authorizeCaller(sessionId: string, caller: Caller, deps: Projects
   const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
   if (!session || (projectIds && !projectIds.has(session.projectId ?? ''))) fail('not_found', { message: invalidUrlMessage })
   const tag = 'project:write'
-  if (!holds(caller, tag)) fail('forbidden', { permission: tag, message: `Permission ${tag} is required` })
+  if (!hasPermission(caller, tag)) fail('forbidden', { permission: tag, message: `Permission ${tag} is required` })
   return { session, maxBytes: limits.tarballBytes }
 }
 
 /** The address grants no more than the role that the session's creator has at the time of use. */
 async function mayStillUpload({ createdBy, organizationId }: UploadSessionRow, { roleOf }: ProjectsDeps): Promise<boolean> {
   const role = await roleOf(createdBy, organizationId)
-  return role !== undefined && holds({ role, scopes: null }, 'project:write')
+  return role !== undefined && hasPermission({ role, scopes: null }, 'project:write')
 }
 
 /** Encoded as JSON, so that different values never produce the same message. */

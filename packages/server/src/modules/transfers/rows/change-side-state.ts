@@ -1,4 +1,4 @@
-import { type ExportState, exportMoves, type ImportState, importMoves, sourcesOf } from '@berth/contract'
+import { type ExportState, exportTransitions, type ImportState, importTransitions, sourcesOf } from '@berth/contract'
 import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type TransfersDeps } from '../deps.ts'
@@ -16,8 +16,8 @@ export function changeSideState(
 ): Promise<TransferSideRow | undefined> {
   const from: State[] =
     side === 'departure'
-      ? sourcesOf<ExportState>(exportMoves, to as ExportState)
-      : sourcesOf<ImportState>(importMoves, to as ImportState)
+      ? sourcesOf<ExportState>(exportTransitions, to as ExportState)
+      : sourcesOf<ImportState>(importTransitions, to as ImportState)
   return db
     .updateTable('transferEnds')
     .set({ ...changes, state: to, touchedAt: nowOf(deps) })
