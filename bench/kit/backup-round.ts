@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ArchiveIndex } from '../../packages/server/src/drivers/archive/archive.ts'
 import { createArchives } from '../../packages/server/src/drivers/archive/create-archives.ts'
-import { readOrMakeIdentity } from '../../packages/server/src/drivers/archive/instance-key.ts'
+import { readOrCreateIdentity } from '../../packages/server/src/drivers/archive/instance-key.ts'
 import { createArchiveStores } from '../../packages/server/src/drivers/archive-store/create-archive-stores.ts'
 import { packVolume, replaceVolumeContent } from '../../packages/server/src/drivers/runtime/process/files/volume-archive.ts'
 import { silentLog } from '../../packages/server/src/platform/log.ts'
 
 const [what, folder, destination, keyFile] = process.argv.slice(2) as [string, string, string, string]
 const abort = new AbortController().signal
-const { identity } = await readOrMakeIdentity(keyFile)
+const { identity } = await readOrCreateIdentity(keyFile)
 const archives = await createArchives({ identities: [identity] })
 const stores = createArchiveStores({ log: silentLog, allowPrivate: true })
 const store = await stores.open({ kind: 'local', root: destination, path: destination })

@@ -231,14 +231,14 @@ export const mutations = [
   unit(
     'a tarball may link outside',
     'archive-tree.ts',
-    "if (at === '') return true",
+    "if (folder === '') return true",
     "if (at === '') continue",
     'tarball.test.ts',
   ),
   api(
     'a tarball is decompressed beyond its limit',
     'read-tarball.ts',
-    'this.#bytes > this.#limits.maxDecompressedBytes ? this.#tooMuch() : null',
+    'this.#bytes > this.#limits.maxDecompressedBytes ? this.#tooLarge() : null',
     'null',
     'projects/uploads.test.ts',
   ),

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Archives } from '../drivers/archive/archive.ts'
 import { createArchives } from '../drivers/archive/create-archives.ts'
-import { readIdentities, readOrMakeIdentity, writeIdentities } from '../drivers/archive/instance-key.ts'
+import { readIdentities, readOrCreateIdentity, writeIdentities } from '../drivers/archive/instance-key.ts'
 import { Mutex } from '../platform/keyed-mutex.ts'
 import type { Log } from '../platform/log.ts'
 import type { Secret } from '../platform/secrets/secret.ts'
@@ -27,7 +27,7 @@ export function openArchives(file: string, log: Log, partBytes?: number): () => 
       return current.archives
     }
     if (current && found && isSame(current.identities, found)) return current.archives
-    const created = found ? undefined : await readOrMakeIdentity(file)
+    const created = found ? undefined : await readOrCreateIdentity(file)
     if (created?.isNew) log.warn({ file }, keyAdvice(file))
     const identities: Identities = found ?? [created!.identity]
     const archives = await createArchives({ identities, isNewKey: created?.isNew ?? false, ...(partBytes ? { partBytes } : {}) })

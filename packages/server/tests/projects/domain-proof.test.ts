@@ -206,7 +206,7 @@ test('checks are durable work whose pauses grow', async () => {
 test('the real name server is asked', async () => {
   const server = await startTestNameServer()
   try {
-    const real = createNameServers({ servers: [server.address], keptMs: 0 })
+    const real = createNameServers({ servers: [server.address], cacheMs: 0 })
     const { ours } = await begin({ BERTH_MODE: 'cloud' }, { dns: real })
     const { name: record, value } = proofOf(await ours.connect())
     await ours.retry()

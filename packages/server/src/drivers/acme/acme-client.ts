@@ -17,16 +17,16 @@ export function createAcme(settings: AcmeSettings): Acme {
       return new Secret((await crypto.createPrivateEcdsaKey()).toString())
     },
     async order(hostname, accountKey, board, abort) {
-      await reach(settings.directoryUrl, abort)
-      const ordered = place(hostname, accountKey, board, settings)
+      await checkReachable(settings.directoryUrl, abort)
+      const ordered = placeOrder(hostname, accountKey, board, settings)
       // The library does not support aborts: its remaining work continues unobserved.
       ordered.catch(() => undefined)
-      return await Promise.race([ordered, aborted(abort)])
+      return await Promise.race([ordered, rejectOnAbort(abort)])
     },
   }
 }
 
-async function place(
+async function placeOrder(
   hostname: string,
   accountKey: Secret,
   board: ChallengeBoard,
@@ -34,7 +34,7 @@ async function place(
 ): Promise<IssuedCertificate> {
   const { Client, crypto, axios } = await import('acme-client')
   reportRateLimits(axios)
-  const client: Client = new Client({ directoryUrl, accountKey: accountKey.reveal(), ...patience })
+  const client: Client = new Client({ directoryUrl, accountKey: accountKey.reveal(), ...pollOptions })
   const [key, csr] = await crypto.createCsr({ altNames: [hostname] }, await crypto.createPrivateEcdsaKey())
   // Looks the account up by its key; if it does not exist (any more), the order registers it.
   await client.createAccount({ onlyReturnExisting: true }).catch(() => undefined)
@@ -57,14 +57,14 @@ async function place(
     // The library throws a TypeError when a response is missing; every other message is the authority's own.
     if (error instanceof OrderRefused || error instanceof DnsProviderFailed) throw error
     if (error instanceof TypeError) throw new Error('the certificate authority closed the connection', { cause: error })
-    throw new OrderRefused(messageOf(error), { cause: error })
+    throw new OrderRefused(shortMessage(error), { cause: error })
   }
 }
 
 type Axios = typeof import('acme-client')['axios']
 
-const shortestRetryMs = 60_000
-const longestRetryMs = 8 * 86_400_000
+const minRetryMs = 60_000
+const maxRetryMs = 8 * 86_400_000
 let isReporting = false
 
 /**
@@ -82,14 +82,14 @@ function reportRateLimits(axios: Axios): void {
       const retryAfter = headers.get('retry-after')
       const isLimited = status === 429 || (status === 503 && typeof retryAfter === 'string')
       if (!isLimited) return data
-      const problem = (typeof data === 'string' ? parsed(data) : data) as { detail?: string } | null
+      const problem = (typeof data === 'string' ? parseJson(data) : data) as { detail?: string } | null
       const message = problem?.detail ?? `the certificate authority answered ${status}`
       throw new OrderRefused(message.slice(0, 500), { retryAt: retryTime(retryAfter) })
     },
   ]
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -101,18 +101,18 @@ function parsed(text: string): unknown {
 function retryTime(header: unknown): Date {
   const text = String(header ?? '')
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now()
-  const waitMs = Number.isFinite(ms) ? Math.min(Math.max(ms, shortestRetryMs), longestRetryMs) : 3_600_000
+  const waitMs = Number.isFinite(ms) ? Math.min(Math.max(ms, minRetryMs), maxRetryMs) : 3_600_000
   return new Date(Date.now() + waitMs)
 }
 
 /** Polls the result after 1 s, 2 s, 4 s and so on, for a minute and a half in total. */
-const patience = { backoffAttempts: 8, backoffMin: 1_000, backoffMax: 30_000 }
-const reachWithinMs = 20_000
+const pollOptions = { backoffAttempts: 8, backoffMin: 1_000, backoffMax: 30_000 }
+const reachTimeoutMs = 20_000
 
 /** Checks that the directory is reachable. The library would retry for over a minute and then hide the network error. */
-async function reach(directoryUrl: string, abort: AbortSignal): Promise<void> {
+async function checkReachable(directoryUrl: string, abort: AbortSignal): Promise<void> {
   try {
-    const answer = await fetch(directoryUrl, { signal: AbortSignal.any([abort, AbortSignal.timeout(reachWithinMs)]) })
+    const answer = await fetch(directoryUrl, { signal: AbortSignal.any([abort, AbortSignal.timeout(reachTimeoutMs)]) })
     await answer.body?.cancel()
     if (!answer.ok) throw new Error(`it answered ${answer.status}`)
   } catch (error) {
@@ -129,10 +129,10 @@ function networkMessage(error: unknown): string {
   return message || code || String(error)
 }
 
-const aborted = (abort: AbortSignal): Promise<never> =>
+const rejectOnAbort = (abort: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     if (abort.aborted) reject(abort.reason)
     abort.addEventListener('abort', () => reject(abort.reason), { once: true })
   })
 
-const messageOf = (error: unknown) => errorMessage(error).slice(0, 500)
+const shortMessage = (error: unknown) => errorMessage(error).slice(0, 500)

@@ -6,7 +6,7 @@ import { publicNames, type Resolve, systemNames } from '../web-request/resolve.t
 import { acceptableAddresses } from '../web-request/web-request.ts'
 import { StoreFailure } from './store-failure.ts'
 
-const lookupMs = 15_000
+const lookupTimeoutMs = 15_000
 
 export interface AddressGuard {
   /** Resolves a host to its allowed addresses. The result is cached, so that the name cannot change its meaning afterwards. */
@@ -28,14 +28,14 @@ export function addressGuard({ allowPrivate, mayBeHere, resolve }: GuardSettings
   const names = resolve ?? (allowPrivate ? systemNames : publicNames())
   const mayReach = (address: string) =>
     ['public', ...(allowPrivate ? ['inside'] : [])].includes(reachOf(address)) && (mayBeHere || !isThisMachine(address))
-  const refusal = allowPrivate && !mayBeHere ? hereText : insideText
-  const known = new Map<string, Promise<readonly string[]>>()
+  const refusal = allowPrivate && !mayBeHere ? ownMachineMessage : privateNetworkMessage
+  const cache = new Map<string, Promise<readonly string[]>>()
 
   const addressesOf = (host: string) => {
-    const found = known.get(host) ?? validated(host, names, mayReach, refusal)
-    known.set(host, found)
+    const found = cache.get(host) ?? resolveAllowedAddresses(host, names, mayReach, refusal)
+    cache.set(host, found)
     // A failed lookup is repeated at the next request.
-    found.catch(() => known.delete(host))
+    found.catch(() => cache.delete(host))
     return found
   }
   return {
@@ -53,11 +53,12 @@ export function addressGuard({ allowPrivate, mayBeHere, resolve }: GuardSettings
   }
 }
 
-const insideText = (host: string) => `${host} is inside a private or reserved network, where this instance keeps no backups`
-const hereText = (host: string) =>
+const privateNetworkMessage = (host: string) =>
+  `${host} is inside a private or reserved network, where this instance stores no backups`
+const ownMachineMessage = (host: string) =>
   `${host} is this machine or reserved: only an operator of the instance may add such a destination`
 
-async function validated(
+async function resolveAllowedAddresses(
   host: string,
   resolve: Resolve,
   mayReach: (address: string) => boolean,
@@ -66,7 +67,7 @@ async function validated(
   const url = URL.parse(`http://${isIP(host) === 6 ? `[${host}]` : host}`)
   if (url?.pathname !== '/' || url.port || url.username) throw new StoreFailure('denied', `${host} is not the name of a host`)
   try {
-    return await acceptableAddresses(url, resolve, mayReach, AbortSignal.timeout(lookupMs))
+    return await acceptableAddresses(url, resolve, mayReach, AbortSignal.timeout(lookupTimeoutMs))
   } catch (error) {
     if (error instanceof WebRequestRefused) throw new StoreFailure('denied', refusal(host))
     if (error instanceof WebRequestFailed)

@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => folder.remove())
 
 function open(silentMs: number): Promise<ArchiveStore> {
-  const care = { log: silentLog, allowPrivate: true, attempts: 3, firstPauseMs: 1, silentMs, around: location.around }
+  const care = { log: silentLog, allowPrivate: true, attempts: 3, firstPauseMs: 1, silentMs, wrap: location.around }
   return createArchiveStores(care).open({ kind: 'local', root: folder.path, path: folder.path })
 }
 

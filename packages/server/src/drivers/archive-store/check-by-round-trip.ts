@@ -6,16 +6,16 @@ import { StoreFailure } from './store-failure.ts'
 
 const folder = 'berth-check/'
 /** Age above which a check's object was left by an interrupted check; a check takes far less. */
-const leftAfterMs = 3_600_000
+const leftoverAgeMs = 3_600_000
 
 /** Limit of objects that interrupted checks may have left. */
 const maxRemaining = 1_000
 
-type Unchecked = Omit<ArchiveStore, 'check'>
+type StoreWithoutCheck = Omit<ArchiveStore, 'check'>
 
 /** Writes a small object, reads it back and removes it: detects a destination that only reports success. */
-export async function checkByRoundTrip(store: Unchecked, abort: AbortSignal): Promise<void> {
-  await removeLeft(store, abort)
+export async function checkByRoundTrip(store: StoreWithoutCheck, abort: AbortSignal): Promise<void> {
+  await removeLeftovers(store, abort)
   const name = `${folder}${randomBytes(8).toString('hex')}`
   const content = randomBytes(1024)
   try {
@@ -30,16 +30,16 @@ export async function checkByRoundTrip(store: Unchecked, abort: AbortSignal): Pr
   await store.remove(name, abort)
 }
 
-async function removeLeft(store: Unchecked, abort: AbortSignal): Promise<void> {
+async function removeLeftovers(store: StoreWithoutCheck, abort: AbortSignal): Promise<void> {
   let seen = 0
   for await (const { name, modifiedAt } of belowPrefix(store.list(folder, abort), folder)) {
-    if (Date.now() - Date.parse(modifiedAt) > leftAfterMs) await store.remove(name, abort)
+    if (Date.now() - Date.parse(modifiedAt) > leftoverAgeMs) await store.remove(name, abort)
     seen += 1
     if (seen === maxRemaining) return
   }
 }
 
-async function readAll(store: Unchecked, name: string, abort: AbortSignal): Promise<Buffer> {
+async function readAll(store: StoreWithoutCheck, name: string, abort: AbortSignal): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of store.get(name, abort)) {

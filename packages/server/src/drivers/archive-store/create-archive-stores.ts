@@ -21,19 +21,12 @@ export interface ArchiveStoreSettings {
   /** Limits of a destination's listing. */
   listing?: ListingBounds
   /** Test hook: wraps the store with one that fails, below retries, limits and log. */
-  around?: (store: ArchiveStore) => ArchiveStore
+  wrap?: (store: ArchiveStore) => ArchiveStore
 }
 
 /** Opens every destination with the same wrappers: transient errors are retried, calls time out, and the log records them. */
 export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStores {
-  const {
-    log,
-    silentMs = 300_000,
-    attempts = 5,
-    firstPauseMs = 500,
-    around = (store) => store,
-    listing = listingBounds,
-  } = settings
+  const { log, silentMs = 300_000, attempts = 5, firstPauseMs = 500, wrap = (store) => store, listing = listingBounds } = settings
   const guardOf = (config: { mayBeHere: boolean } | LocalConfig) =>
     addressGuard({ ...settings, mayBeHere: 'mayBeHere' in config && config.mayBeHere })
   return {
@@ -41,11 +34,11 @@ export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStor
       const path = locationOf(config)
       const onRetry = (failure: StoreFailure, attempt: number) =>
         log.warn({ place: path, err: failure, attempt }, 'backups: destination request failed, retrying')
-      const limited = withTimeLimit(
-        withListingBounds(around(await bareStore(config, guardOf(config), listing)), listing),
+      const limitedStore = withTimeLimit(
+        withListingBounds(wrap(await bareStore(config, guardOf(config), listing)), listing),
         silentMs,
       )
-      return withLog(withRetries(limited, { attempts, firstPauseMs, onRetry }), log, path)
+      return withLog(withRetries(limitedStore, { attempts, firstPauseMs, onRetry }), log, path)
     },
     hostKeyOf: async (config, abort) => (await import('./sftp-link.ts')).hostKeyOf(config, guardOf(config), abort),
   }

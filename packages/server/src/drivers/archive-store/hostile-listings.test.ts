@@ -170,7 +170,7 @@ describe('an SFTP server', () => {
   test.each<[string, HostileSftp['answer'], RegExp]>([
     ['files in a folder', () => ['file-1', 'file-2'], /more than 50 pages/],
     ['nothing in a folder', () => [], /more than 50 pages/],
-    ['folders in folders', () => ['folder/'], /more than 8 folders in each other/],
+    ['folders in folders', () => ['folder/'], /more than 8 nested folders/],
   ])('that lists %s without end is left with an error', async (_, answering, message) => {
     server.answer = answering
     server.calls.length = 0

@@ -1,5 +1,5 @@
 import type { ArchiveStore, StoredObject } from './archive-store.ts'
-import { isOurName } from './object-name.ts'
+import { isArchiveName } from './object-name.ts'
 import { StoreFailure } from './store-failure.ts'
 
 /** Limits of one listing of a destination. Callers receive the names as a stream; nothing is kept. */
@@ -16,7 +16,7 @@ export const listingBounds = {
 
 export type ListingBounds = typeof listingBounds
 
-export const endlessListing = (bound: string) =>
+export const listingTooLong = (bound: string) =>
   new StoreFailure('other', `The destination's listing has more than ${bound}. Check its endpoint and folder.`)
 
 /** Counts the calls of one listing. */
@@ -30,7 +30,7 @@ export class CallCount {
 
   next(): void {
     this.#calls += 1
-    if (this.#calls > this.#max) throw endlessListing(`${this.#max} pages`)
+    if (this.#calls > this.#max) throw listingTooLong(`${this.#max} pages`)
   }
 }
 
@@ -53,9 +53,9 @@ export async function* belowPrefix(
   for await (const item of items) {
     waitedMs += performance.now() - since
     names += 1
-    if (names > maxNames) throw endlessListing(`${maxNames} names`)
-    if (waitedMs > maxMs) throw endlessListing(`comes within ${maxMs / 60_000} minutes`)
-    if (item.name.startsWith(prefix) && isOurName(item.name)) yield item
+    if (names > maxNames) throw listingTooLong(`${maxNames} names`)
+    if (waitedMs > maxMs) throw listingTooLong(`comes within ${maxMs / 60_000} minutes`)
+    if (item.name.startsWith(prefix) && isArchiveName(item.name)) yield item
     since = performance.now()
   }
 }

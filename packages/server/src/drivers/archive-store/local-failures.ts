@@ -9,7 +9,7 @@ export function localFailure(error: unknown, doing: string): unknown {
   if (code === 'EDQUOT' || code === 'EFBIG')
     return report('full', `The quota or file size limit of the disk is reached: ${doing} failed`)
   if (code === 'EACCES' || code === 'EPERM')
-    return report('denied', `${doing} was refused: let the user that Berth runs as read and write this folder`)
+    return report('denied', `${doing} was refused: allow the user that Berth runs as to read and write this folder`)
   if (code === 'EROFS') return report('denied', `${doing} failed: the file system is mounted read-only`)
   if (code === 'ENOENT') return report('missing', `${doing}: the path does not exist`)
   if (code === 'ENOTDIR' || code === 'ELOOP') return report('denied', `${doing}: a link or a file is where a folder should be`)

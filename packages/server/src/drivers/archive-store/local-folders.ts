@@ -6,27 +6,27 @@ import { StoreFailure } from './store-failure.ts'
 
 /** The first root that contains the path, by its text alone: symlinks are checked when it is opened. */
 export function rootOf(path: string, roots: readonly string[]): string | undefined {
-  return isAbsolute(path) && !path.includes('\0') ? roots.find((root) => waysBelow(path, root) !== undefined) : undefined
+  return isAbsolute(path) && !path.includes('\0') ? roots.find((root) => partsBelow(path, root) !== undefined) : undefined
 }
 
-function waysBelow(path: string, root: string): string[] | undefined {
-  const way = relative(resolve(root), resolve(path))
-  if (way === '') return []
-  const parts = way.split(sep)
-  return parts[0] === '..' || isAbsolute(way) ? undefined : parts
+function partsBelow(path: string, root: string): string[] | undefined {
+  const relativePath = relative(resolve(root), resolve(path))
+  if (relativePath === '') return []
+  const parts = relativePath.split(sep)
+  return parts[0] === '..' || isAbsolute(relativePath) ? undefined : parts
 }
 
 /** Opens the folder of a destination part by part from the root: no symlink on the way is followed. */
 export async function enterDestination({ path, root }: { path: string; root: string }): Promise<DirectoryHandle> {
-  const parts = isAbsolute(path) ? waysBelow(path, root) : undefined
+  const parts = isAbsolute(path) ? partsBelow(path, root) : undefined
   if (!parts) throw new StoreFailure('denied', `${path} is not inside ${root}, the folder for backups`)
   // Symlinks of the root itself are the operator's own.
-  const top = (await DirectoryHandle.open(`${root}/.`)) ?? (await made(root))
+  const top = (await DirectoryHandle.open(`${root}/.`)) ?? (await createAndOpen(root))
   if (!top) throw new StoreFailure('denied', `${root} is not a folder`)
   return enterParts(top, parts)
 }
 
-async function made(root: string): Promise<DirectoryHandle | null> {
+async function createAndOpen(root: string): Promise<DirectoryHandle | null> {
   await mkdir(root, { recursive: true, mode: 0o700 })
   return DirectoryHandle.open(`${root}/.`)
 }
@@ -37,7 +37,7 @@ export async function enterParts(top: DirectoryHandle, parts: readonly string[])
   for (const part of parts) {
     const outer = folder
     try {
-      folder = (await outer.enter(part)) ?? (await makeLasting(outer, part))
+      folder = (await outer.enter(part)) ?? (await createDurably(outer, part))
     } finally {
       await outer[Symbol.asyncDispose]()
     }
@@ -45,7 +45,7 @@ export async function enterParts(top: DirectoryHandle, parts: readonly string[])
   return folder
 }
 
-async function makeLasting(outer: DirectoryHandle, part: string): Promise<DirectoryHandle> {
+async function createDurably(outer: DirectoryHandle, part: string): Promise<DirectoryHandle> {
   try {
     const inner = await outer.make(part)
     await syncFolder(outer)

@@ -7,13 +7,13 @@ import type { ArchiveStore, LocalConfig, StoredObject } from './archive-store.ts
 import { checkByRoundTrip } from './check-by-round-trip.ts'
 import { localFailure } from './local-failures.ts'
 import { enterDestination, enterParts, findParts, removeEmpty, syncFolder } from './local-folders.ts'
-import { partsOf, partsOfPrefix } from './object-name.ts'
+import { parseArchiveName, parseArchivePrefix } from './object-name.ts'
 import { missing } from './store-failure.ts'
 
 /** Folder of unfinished puts; Berth's own names never begin with a dot. */
 const unfinished = '.unfinished'
 const chunkBytes = 256 * 1024
-const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+const createOnlyFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
 /**
  * Archives in a folder of this machine. Each call opens the path from the root again, so that no handle stays open between
@@ -21,7 +21,7 @@ const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | consta
  */
 export function localStore(config: LocalConfig): ArchiveStore {
   const enter = () => enterDestination(config)
-  const reported = async <Result>(doing: string, work: () => Promise<Result>): Promise<Result> => {
+  const withFailures = async <Result>(doing: string, work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work()
     } catch (error) {
@@ -30,24 +30,25 @@ export function localStore(config: LocalConfig): ArchiveStore {
   }
 
   const store: Omit<ArchiveStore, 'check'> = {
-    put: (name, content, abort) => reported(`writing ${config.path}/${name}`, () => put(enter, partsOf(name), content, abort)),
+    put: (name, content, abort) =>
+      withFailures(`writing ${config.path}/${name}`, () => put(enter, parseArchiveName(name), content, abort)),
     get: (name, abort, { from = 0 } = {}) => get(enter, name, from, abort),
     async size(name) {
-      return reported(`reading ${config.path}/${name}`, async () => {
-        const file = await openFile(enter, partsOf(name))
+      return withFailures(`reading ${config.path}/${name}`, async () => {
+        const file = await openFile(enter, parseArchiveName(name))
         if (!file) return undefined
         await using _closed = file
         return (await file.stat()).size
       })
     },
-    list: (prefix, abort) => list(enter, partsOfPrefix(prefix), abort),
+    list: (prefix, abort) => list(enter, parseArchivePrefix(prefix), abort),
     async remove(name) {
-      const parts = partsOf(name)
-      await reported(`removing ${config.path}/${name}`, () => remove(enter, parts))
+      const parts = parseArchiveName(name)
+      await withFailures(`removing ${config.path}/${name}`, () => remove(enter, parts))
       await removeEmpty(enter, parts.slice(0, -1))
     },
     removeUnfinished: (olderThan, abort) =>
-      reported(`clearing up ${config.path}`, () => removeUnfinished(enter, olderThan, abort)),
+      withFailures(`clearing up ${config.path}`, () => removeUnfinished(enter, olderThan, abort)),
     close: async () => undefined,
   }
   return { ...store, check: (abort) => checkByRoundTrip(store, abort) }
@@ -59,7 +60,7 @@ async function put(enter: Enter, parts: string[], content: AsyncIterable<Uint8Ar
   await using drafts = await enterParts(await enter(), [unfinished])
   const draft = randomBytes(12).toString('hex')
   try {
-    const sizeBytes = await writeAll(await open(drafts.at(draft), asNew, 0o600), content, abort)
+    const sizeBytes = await writeAll(await open(drafts.at(draft), createOnlyFlags, 0o600), content, abort)
     abort.throwIfAborted()
     await renameIntoPlace(enter, parts, drafts.at(draft))
     return { sizeBytes }
@@ -97,14 +98,14 @@ async function renameIntoPlace(enter: Enter, parts: string[], draft: Buffer): Pr
 async function openFile(enter: Enter, parts: string[]): Promise<FileHandle | null> {
   const folder = await findParts(await enter(), parts.slice(0, -1))
   if (!folder) return null
-  await using held = folder
+  await using handle = folder
   // Awaited here: the directory handle must stay open until the file has been opened.
-  return await held.file(parts.at(-1)!)
+  return await handle.file(parts.at(-1)!)
 }
 
 async function* get(enter: Enter, name: string, from: number, abort: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
-    const file = await openFile(enter, partsOf(name))
+    const file = await openFile(enter, parseArchiveName(name))
     if (!file) throw missing(name)
     await using _closed = file
     for (let position = from; ; ) {

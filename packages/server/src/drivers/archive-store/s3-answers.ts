@@ -5,11 +5,11 @@ import { StoreFailure } from './store-failure.ts'
 /** Limit of every response except listings and objects: some lines, which the library reads as a whole. */
 const maxBytes = 32 * 1024
 
-interface Answer {
+interface MiddlewareResult {
   response: { statusCode: number; body?: Readable }
 }
-type Next = (args: unknown) => Promise<Answer>
-type Middleware = (next: Next, context: { commandName?: string }) => (args: unknown) => Promise<Answer>
+type Next = (args: unknown) => Promise<MiddlewareResult>
+type Middleware = (next: Next, context: { commandName?: string }) => (args: unknown) => Promise<MiddlewareResult>
 interface Stack {
   middlewareStack: { add: (middleware: never, options: never) => void }
 }
@@ -17,24 +17,24 @@ interface Stack {
 /** Innermost middleware: the library's own parser runs after it. */
 const innermost = { step: 'deserialize', priority: 'low' }
 
-const streamed = new Set(['GetObjectCommand', 'ListObjectsV2Command', 'ListMultipartUploadsCommand'])
+const streamedCommands = new Set(['GetObjectCommand', 'ListObjectsV2Command', 'ListMultipartUploadsCommand'])
 
 /** Aborts a response that is longer than S3's own errors and confirmations. */
-export function boundAnswers<Client extends Stack>(client: Client): Client {
+export function limitResponses<Client extends Stack>(client: Client): Client {
   const middleware: Middleware = (next, { commandName = '' }) => {
     return async (args) => {
-      const answer = await next(args)
-      const { response } = answer
-      const isStreamed = response.statusCode < 300 && streamed.has(commandName)
-      if (response.body && !isStreamed) response.body = cutOff(response.body)
-      return answer
+      const result = await next(args)
+      const { response } = result
+      const isStreamed = response.statusCode < 300 && streamedCommands.has(commandName)
+      if (response.body && !isStreamed) response.body = limitBody(response.body)
+      return result
     }
   }
   client.middlewareStack.add(middleware as never, { ...innermost, name: 'boundAnswers' } as never)
   return client
 }
 
-function cutOff(body: Readable): Readable {
+function limitBody(body: Readable): Readable {
   let bytes = 0
   const bounded = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -49,12 +49,12 @@ function cutOff(body: Readable): Readable {
 }
 
 /** Takes the entries out of the response before the library parses it. */
-export function readingPage<Command extends Stack>(command: Command, element: 'Contents' | 'Upload', wanted: readonly string[]) {
+export function capturePage<Command extends Stack>(command: Command, element: 'Contents' | 'Upload', wanted: readonly string[]) {
   const read: { page: S3Page } = { page: { entries: [], page: new Map() } }
   const middleware: Middleware = (next) => async (args) => {
-    const answer = await next(args)
-    const { response } = answer
-    if (response.statusCode >= 300 || !response.body) return answer
+    const result = await next(args)
+    const { response } = result
+    if (response.statusCode >= 300 || !response.body) return result
     const { body } = response
     try {
       read.page = await readS3Page(body, element, wanted)
@@ -62,7 +62,7 @@ export function readingPage<Command extends Stack>(command: Command, element: 'C
       body.destroy()
     }
     delete response.body
-    return answer
+    return result
   }
   command.middlewareStack.add(middleware as never, { ...innermost, name: 'readingPage' } as never)
   return read

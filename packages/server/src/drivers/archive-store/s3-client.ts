@@ -5,12 +5,12 @@ import { getCACertificates } from 'node:tls'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { AddressGuard } from './address-guard.ts'
 import type { S3Config } from './archive-store.ts'
-import { boundAnswers } from './s3-answers.ts'
+import { limitResponses } from './s3-answers.ts'
 import { StoreFailure } from './store-failure.ts'
 
-const connectMs = 15_000
+const connectTimeoutMs = 15_000
 /** Timeout without a byte in either direction. */
-const silentMs = 60_000
+const idleTimeoutMs = 60_000
 
 /** A client that connects only to addresses that the guard allows, and follows no redirect. */
 export async function s3Client(config: S3Config, guard: AddressGuard): Promise<S3Client> {
@@ -19,7 +19,7 @@ export async function s3Client(config: S3Config, guard: AddressGuard): Promise<S
   // A literal address is connected to without a lookup, so it is checked here.
   if (host && isIP(host)) await guard.addressesOf(host)
   const { S3Client } = await import('@aws-sdk/client-s3')
-  const connecting = { keepAlive: true, maxSockets: 8, lookup: guard.lookup, autoSelectFamily: true }
+  const agentOptions = { keepAlive: true, maxSockets: 8, lookup: guard.lookup, autoSelectFamily: true }
   const client = new S3Client({
     region: config.region || 'us-east-1',
     ...(endpoint ? { endpoint: endpoint.href } : {}),
@@ -30,13 +30,13 @@ export async function s3Client(config: S3Config, guard: AddressGuard): Promise<S
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 3,
     requestHandler: {
-      connectionTimeout: connectMs,
-      socketTimeout: silentMs,
-      httpAgent: new HttpAgent(connecting),
-      httpsAgent: new HttpsAgent({ ...connecting, ca: getCACertificates('default') }),
+      connectionTimeout: connectTimeoutMs,
+      socketTimeout: idleTimeoutMs,
+      httpAgent: new HttpAgent(agentOptions),
+      httpsAgent: new HttpsAgent({ ...agentOptions, ca: getCACertificates('default') }),
     },
   })
-  return boundAnswers(client)
+  return limitResponses(client)
 }
 
 function checkedEndpoint(text: string): URL {

@@ -14,10 +14,10 @@ export function s3Failure(error: unknown, operation: S3Operation, bucket: string
   const { name, code = '', $metadata } = error as S3Error
   const status = $metadata?.httpStatusCode
   const report = (reason: StoreFailure['reason'], message: string) => new StoreFailure(reason, message, { cause: error })
-  const known = messageOf[name]
-  if (known) return report(known.reason, known.words(bucket, operation))
+  const known = failureByName[name]
+  if (known) return report(known.reason, known.message(bucket, operation))
   if (status === 403 || status === 401)
-    return report('denied', `The bucket ${bucket} refused it: allow the access key s3:${operation} there`)
+    return report('denied', `The bucket ${bucket} denied access. Allow the access key s3:${operation} there.`)
   if (status === 404) return report('missing', 'The object does not exist')
   if (status === 507 || status === 413) return report('full', `The bucket ${bucket} is full. Free space or raise its quota.`)
   if (status === 429 || (status !== undefined && status >= 500))
@@ -32,28 +32,28 @@ export function s3Failure(error: unknown, operation: S3Operation, bucket: string
 const networkCodes = /^(ECONN|EPIPE|EHOST|ENET|ENOTFOUND|EAI_|EADDRNOTAVAIL|EPROTO|HPE_|ERR_SOCKET)/
 const tlsCodes = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH)/
 
-type Words = (bucket: string, operation: S3Operation) => string
-const refusedKey: { reason: StoreFailure['reason']; words: Words } = {
+type Message = (bucket: string, operation: S3Operation) => string
+const refusedKey: { reason: StoreFailure['reason']; message: Message } = {
   reason: 'denied',
-  words: () => 'S3 rejected the access key or its secret. Enter both again.',
+  message: () => 'S3 rejected the access key or its secret. Enter both again.',
 }
-const full: { reason: StoreFailure['reason']; words: Words } = {
+const full: { reason: StoreFailure['reason']; message: Message } = {
   reason: 'full',
-  words: (bucket) => `The quota of the bucket ${bucket} is used up: make room or raise it`,
+  message: (bucket) => `The quota of the bucket ${bucket} is reached. Free space or raise the quota.`,
 }
 
-const messageOf: Record<string, { reason: StoreFailure['reason']; words: Words }> = {
-  NoSuchBucket: { reason: 'denied', words: (bucket) => `The bucket ${bucket} does not exist. Create it, or correct its name.` },
-  NoSuchKey: { reason: 'missing', words: () => 'The object does not exist' },
-  NotFound: { reason: 'missing', words: () => 'The object does not exist' },
+const failureByName: Record<string, { reason: StoreFailure['reason']; message: Message }> = {
+  NoSuchBucket: { reason: 'denied', message: (bucket) => `The bucket ${bucket} does not exist. Create it, or correct its name.` },
+  NoSuchKey: { reason: 'missing', message: () => 'The object does not exist' },
+  NotFound: { reason: 'missing', message: () => 'The object does not exist' },
   InvalidAccessKeyId: refusedKey,
   SignatureDoesNotMatch: refusedKey,
   RequestTimeTooSkewed: {
     reason: 'denied',
-    words: () => "This machine's clock and the one of S3 differ too much: set the clock",
+    message: () => "The clocks of this machine and of S3 differ too much. Correct this machine's clock.",
   },
-  AuthorizationHeaderMalformed: { reason: 'denied', words: () => 'S3 wants another region: enter the one of the bucket' },
-  PermanentRedirect: { reason: 'denied', words: (bucket) => `The bucket ${bucket} is in another region: enter that one` },
+  AuthorizationHeaderMalformed: { reason: 'denied', message: () => 'The region is wrong. Enter the region of the bucket.' },
+  PermanentRedirect: { reason: 'denied', message: (bucket) => `The bucket ${bucket} is in another region. Enter that region.` },
   QuotaExceeded: full,
   EntityTooLarge: full,
   XMinioStorageFull: full,

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import { endlessListing, type ListingBounds, listingBounds } from './listing-bounds.ts'
+import { type ListingBounds, listingBounds, listingTooLong } from './listing-bounds.ts'
 import { StoreFailure } from './store-failure.ts'
 
 /** Fields of one entry, or of the page itself, as in the response. */
@@ -33,7 +33,7 @@ export async function readS3Page(
   let rest = ''
   let bytes = 0
 
-  const takeEntries = () => {
+  const parseEntries = () => {
     let at = 0
     for (;;) {
       const start = rest.indexOf(opening, at)
@@ -45,7 +45,7 @@ export async function readS3Page(
       const end = start < 0 ? -1 : rest.indexOf(closing, start)
       if (end < 0) break
       entries.push(fieldsIn(rest.slice(start + opening.length, end), wanted))
-      if (entries.length > maxEntries) throw endlessListing(`${maxEntries} names in a page`)
+      if (entries.length > maxEntries) throw listingTooLong(`${maxEntries} names in a page`)
       at = end + closing.length
     }
     rest = rest.slice(at)
@@ -54,9 +54,9 @@ export async function readS3Page(
 
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > pageBytes) throw endlessListing(`${pageBytes / 1024 / 1024} MB in a page`)
+    if (bytes > pageBytes) throw listingTooLong(`${pageBytes / 1024 / 1024} MB in a page`)
     rest += decoder.write(chunk as Buffer)
-    takeEntries()
+    parseEntries()
   }
   return { entries, page: fieldsIn(outside + rest, pageFields) }
 }

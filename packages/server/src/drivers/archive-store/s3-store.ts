@@ -5,9 +5,9 @@ import type { AddressGuard } from './address-guard.ts'
 import type { ArchiveStore, S3Config, StoredObject } from './archive-store.ts'
 import { checkByRoundTrip } from './check-by-round-trip.ts'
 import { inMemoryBytes } from './in-memory.ts'
-import { CallCount, endlessListing, listingBounds } from './listing-bounds.ts'
-import { aboveOf, isOurName, partsOf, partsOfPrefix } from './object-name.ts'
-import { readingPage } from './s3-answers.ts'
+import { CallCount, listingBounds, listingTooLong } from './listing-bounds.ts'
+import { isArchiveName, keyPrefixOf, parseArchiveName, parseArchivePrefix } from './object-name.ts'
+import { capturePage } from './s3-answers.ts'
 import { s3Client, withKnownHash } from './s3-client.ts'
 import { type S3Operation, s3Failure } from './s3-failures.ts'
 import type { S3Fields } from './s3-listing.ts'
@@ -23,9 +23,13 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
   const sdk = await import('@aws-sdk/client-s3')
   const client = await s3Client(config, guard)
   const { bucket: Bucket } = config
-  const above = aboveOf(config.prefix)
-  const keyOf = (name: string) => above + partsOf(name).join('/')
-  const reported = async <Result>(operation: S3Operation, abort: AbortSignal, work: () => Promise<Result>): Promise<Result> => {
+  const keyPrefix = keyPrefixOf(config.prefix)
+  const keyOf = (name: string) => keyPrefix + parseArchiveName(name).join('/')
+  const withFailures = async <Result>(
+    operation: S3Operation,
+    abort: AbortSignal,
+    work: () => Promise<Result>,
+  ): Promise<Result> => {
     try {
       return await work()
     } catch (error) {
@@ -35,19 +39,21 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
   }
 
   const store: Omit<ArchiveStore, 'check'> = {
-    put: async (name, content, abort) => put({ client, Bucket, Key: keyOf(name) }, content, abort, reported),
+    put: async (name, content, abort) => put({ client, Bucket, Key: keyOf(name) }, content, abort, withFailures),
     async *get(name, abort, { from = 0 } = {}) {
       const Range = from > 0 ? { Range: `bytes=${from}-` } : {}
       const command = new sdk.GetObjectCommand({ Bucket, Key: keyOf(name), ...Range })
-      const { Body } = await reported('GetObject', abort, () => client.send(command, { abortSignal: abort })).catch((error) => {
-        throw isMissing(error) ? missing(name) : error
-      })
+      const { Body } = await withFailures('GetObject', abort, () => client.send(command, { abortSignal: abort })).catch(
+        (error) => {
+          throw isMissing(error) ? missing(name) : error
+        },
+      )
       yield* bytesOf(Body as Readable, abort, (error) => s3Failure(error, 'GetObject', Bucket))
     },
     async size(name, abort) {
       const command = new sdk.HeadObjectCommand({ Bucket, Key: keyOf(name) })
       try {
-        return (await reported('GetObject', abort, () => client.send(command, { abortSignal: abort }))).ContentLength ?? 0
+        return (await withFailures('GetObject', abort, () => client.send(command, { abortSignal: abort }))).ContentLength ?? 0
       } catch (error) {
         if (isMissing(error)) return undefined
         throw error
@@ -56,7 +62,7 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
     list: (prefix, abort) => list(prefix, abort),
     async remove(name, abort) {
       const command = new sdk.DeleteObjectCommand({ Bucket, Key: keyOf(name) })
-      await reported('DeleteObject', abort, () => client.send(command, { abortSignal: abort })).catch((error) => {
+      await withFailures('DeleteObject', abort, () => client.send(command, { abortSignal: abort })).catch((error) => {
         if (!isMissing(error)) throw error
       })
     },
@@ -65,15 +71,15 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
   }
 
   async function* list(prefix: string, abort: AbortSignal): AsyncGenerator<StoredObject> {
-    const parts = partsOfPrefix(prefix)
-    const Prefix = above + (parts.length > 0 ? `${parts.join('/')}/` : '')
+    const parts = parseArchivePrefix(prefix)
+    const Prefix = keyPrefix + (parts.length > 0 ? `${parts.join('/')}/` : '')
     const calls = new CallCount(bounds)
     for (let ContinuationToken: string | undefined; ; ) {
       calls.next()
       const from = ContinuationToken === undefined ? {} : { ContinuationToken }
       const command = new sdk.ListObjectsV2Command({ Bucket, Prefix, MaxKeys: pageKeys, ...from })
-      const read = readingPage(command, 'Contents', ['Key', 'Size', 'LastModified'])
-      await reported('ListBucket', abort, () => client.send(command, { abortSignal: abort }))
+      const read = capturePage(command, 'Contents', ['Key', 'Size', 'LastModified'])
+      await withFailures('ListBucket', abort, () => client.send(command, { abortSignal: abort }))
       const { entries, page } = read.page
       for (const entry of entries) {
         const name = nameOf(entry)
@@ -81,7 +87,7 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
       }
       const next = page.get('NextContinuationToken')
       if (page.get('IsTruncated') !== 'true' || !next) return
-      if (next === ContinuationToken) throw endlessListing('an end: S3 answers with the same page again')
+      if (next === ContinuationToken) throw listingTooLong('one copy of a page: S3 returns the same page again')
       ContinuationToken = next
     }
   }
@@ -89,8 +95,8 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
   /** Undefined for objects in the bucket that are not archives of Berth. */
   function nameOf(entry: S3Fields): string | undefined {
     const key = entry.get('Key') ?? ''
-    const name = key.slice(above.length)
-    return key.startsWith(above) && isOurName(name) ? name : undefined
+    const name = key.slice(keyPrefix.length)
+    return key.startsWith(keyPrefix) && isArchiveName(name) ? name : undefined
   }
 
   async function removeUnfinished(olderThan: Date, abort: AbortSignal): Promise<number> {
@@ -98,15 +104,15 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
     const calls = new CallCount(bounds)
     for (let marker: { KeyMarker?: string; UploadIdMarker?: string } = {}; ; ) {
       calls.next()
-      const command = new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: above, MaxUploads: pageKeys, ...marker })
-      const read = readingPage(command, 'Upload', ['Key', 'UploadId', 'Initiated'])
-      await reported('ListBucketMultipartUploads', abort, () => client.send(command, { abortSignal: abort }))
+      const command = new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: keyPrefix, MaxUploads: pageKeys, ...marker })
+      const read = capturePage(command, 'Upload', ['Key', 'UploadId', 'Initiated'])
+      await withFailures('ListBucketMultipartUploads', abort, () => client.send(command, { abortSignal: abort }))
       const { entries, page } = read.page
       for (const entry of entries) {
         const [name, UploadId] = [nameOf(entry), entry.get('UploadId')]
         if (name === undefined || !UploadId || timeOf(entry, 'Initiated', olderThan) >= olderThan) continue
-        const ending = new sdk.AbortMultipartUploadCommand({ Bucket, Key: keyOf(name), UploadId })
-        await reported('PutObject', abort, () => client.send(ending, { abortSignal: abort })).catch((error) => {
+        const abortUpload = new sdk.AbortMultipartUploadCommand({ Bucket, Key: keyOf(name), UploadId })
+        await withFailures('PutObject', abort, () => client.send(abortUpload, { abortSignal: abort })).catch((error) => {
           if (!isMissing(error)) throw error
         })
         removed += 1
@@ -120,19 +126,21 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
   return { ...store, check: (abort) => checkByRoundTrip(store, abort) }
 }
 
-type Reported = <Result>(operation: S3Operation, abort: AbortSignal, work: () => Promise<Result>) => Promise<Result>
+type WithFailures = <Result>(operation: S3Operation, abort: AbortSignal, work: () => Promise<Result>) => Promise<Result>
 interface Target {
   client: S3Client
   Bucket: string
   Key: string
 }
 
-async function put(target: Target, content: AsyncIterable<Uint8Array>, abort: AbortSignal, reported: Reported) {
-  const whole = inMemoryBytes(content)
-  return reported('PutObject', abort, () => (whole ? putWhole(target, whole, abort) : putPieces(target, content, abort)))
+async function put(target: Target, content: AsyncIterable<Uint8Array>, abort: AbortSignal, reported: WithFailures) {
+  const inMemory = inMemoryBytes(content)
+  return reported('PutObject', abort, () =>
+    inMemory ? putInMemory(target, inMemory, abort) : putMultipart(target, content, abort),
+  )
 }
 
-async function putWhole(
+async function putInMemory(
   { client, Bucket, Key }: Target,
   { bytes, sha256 }: { bytes: Uint8Array; sha256?: string },
   abort: AbortSignal,
@@ -143,7 +151,7 @@ async function putWhole(
   return { sizeBytes: bytes.length }
 }
 
-async function putPieces({ client, Bucket, Key }: Target, content: AsyncIterable<Uint8Array>, abort: AbortSignal) {
+async function putMultipart({ client, Bucket, Key }: Target, content: AsyncIterable<Uint8Array>, abort: AbortSignal) {
   const { Upload } = await import('@aws-sdk/lib-storage')
   abort.throwIfAborted()
   const counted = { bytes: 0, failure: undefined as { error: unknown } | undefined }
@@ -203,7 +211,7 @@ const sizeOf = (entry: S3Fields): number => {
   return Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : 0
 }
 
-function timeOf(entry: S3Fields, field: string, otherwise = new Date(0)): Date {
+function timeOf(entry: S3Fields, field: string, fallback = new Date(0)): Date {
   const time = new Date(entry.get(field) ?? '')
-  return Number.isNaN(time.getTime()) ? otherwise : time
+  return Number.isNaN(time.getTime()) ? fallback : time
 }

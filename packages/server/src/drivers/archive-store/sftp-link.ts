@@ -37,8 +37,8 @@ export class SftpLink {
   }
 
   async #connected(abort: AbortSignal): Promise<SshConnection> {
-    const kept = await this.#connection?.catch(() => undefined)
-    if (kept && !kept.isClosed) return kept
+    const existing = await this.#connection?.catch(() => undefined)
+    if (existing && !existing.isClosed) return existing
     const opening = this.#open(abort)
     this.#connection = opening
     // Concurrent callers wait for the same connection; a failed one is discarded.
@@ -50,14 +50,14 @@ export class SftpLink {
 
   async #open(abort: AbortSignal): Promise<SshConnection> {
     const pinned = this.#config.hostKey && fingerprintOf(this.#config.hostKey)
-    const accept = async (fingerprint: string) => {
+    const verifyKey = async (fingerprint: string) => {
       if (!pinned) return `The key of ${this.#config.host} is not pinned yet. Check the destination first.`
       if (fingerprint === pinned) return null
       return `${this.#config.host} has the host key ${fingerprint} instead of ${pinned}. If the server was reinstalled, enter its new key. Otherwise the connection may be intercepted.`
     }
     const { password, privateKey } = this.#config
     const credential = privateKey ? { privateKey } : password ? { password } : null
-    const client = await openSsh(await targetOf(this.#config, this.#guard, { credential, accept }), abort)
+    const client = await openSsh(await targetOf(this.#config, this.#guard, { credential, accept: verifyKey }), abort)
     return new SshConnection(client, () => undefined)
   }
 }
@@ -71,7 +71,7 @@ export async function hostKeyOf(
   let seen: string | undefined
   const accept = async (fingerprint: string) => {
     seen = fingerprint
-    return 'only asked for the key'
+    return 'only the host key was requested'
   }
   const credential = { password: new Secret('') }
   try {

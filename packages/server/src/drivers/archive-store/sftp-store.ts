@@ -4,8 +4,8 @@ import { untilAborted } from '../shell/until-aborted.ts'
 import type { AddressGuard } from './address-guard.ts'
 import type { ArchiveStore, SftpConfig, StoredObject } from './archive-store.ts'
 import { checkByRoundTrip } from './check-by-round-trip.ts'
-import { CallCount, endlessListing, listingBounds } from './listing-bounds.ts'
-import { isOurPart, partsOf, partsOfPrefix } from './object-name.ts'
+import { CallCount, listingBounds, listingTooLong } from './listing-bounds.ts'
+import { isArchiveNamePart, parseArchiveName, parseArchivePrefix } from './object-name.ts'
 import { SftpLink } from './sftp-link.ts'
 import { isMissing, missing, StoreFailure } from './store-failure.ts'
 
@@ -16,7 +16,7 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
   const link = new SftpLink(config, guard)
   const base = config.path.replace(/\/+$/, '') || (config.path.startsWith('/') ? '' : '.')
   const at = (...parts: string[]) => [base, ...parts].join('/')
-  const requested = async <Result>(abort: AbortSignal, work: (files: SftpFiles) => Promise<Result>): Promise<Result> => {
+  const withFiles = async <Result>(abort: AbortSignal, work: (files: SftpFiles) => Promise<Result>): Promise<Result> => {
     const files = await link.files(abort)
     try {
       return await work(files)
@@ -28,8 +28,8 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
 
   const store: Omit<ArchiveStore, 'check'> = {
     async put(name, content, abort) {
-      const parts = partsOf(name)
-      return requested(abort, async (files) => {
+      const parts = parseArchiveName(name)
+      return withFiles(abort, async (files) => {
         await makeFolders(files, at(unfinished))
         const draft = at(unfinished, randomBytes(12).toString('hex'))
         try {
@@ -43,7 +43,7 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
       })
     },
     async *get(name, abort, { from = 0 } = {}) {
-      const path = at(...partsOf(name))
+      const path = at(...parseArchiveName(name))
       const files = await link.files(abort)
       try {
         yield* untilAborted(files.read(path, from), abort)
@@ -54,12 +54,12 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
       }
     },
     async size(name, abort) {
-      const path = at(...partsOf(name))
-      const found = await requested(abort, (files) => files.stat(path))
+      const path = at(...parseArchiveName(name))
+      const found = await withFiles(abort, (files) => files.stat(path))
       return found?.kind === 'file' ? found.sizeBytes : undefined
     },
     async *list(prefix, abort) {
-      const parts = partsOfPrefix(prefix)
+      const parts = parseArchivePrefix(prefix)
       const files = await link.files(abort)
       try {
         yield* listIn(files, { path: at(...parts), above: prefix, depth: 0 }, new CallCount(bounds), abort)
@@ -69,27 +69,27 @@ export function sftpStore(config: SftpConfig, guard: AddressGuard, bounds = list
       }
     },
     async remove(name, abort) {
-      const parts = partsOf(name)
-      await requested(abort, async (files) => {
+      const parts = parseArchiveName(name)
+      await withFiles(abort, async (files) => {
         await files.remove(at(...parts)).catch(ignoreMissing)
         for (let length = parts.length - 1; length > 0; length -= 1) {
-          const isGone = await files.removeFolder(at(...parts.slice(0, length))).then(
+          const isRemoved = await files.removeFolder(at(...parts.slice(0, length))).then(
             () => true,
             () => false,
           )
-          if (!isGone) return
+          if (!isRemoved) return
         }
       })
     },
     removeUnfinished: (olderThan, abort) =>
-      requested(abort, async (files) => {
+      withFiles(abort, async (files) => {
         let removed = 0
         const calls = new CallCount(bounds)
         for await (const page of files.pages(at(unfinished))) {
           calls.next()
           abort.throwIfAborted()
           for (const { name, kind, modifiedAt } of page) {
-            if (kind !== 'file' || !isOurPart(name) || modifiedAt >= olderThan) continue
+            if (kind !== 'file' || !isArchiveNamePart(name) || modifiedAt >= olderThan) continue
             await files.remove(at(unfinished, name)).catch(ignoreMissing)
             removed += 1
           }
@@ -136,12 +136,12 @@ interface Folder {
 /** A server may return any name: names that cannot be Berth's are skipped, and only one response is kept in memory. */
 async function* listIn(files: SftpFiles, folder: Folder, calls: CallCount, abort: AbortSignal): AsyncGenerator<StoredObject> {
   const { path, above, depth } = folder
-  if (depth > listingBounds.depth) throw endlessListing(`${listingBounds.depth} folders in each other`)
+  if (depth > listingBounds.depth) throw listingTooLong(`${listingBounds.depth} nested folders`)
   for await (const page of files.pages(path)) {
     calls.next()
     for (const { name, kind, sizeBytes, modifiedAt } of page) {
       abort.throwIfAborted()
-      if (!isOurPart(name)) continue
+      if (!isArchiveNamePart(name)) continue
       if (kind === 'file') yield { name: `${above}${name}`, sizeBytes, modifiedAt: modifiedAt.toISOString() }
       else if (kind === 'folder')
         yield* listIn(files, { path: `${path}/${name}`, above: `${above}${name}/`, depth: depth + 1 }, calls, abort)
@@ -159,10 +159,10 @@ async function sftpFailure(error: unknown, files: SftpFiles, base: string): Prom
   const report = (reason: StoreFailure['reason'], message: string) => new StoreFailure(reason, message, { cause: error })
   if (error.errorKind === 'missing') return report('missing', error.message)
   if (error.errorKind === 'denied')
-    return report('denied', `${error.message}: let the user of the login read and write ${base} on the server`)
+    return report('denied', `${error.message}: allow the user of the login to read and write ${base} on the server`)
   if (error.errorKind === 'silent') return report('timeout', error.message)
   if (error.errorKind === 'lost') return report('unreachable', error.message)
   const free = await files.freeBytes(base === '' ? '/' : base)
   if (free !== undefined && free < 1024 * 1024) return report('full', `The disk of the server is full: ${base}`)
-  return report('other', `The server refused it: ${error.message}`)
+  return report('other', `The server refused the request: ${error.message}`)
 }

@@ -42,7 +42,7 @@ export function sealFile({ header, fileKey }: AgeHeader, content: Uint8Array): B
 
 /** Decrypts one chunk. Throws for a chunk that was modified, moved or truncated. */
 export function openChunk(key: Uint8Array, counter: number, isLast: boolean, sealed: Uint8Array): Buffer {
-  if (sealed.length < tagBytes || (sealed.length === tagBytes && counter > 0)) throw new NotAge('was cut off')
+  if (sealed.length < tagBytes || (sealed.length === tagBytes && counter > 0)) throw new NotAge('is truncated')
   const decipher = createDecipheriv('chacha20-poly1305', key, chunkNonce(counter, isLast), { authTagLength: tagBytes })
   decipher.setAuthTag(sealed.subarray(-tagBytes))
   try {
@@ -56,7 +56,7 @@ export function openChunk(key: Uint8Array, counter: number, isLast: boolean, sea
 
 /** Decrypts a complete payload in memory. */
 export function openPayload(fileKey: Uint8Array, payload: Uint8Array): Buffer {
-  if (payload.length < nonceBytes + tagBytes) throw new NotAge('was cut off')
+  if (payload.length < nonceBytes + tagBytes) throw new NotAge('is truncated')
   const key = payloadKey(fileKey, payload.subarray(0, nonceBytes))
   const chunks = Math.ceil((payload.length - nonceBytes) / sealedChunkBytes)
   const content = Buffer.allocUnsafeSlow(Math.max(0, payload.length - nonceBytes - chunks * tagBytes))

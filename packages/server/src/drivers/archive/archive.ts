@@ -19,19 +19,19 @@ export interface Archives {
    * failure or abort the stored parts are removed if the destination is reachable; the names of remaining ones begin with
    * `base`.
    */
-  write(content: AsyncIterable<Uint8Array>, writing: ArchiveWriting): Promise<ArchiveIndex>
+  write(content: AsyncIterable<Uint8Array>, writing: ArchiveWriteOptions): Promise<ArchiveIndex>
 
   /**
    * Reads the parts of `write` back from the destination and compares their hashes; of parts that earlier runs stored, only the
    * size. `everything` reads those, too. Rejects with `StoreFailure` (`missing`, `corrupt`), naming the part.
    */
-  verify(index: ArchiveIndex, reading: ArchiveReading & { everything?: boolean }): Promise<void>
+  verify(index: ArchiveIndex, reading: ArchiveReadOptions & { everything?: boolean }): Promise<void>
 
   /**
    * Reads the content. Each part is checked before any byte of it is returned: size, encryption, and the keyed hash of its
    * content.
    */
-  read(index: ArchiveIndex, reading: ArchiveReading): AsyncIterable<Uint8Array>
+  read(index: ArchiveIndex, reading: ArchiveReadOptions): AsyncIterable<Uint8Array>
 
   /** Compresses and encrypts small content, such as a manifest, in memory as one part. */
   seal(content: Uint8Array): Promise<Uint8Array>
@@ -44,7 +44,7 @@ export interface Archives {
   close(): Promise<void>
 }
 
-export interface ArchiveWriting {
+export interface ArchiveWriteOptions {
   store: ArchiveStore
   /** Prefix of the names of the parts: `runs/x/data` makes `runs/x/data.0000.tar.zst.age`. Must be unique to this call. */
   base: string
@@ -64,7 +64,7 @@ export interface WriteProgress {
   reusedBytes: number
 }
 
-export interface ArchiveReading {
+export interface ArchiveReadOptions {
   store: ArchiveStore
   /** Called with the stored bytes read so far. */
   onProgress?: (storedBytes: number) => void
@@ -99,6 +99,6 @@ export interface ArchiveIndex {
 export type Compression = 'zstd' | 'gzip'
 
 /** Approximate size of a part; a part is never more than twice as large. */
-export const usualPartBytes = 4 * 1024 * 1024
+export const defaultPartBytes = 4 * 1024 * 1024
 /** Largest part that any version of Berth may have made. */
 export const maxPartBytes = 16 * 1024 * 1024

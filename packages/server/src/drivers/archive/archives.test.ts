@@ -12,8 +12,8 @@ import { localStore } from '../archive-store/local-store.ts'
 import { chunksOf, namesIn, never, readAll } from '../archive-store/suite.ts'
 import type { ArchiveIndex, Archives } from './archive.ts'
 import { createArchives } from './create-archives.ts'
-import { readOrMakeIdentity } from './instance-key.ts'
-import { partsThere } from './parts-there.ts'
+import { readOrCreateIdentity } from './instance-key.ts'
+import { findStoredParts } from './parts-there.ts'
 
 const run = promisify(execFile)
 const KiB = 1024
@@ -23,7 +23,7 @@ let archives: Archives
 
 beforeAll(async () => {
   folder = await tempFolder('archives')
-  const { identity } = await readOrMakeIdentity(join(folder.path, 'backup.key'))
+  const { identity } = await readOrCreateIdentity(join(folder.path, 'backup.key'))
   archives = await createArchives({ identities: [identity], partBytes: 128 * KiB })
 })
 beforeEach(async () => {
@@ -112,7 +112,7 @@ describe('unchanged content', () => {
   test('is not stored a second time, and both archives are whole', async () => {
     const tar = await tarWith(files())
     const first = await write(chunksOf(tar))
-    const earlier = await partsThere(store, 'runs/', first.parts, never)
+    const earlier = await findStoredParts(store, 'runs/', first.parts, never)
     const options = { store, base: 'runs/two/data', extension: 'tar', earlier, abort: never }
     const second = await archives.write(chunksOf(tar), options)
     expect(second.reusedBytes).toBe(second.sizeBytes)
@@ -124,7 +124,7 @@ describe('unchanged content', () => {
   test('around a file that was added or changed is mostly not stored again', async () => {
     const some = files()
     const first = await write(chunksOf(await tarWith(some)))
-    const earlier = await partsThere(store, '', first.parts, never)
+    const earlier = await findStoredParts(store, '', first.parts, never)
     const changed = { 'a-new-one': randomBytes(5_000), ...some, 'file-30': randomBytes(14_000) }
     const options = { store, base: 'runs/two/data', extension: 'tar', earlier, abort: never }
     const tar = await tarWith(changed)
@@ -136,7 +136,7 @@ describe('unchanged content', () => {
   test('of a large file that grew at its end is stored only where it grew', async () => {
     const log = randomBytes(700 * KiB)
     const first = await write(chunksOf(await tarWith({ small: Buffer.from('x'), log })))
-    const earlier = await partsThere(store, '', first.parts, never)
+    const earlier = await findStoredParts(store, '', first.parts, never)
     const options = { store, base: 'runs/two/data', extension: 'tar', earlier, abort: never }
     const grown = Buffer.concat([log, randomBytes(1000)])
     const tar = await tarWith({ small: Buffer.from('xy'), log: grown })
@@ -149,7 +149,7 @@ describe('unchanged content', () => {
     const first = await write(chunksOf(randomBytes(600 * KiB)))
     await store.remove(first.parts[0]!.name, never)
     await store.put(first.parts[1]!.name, chunksOf(Buffer.from('short')), never)
-    const there = await partsThere(store, 'runs/', first.parts, never)
+    const there = await findStoredParts(store, 'runs/', first.parts, never)
     expect([...there.values()]).toEqual(first.parts.slice(2))
   })
 })
@@ -201,16 +201,16 @@ describe('a part that is not what was stored', () => {
 describe('the key', () => {
   test('is made once, for its owner alone, and kept', async () => {
     const file = join(folder.path, 'new', 'backup.key')
-    const made = await Promise.all([readOrMakeIdentity(file), readOrMakeIdentity(file)])
+    const made = await Promise.all([readOrCreateIdentity(file), readOrCreateIdentity(file)])
     expect(made.filter(({ isNew }) => isNew).length).toBe(1)
     expect(made[0].identity.reveal()).toBe(made[1].identity.reveal())
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     await writeFile(file, 'something else')
-    await expect(readOrMakeIdentity(file)).rejects.toThrow('AGE-SECRET-KEY-1')
+    await expect(readOrCreateIdentity(file)).rejects.toThrow('AGE-SECRET-KEY-1')
   })
 
   test('of another instance opens nothing', async () => {
-    const { identity } = await readOrMakeIdentity(join(folder.path, 'other.key'))
+    const { identity } = await readOrCreateIdentity(join(folder.path, 'other.key'))
     const other = await createArchives({ identities: [identity] })
     const sealed = await archives.seal(Buffer.from('manifest'))
     expect(Buffer.from(await archives.unseal(sealed, 100)).toString()).toBe('manifest')

@@ -1,7 +1,7 @@
 import type { Secret } from '../../platform/secrets/secret.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import { NotAge } from './age-header.ts'
-import { type Archives, usualPartBytes } from './archive.ts'
+import { type Archives, defaultPartBytes } from './archive.ts'
 import { contentKeyOf, recipientOf } from './instance-key.ts'
 import { PartWorkers } from './part-workers.ts'
 import { readArchive, verifyArchive } from './read-archive.ts'
@@ -16,13 +16,13 @@ export interface ArchiveSettings {
 }
 
 export async function createArchives(settings: ArchiveSettings): Promise<Archives> {
-  const { identities, isNewKey = false, partBytes = usualPartBytes } = settings
+  const { identities, isNewKey = false, partBytes = defaultPartBytes } = settings
   const workers = new PartWorkers()
   const recipients = await Promise.all(identities.map(recipientOf))
   const recipient = recipients[0]!
   const contentKeys = identities.map(contentKeyOf)
   const contentKey = contentKeys[0]!
-  const opened = () => identities.map((identity) => identity.reveal())
+  const revealIdentities = () => identities.map((identity) => identity.reveal())
 
   return {
     recipient,
@@ -30,7 +30,7 @@ export async function createArchives(settings: ArchiveSettings): Promise<Archive
     isNewKey,
     write: (content, writing) => writeArchive(content, writing, { recipients: [recipient], contentKey, partBytes }, workers),
     verify: verifyArchive,
-    read: (index, reading) => readArchive(index, reading, { identities: opened(), contentKeys }, workers),
+    read: (index, reading) => readArchive(index, reading, { identities: revealIdentities(), contentKeys }, workers),
     async seal(content) {
       // A copy, since the buffer is transferred to the thread.
       const { sealed } = await workers.run({ do: 'seal', plain: Uint8Array.from(content), recipients: [recipient] })
@@ -39,7 +39,7 @@ export async function createArchives(settings: ArchiveSettings): Promise<Archive
     async unseal(given, maxBytes) {
       const sealed = Uint8Array.from(given)
       try {
-        return await workers.run({ do: 'open', sealed, compression: compressionHere, identities: opened(), maxBytes })
+        return await workers.run({ do: 'open', sealed, compression: compressionHere, identities: revealIdentities(), maxBytes })
       } catch (error) {
         throw error instanceof NotAge ? new StoreFailure('corrupt', `This file ${error.message}`, { cause: error }) : error
       }

@@ -5,60 +5,60 @@ import { TarBoundaries, type TarEntryStart } from './tar-boundaries.ts'
  * in large files at fixed offsets of the file. Other content is split at fixed offsets. A part has about `partBytes`, and never
  * more than twice as much.
  */
-export async function* cutParts(
+export async function* splitIntoParts(
   content: AsyncIterable<Uint8Array>,
   { isTar, partBytes }: { isTar: boolean; partBytes: number },
 ): AsyncGenerator<Buffer> {
-  const cuts = isTar ? new TarCuts(partBytes) : undefined
-  const max = cuts ? 2 * partBytes : partBytes
+  const splitter = isTar ? new TarSplitter(partBytes) : undefined
+  const max = splitter ? 2 * partBytes : partBytes
   const part = new PartBuffer(max)
   for await (const chunk of content) {
     for (let at = 0; at < chunk.length; ) {
-      const room = max - part.bytes
-      const { bytes, cutBefore, cutAfter } = cuts?.next(chunk.subarray(0, at + room), at, part.bytes) ?? {
-        bytes: Math.min(room, chunk.length - at),
-        cutBefore: 0,
-        cutAfter: false,
+      const freeBytes = max - part.bytes
+      const { bytes, splitBefore, splitAfter } = splitter?.next(chunk.subarray(0, at + freeBytes), at, part.bytes) ?? {
+        bytes: Math.min(freeBytes, chunk.length - at),
+        splitBefore: 0,
+        splitAfter: false,
       }
       part.add(chunk.subarray(at, at + bytes))
       at += bytes
-      if (cutBefore > 0) yield part.takeAllBut(cutBefore)
-      if (cutAfter || part.bytes >= max) yield part.takeAllBut(0)
+      if (splitBefore > 0) yield part.takeExceptLast(splitBefore)
+      if (splitAfter || part.bytes >= max) yield part.takeExceptLast(0)
     }
   }
-  if (part.bytes > 0) yield part.takeAllBut(0)
+  if (part.bytes > 0) yield part.takeExceptLast(0)
 }
 
-class TarCuts {
+class TarSplitter {
   readonly #boundaries = new TarBoundaries()
   readonly #partBytes: number
   /** Bytes of a large file until its next split. */
-  #untilCut = Number.POSITIVE_INFINITY
+  #untilSplit = Number.POSITIVE_INFINITY
 
   constructor(partBytes: number) {
     this.#partBytes = partBytes
   }
 
   /** How many bytes to take now, and whether the part ends before the last `cutBefore` of them, or after all of them. */
-  next(chunk: Uint8Array, at: number, partSoFar: number): { bytes: number; cutBefore: number; cutAfter: boolean } {
-    const within = chunk.subarray(0, Math.min(chunk.length, at + this.#untilCut))
-    const { bytes, entry } = this.#boundaries.take(within, at)
-    this.#untilCut -= bytes
+  next(chunk: Uint8Array, at: number, partSoFar: number): { bytes: number; splitBefore: number; splitAfter: boolean } {
+    const within = chunk.subarray(0, Math.min(chunk.length, at + this.#untilSplit))
+    const { bytes, entry } = this.#boundaries.read(within, at)
+    this.#untilSplit -= bytes
     if (!entry) {
-      const cutAfter = this.#untilCut === 0
-      if (cutAfter) this.#untilCut = this.#partBytes
-      return { bytes, cutBefore: 0, cutAfter }
+      const splitAfter = this.#untilSplit === 0
+      if (splitAfter) this.#untilSplit = this.#partBytes
+      return { bytes, splitBefore: 0, splitAfter }
     }
-    this.#untilCut = entry.size >= this.#partBytes ? this.#partBytes : Number.POSITIVE_INFINITY
+    this.#untilSplit = entry.size >= this.#partBytes ? this.#partBytes : Number.POSITIVE_INFINITY
     const before = partSoFar + bytes - 512
-    return { bytes, cutBefore: before > 0 && this.#beginsPart(entry, before) ? 512 : 0, cutAfter: false }
+    return { bytes, splitBefore: before > 0 && this.#startsPart(entry, before) ? 512 : 0, splitAfter: false }
   }
 
   /**
    * Decides by the hash of the name, with a probability that grows with the size: positions match the earlier ones again soon
    * after a file was added or removed.
    */
-  #beginsPart({ size, nameHash, isContinued }: TarEntryStart, before: number): boolean {
+  #startsPart({ size, nameHash, isContinued }: TarEntryStart, before: number): boolean {
     if (isContinued) return false
     if (size >= this.#partBytes || before >= this.#partBytes) return true
     return before >= this.#partBytes / 4 && nameHash / 2 ** 32 < (2 * (size + 512)) / this.#partBytes
@@ -83,7 +83,7 @@ class PartBuffer {
   }
 
   /** Returns the part in a buffer of its own, which can be transferred. The last `kept` bytes begin the next part. */
-  takeAllBut(kept: number): Buffer {
+  takeExceptLast(kept: number): Buffer {
     const part = Buffer.allocUnsafeSlow(this.bytes - kept)
     this.#buffer.copy(part, 0, 0, part.length)
     this.#buffer.copyWithin(0, part.length, this.bytes)

@@ -13,16 +13,16 @@ export class KeyUnusable extends Error {
  * The instance's age identity, in a file that only its owner can read; generated if it does not exist. The `age` command
  * accepts the file as `-i`. Without it no backup can be decrypted.
  */
-export async function readOrMakeIdentity(file: string): Promise<{ identity: Secret; isNew: boolean }> {
+export async function readOrCreateIdentity(file: string): Promise<{ identity: Secret; isNew: boolean }> {
   const found = await readIdentity(file)
   if (found) return { identity: found, isNew: false }
   const { generateX25519Identity } = await import('age-encryption')
-  const made = await generateX25519Identity()
-  await writeIdentities(file, [new Secret(made)])
+  const created = await generateX25519Identity()
+  await writeIdentities(file, [new Secret(created)])
   // Another process may have created the file first: its content counts.
-  const kept = await readIdentity(file)
-  if (!kept) throw new KeyUnusable(`${file} cannot be read back after it was written`)
-  return { identity: kept, isNew: kept.reveal() === made }
+  const stored = await readIdentity(file)
+  if (!stored) throw new KeyUnusable(`${file} cannot be read back after it was written`)
+  return { identity: stored, isNew: stored.reveal() === created }
 }
 
 /** Writes the identities to a new file; an existing file is left unchanged. */

@@ -1,6 +1,6 @@
 import { NotAge } from './age-header.ts'
 import type { Compression } from './archive.ts'
-import { contentHash, isSame, openPart, type SealedPart, sealPart } from './seal-part.ts'
+import { contentHash, isEqual, openPart, type SealedPart, sealPart } from './seal-part.ts'
 
 /** Tasks of a worker thread. Buffers are transferred, not copied: the sender cannot use them afterwards. */
 export type PartTask =
@@ -33,7 +33,7 @@ export async function doPartTask(task: PartTask): Promise<Hashed | SealedPart | 
   if (task.do === 'seal') return sealPart(task.plain, task.recipients)
   const { sealed, content } = task
   const plain = await openPart(sealed, task)
-  if (content && !content.keys.some((key) => isSame(contentHash(plain, key), content.hash)))
-    throw new NotAge('holds other content than the index says')
+  if (content && !content.keys.some((key) => isEqual(contentHash(plain, key), content.hash)))
+    throw new NotAge('has other content than its index states')
   return plain
 }

@@ -8,18 +8,18 @@ import { type Identity, type Recipient, Stanza } from 'age-encryption'
 const kind = 'scrypt'
 const label = 'age-encryption.org/v1/scrypt'
 /** Work factors of age's own tool: about a second of work, and the maximum accepted from an untrusted file. */
-const usualWork = 18
+const defaultWork = 18
 const maxWork = 20
 const saltBytes = 16
 const tagBytes = 16
 const nonce = Buffer.alloc(12)
 const cipher = 'chacha20-poly1305'
 
-export const passphraseRecipient = (passphrase: string, work = usualWork): Recipient => ({
+export const passphraseRecipient = (passphrase: string, work = defaultWork): Recipient => ({
   async wrapFileKey(fileKey) {
     const salt = randomBytes(saltBytes)
-    const lock = createCipheriv(cipher, await keyOf(passphrase, salt, work), nonce, { authTagLength: tagBytes })
-    const body = Buffer.concat([lock.update(fileKey), lock.final(), lock.getAuthTag()])
+    const encryption = createCipheriv(cipher, await keyOf(passphrase, salt, work), nonce, { authTagLength: tagBytes })
+    const body = Buffer.concat([encryption.update(fileKey), encryption.final(), encryption.getAuthTag()])
     return [new Stanza([kind, salt.toString('base64').replace(/=+$/, ''), String(work)], body)]
   },
 })
@@ -31,15 +31,15 @@ export const passphraseIdentity = (passphrase: string): Identity => ({
     const [, salt = '', work = ''] = stanza.args
     if (!/^[A-Za-z0-9+/]{22}$/.test(salt) || !/^[1-9]\d?$/.test(work) || Number(work) > maxWork) return null
     const key = await keyOf(passphrase, Buffer.from(salt, 'base64'), Number(work))
-    return opened(stanza.body, key)
+    return decryptBody(stanza.body, key)
   },
 })
 
-function opened(body: Uint8Array, key: Buffer): Uint8Array | null {
-  const unlock = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes })
+function decryptBody(body: Uint8Array, key: Buffer): Uint8Array | null {
+  const decryption = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes })
   try {
-    unlock.setAuthTag(body.subarray(-tagBytes))
-    return Buffer.concat([unlock.update(body.subarray(0, -tagBytes)), unlock.final()])
+    decryption.setAuthTag(body.subarray(-tagBytes))
+    return Buffer.concat([decryption.update(body.subarray(0, -tagBytes)), decryption.final()])
   } catch {
     return null
   }

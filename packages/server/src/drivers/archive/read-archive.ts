@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { collectYoung, inSteadyMemory } from '../../platform/steady-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import { NotAge } from './age-header.ts'
-import { type ArchiveIndex, type ArchivePart, type ArchiveReading, maxPartBytes } from './archive.ts'
+import { type ArchiveIndex, type ArchivePart, type ArchiveReadOptions, maxPartBytes } from './archive.ts'
 import type { PartWorkers } from './part-workers.ts'
-import { letGo } from './seal-part.ts'
+import { freeBuffer } from './seal-part.ts'
 
 /** Limit of an encrypted part; incompressible content grows a little. */
 const maxSealedBytes = maxPartBytes + 1024 * 1024
@@ -19,43 +19,43 @@ export interface ReadKeys {
 }
 
 /** Reads the parts in order. While one is returned, the next is decrypted and the one after it is fetched. */
-export async function* readArchive(index: ArchiveIndex, reading: ArchiveReading, keys: ReadKeys, workers: PartWorkers) {
-  refuseStrange(index)
+export async function* readArchive(index: ArchiveIndex, reading: ArchiveReadOptions, keys: ReadKeys, workers: PartWorkers) {
+  refuseOversized(index)
   const stop = new AbortController()
   const abort = AbortSignal.any([reading.abort, stop.signal])
   const progress = { bytes: 0 }
-  const ahead: Promise<Uint8Array>[] = []
+  const pending: Promise<Uint8Array>[] = []
   let started = 0
-  let handedOut = 0
+  let returnedBytes = 0
   const readAhead = () => {
-    for (; ahead.length < partsAhead && started < index.parts.length; started += 1) {
-      const opened = openNext(index.parts[started]!, index, { ...reading, abort }, keys, workers, progress)
+    for (; pending.length < partsAhead && started < index.parts.length; started += 1) {
+      const opened = readPart(index.parts[started]!, index, { ...reading, abort }, keys, workers, progress)
       opened.catch(() => undefined)
-      ahead.push(opened)
+      pending.push(opened)
     }
   }
   try {
-    for (readAhead(); ahead.length > 0; ) {
-      const plain = await ahead.shift()!
+    for (readAhead(); pending.length > 0; ) {
+      const plain = await pending.shift()!
       readAhead()
-      handedOut += plain.length
+      returnedBytes += plain.length
       yield plain
       reading.abort.throwIfAborted()
-      if (handedOut < collectAfterBytes) continue
+      if (returnedBytes < collectAfterBytes) continue
       // The returned chunks are garbage by now.
-      handedOut = 0
+      returnedBytes = 0
       collectYoung()
     }
   } finally {
     stop.abort(new Error('The reading ended'))
-    await Promise.allSettled(ahead)
+    await Promise.allSettled(pending)
   }
 }
 
-async function openNext(
+async function readPart(
   part: ArchivePart,
   { compression }: ArchiveIndex,
-  reading: ArchiveReading,
+  reading: ArchiveReadOptions,
   { identities, contentKeys }: ReadKeys,
   workers: PartWorkers,
   progress: { bytes: number },
@@ -78,12 +78,12 @@ async function openNext(
  * Refuses an index with too large parts: it comes from a destination, and must not cause more memory use than Berth's own
  * archives.
  */
-function refuseStrange(index: ArchiveIndex): void {
-  const strange = index.parts.find((part) => part.plainBytes > maxPartBytes || part.sizeBytes > maxSealedBytes)
-  if (strange) throw corrupt(strange.name, 'is larger than any part can be')
+function refuseOversized(index: ArchiveIndex): void {
+  const oversized = index.parts.find((part) => part.plainBytes > maxPartBytes || part.sizeBytes > maxSealedBytes)
+  if (oversized) throw corrupt(oversized.name, 'is larger than any part can be')
 }
 
-async function fetchPart({ name, sizeBytes }: ArchivePart, { store, abort }: ArchiveReading): Promise<Uint8Array> {
+async function fetchPart({ name, sizeBytes }: ArchivePart, { store, abort }: ArchiveReadOptions): Promise<Uint8Array> {
   const sealed = Buffer.allocUnsafeSlow(sizeBytes)
   let at = 0
   for await (const chunk of inSteadyMemory(store.get(name, abort))) {
@@ -91,13 +91,13 @@ async function fetchPart({ name, sizeBytes }: ArchivePart, { store, abort }: Arc
     sealed.set(chunk, at)
     at += chunk.length
     // The chunk belongs to this reader alone, so its memory is freed; a chunk of a shared buffer is smaller than the buffer.
-    if (chunk.length === chunk.buffer.byteLength) letGo(chunk)
+    if (chunk.length === chunk.buffer.byteLength) freeBuffer(chunk)
   }
   if (at < sizeBytes) throw corrupt(name, 'is shorter than it was when it was stored')
   return sealed
 }
 
-export async function verifyArchive(index: ArchiveIndex, reading: ArchiveReading & { everything?: boolean }): Promise<void> {
+export async function verifyArchive(index: ArchiveIndex, reading: ArchiveReadOptions & { everything?: boolean }): Promise<void> {
   let bytes = 0
   for (const part of index.parts) {
     reading.abort.throwIfAborted()
@@ -108,20 +108,20 @@ export async function verifyArchive(index: ArchiveIndex, reading: ArchiveReading
   }
 }
 
-async function checkSize({ name, sizeBytes }: ArchivePart, { store, abort }: ArchiveReading): Promise<void> {
+async function checkSize({ name, sizeBytes }: ArchivePart, { store, abort }: ArchiveReadOptions): Promise<void> {
   const size = await store.size(name, abort)
   if (size === undefined) throw new StoreFailure('missing', `${name} is missing at the destination`)
   if (size !== sizeBytes) throw corrupt(name, `has ${size} bytes at the destination, not ${sizeBytes}`)
 }
 
-async function checkBytes({ name, sizeBytes, sha256 }: ArchivePart, { store, abort }: ArchiveReading): Promise<void> {
+async function checkBytes({ name, sizeBytes, sha256 }: ArchivePart, { store, abort }: ArchiveReadOptions): Promise<void> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of inSteadyMemory(store.get(name, abort))) {
     bytes += chunk.length
     if (bytes > sizeBytes) break
     hash.update(chunk)
-    if (chunk.length === chunk.buffer.byteLength) letGo(chunk)
+    if (chunk.length === chunk.buffer.byteLength) freeBuffer(chunk)
   }
   if (bytes !== sizeBytes || hash.digest('hex') !== sha256) throw corrupt(name, 'differs from the stored data')
 }

@@ -12,8 +12,8 @@ import { chunksOf, never } from '../archive-store/suite.ts'
 import { packVolume } from '../runtime/process/files/volume-archive.ts'
 import type { Archives } from './archive.ts'
 import { createArchives } from './create-archives.ts'
-import { readOrMakeIdentity } from './instance-key.ts'
-import { partsThere } from './parts-there.ts'
+import { readOrCreateIdentity } from './instance-key.ts'
+import { findStoredParts } from './parts-there.ts'
 import { restoreFile } from './restore-file.ts'
 
 const run = promisify(execFile)
@@ -28,7 +28,7 @@ const restore = (file: string, to = location()) => restoreFile({ file, keyFile, 
 beforeAll(async () => {
   base = await tempFolder('restore')
   keyFile = join(base.path, 'backup.key')
-  const { identity } = await readOrMakeIdentity(keyFile)
+  const { identity } = await readOrCreateIdentity(keyFile)
   archives = await createArchives({ identities: [identity], partBytes: 128 * 1024 })
   await mkdir(join(base.path, 'volume/deep'), { recursive: true })
   await writeFile(join(base.path, 'volume/hello'), 'hello')
@@ -67,7 +67,7 @@ test('a run is restored from its manifest, with parts of earlier runs and dumps;
   const first = await archives.write(volume(), { store, base: 'prj/one/data', extension: 'tar', abort: never })
   await expectVolume(await restore(join(destination, 'prj/one/data.0000.tar.zst.age')).then(() => join(base.path, `to-${count}`)))
 
-  const earlier = await partsThere(store, 'prj/', first.parts.slice(1, -1), never)
+  const earlier = await findStoredParts(store, 'prj/', first.parts.slice(1, -1), never)
   const index = await archives.write(volume(), { store, base: 'prj/two/data', extension: 'tar', earlier, abort: never })
   const dump = await archives.write(chunksOf(Buffer.from('select 1')), {
     store,
@@ -85,10 +85,10 @@ test('a run is restored from its manifest, with parts of earlier runs and dumps;
   await expect(restore(join(destination, 'prj/two/data.0000.tar.zst.age'))).rejects.toThrow('Use the manifest.json.zst.age')
   // As a run has it that was begun again after a crash.
   await store.put('prj/two/manifest-1f2e3d4c.json.zst.age', inMemoryContent(manifest), never)
-  expect((await restore(join(destination, 'prj/two/manifest-1f2e3d4c.json.zst.age'))).made).toContain('volume-data')
+  expect((await restore(join(destination, 'prj/two/manifest-1f2e3d4c.json.zst.age'))).createdNames).toContain('volume-data')
   const to = location()
   const done = await restore(join(destination, 'prj/two/manifest.json.zst.age'), to)
-  expect(done.made).toEqual(['volume-data', '-db.sql', 'manifest.json'])
+  expect(done.createdNames).toEqual(['volume-data', '-db.sql', 'manifest.json'])
   await expectVolume(join(to, 'volume-data'))
   expect(await readFile(join(to, '-db.sql'), 'utf8')).toBe('select 1')
 })
@@ -98,7 +98,7 @@ test('a wrong key, a cut-off file, a changed one and a folder that is in use are
   const tar = await run('tar', ['-C', join(base.path, 'volume'), '-c', '.'], { encoding: 'buffer', maxBuffer: 1e8 })
   const sealed = await archives.seal(tar.stdout)
   await writeFile(file, sealed)
-  await readOrMakeIdentity(join(base.path, 'other.key'))
+  await readOrCreateIdentity(join(base.path, 'other.key'))
   const wrong = restoreFile({ file, keyFile: join(base.path, 'other.key'), to: location(), abort: never })
   await expect(wrong).rejects.toThrow('encrypted with another key')
   await writeFile(file, sealed.subarray(0, -100))

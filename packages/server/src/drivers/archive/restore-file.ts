@@ -24,12 +24,12 @@ export interface FileRestore {
 
 export interface RestoredFile extends Unpacked {
   /** Names in the folder after the restore. */
-  made: string[]
+  createdNames: string[]
 }
 
 /** Keeps a part of the disk free, regardless of the archive's size. */
-const shareOfDisk = 0.95
-const mostEntries = 50_000_000
+const maxDiskShare = 0.95
+const maxEntries = 50_000_000
 const maxManifestLength = 256 * 1024 * 1024
 
 /** Restores a backup with its key file alone, without an instance or a database. */
@@ -38,12 +38,12 @@ export async function restoreFile({ file, keyFile, to, onProgress, abort }: File
   await mkdir(to, { recursive: true })
   if ((await readdir(to)).length > 0) throw new Error(`${to} is not empty. Choose a new folder.`)
   const { bavail, bsize } = await statfs(to)
-  const bounds = { maxBytes: Math.floor(bavail * bsize * shareOfDisk), maxEntries: mostEntries, owner: null, abort }
+  const bounds = { maxBytes: Math.floor(bavail * bsize * maxDiskShare), maxEntries, owner: null, abort }
   // The manifest of a repeated run has a suffix.
   if (!/^manifest(-[a-z0-9]+)?\.json\.(zst|gz)\.age$/.test(basename(file))) {
     const keys = identities.map((identity) => identity.reveal())
-    const unpacked = await unpackInto(to, joined(await partsFrom(file), keys, onProgress), bounds)
-    return { ...unpacked, made: await readdir(to) }
+    const unpacked = await unpackInto(to, readParts(await partsFrom(file), keys, onProgress), bounds)
+    return { ...unpacked, createdNames: await readdir(to) }
   }
   const archives = await createArchives({ identities })
   try {
@@ -80,21 +80,21 @@ async function restoreManifest(
   const manifest = JSON.parse(String(Buffer.from(await archives.unseal(await readFile(file), maxManifestLength))))
   const artifacts = (manifest.artifacts ?? []) as SavedArtifact[]
   const total = artifacts.reduce((sum, { index }) => sum + index.sizeBytes, 0)
-  const made: RestoredFile = { files: 0, bytes: 0, leftOut: 0, made: [] }
-  let before = 0
+  const made: RestoredFile = { files: 0, bytes: 0, leftOut: 0, createdNames: [] }
+  let finishedBytes = 0
   for (const { name, index } of artifacts) {
-    const progress = (bytes: number) => onProgress?.(before + bytes, total)
+    const progress = (bytes: number) => onProgress?.(finishedBytes + bytes, total)
     const content = archives.read(index, { store, abort: bounds.abort, onProgress: progress })
     const extension = /\.\d{4,}\.([a-z0-9]+)\.(zst|gz)\.age$/.exec(index.parts[0]?.name ?? '')?.[1] ?? 'bin'
     const safe = name.replace(/[^\w.-]+/g, '-').replace(/^\.+/, '') || 'artifact'
     const target = extension === 'tar' ? safe : `${safe}.${extension}`
     if (extension === 'tar') add(made, await unpackInto(join(to, target), content, bounds))
     else await writeFile(join(to, target), Readable.from(content), { flag: 'wx', mode: 0o600, signal: bounds.abort })
-    made.made.push(target)
-    before += index.sizeBytes
+    made.createdNames.push(target)
+    finishedBytes += index.sizeBytes
   }
   await writeFile(join(to, 'manifest.json'), JSON.stringify(manifest, null, 2), { flag: 'wx', mode: 0o600 })
-  return { ...made, made: [...made.made, 'manifest.json'] }
+  return { ...made, createdNames: [...made.createdNames, 'manifest.json'] }
 }
 
 function add(sum: Unpacked, one: Unpacked): void {
@@ -119,18 +119,18 @@ async function partsFrom(file: string): Promise<string[]> {
   return numbers.map((number) => join(dirname(file), `${start}${String(number).padStart(4, '0')}${end}`))
 }
 
-async function* joined(files: string[], keys: string[], onProgress: FileRestore['onProgress']): AsyncGenerator<Uint8Array> {
+async function* readParts(files: string[], keys: string[], onProgress: FileRestore['onProgress']): AsyncGenerator<Uint8Array> {
   const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size))
   const total = sizes.reduce((sum, size) => sum + size, 0)
   let bytes = 0
-  const counted = async function* (file: string) {
+  const readCounted = async function* (file: string) {
     for await (const chunk of createReadStream(file, { highWaterMark: 256 * 1024 })) {
       bytes += (chunk as Buffer).length
       onProgress?.(bytes, total)
       yield chunk as Buffer
     }
   }
-  for (const file of files) yield* decompressed(openAgeStream(counted(file), keys))
+  for (const file of files) yield* decompressed(openAgeStream(readCounted(file), keys))
 }
 
 /** Detects the compression by the first bytes: the file's name is not reliable. */

@@ -18,13 +18,13 @@ export interface SealedPart {
 export async function sealPart(plain: Uint8Array, recipients: readonly string[]): Promise<SealedPart> {
   const header = await makeHeader(recipients)
   const compressed = compress(plain)
-  letGo(plain)
+  freeBuffer(plain)
   const sealed = sealFile(header, compressed)
-  letGo(compressed)
+  freeBuffer(compressed)
   return { sealed, sha256: createHash('sha256').update(sealed).digest('hex') }
 }
 
-export interface PartOpening {
+export interface OpenPartOptions {
   compression: Compression
   identities: readonly string[]
   /** Limit of the decompressed size, whatever the part's header says. */
@@ -34,29 +34,29 @@ export interface PartOpening {
 }
 
 /** Rejects with `NotAge` when the part is not exactly what was encrypted. */
-export async function openPart(sealed: Uint8Array, opening: PartOpening): Promise<Buffer> {
+export async function openPart(sealed: Uint8Array, opening: OpenPartOptions): Promise<Buffer> {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
   const length = headerLength(bytes)
-  if (length === undefined) throw new NotAge('was cut off')
+  if (length === undefined) throw new NotAge('is truncated')
   const fileKey = await openHeader(bytes.subarray(0, length), opening.identities)
   const compressed = openPayload(fileKey, bytes.subarray(length))
-  letGo(sealed)
+  freeBuffer(sealed)
   const plain = decompress(compressed, opening)
-  letGo(compressed)
+  freeBuffer(compressed)
   return plain
 }
 
 /** Frees a large buffer that is no longer used: the garbage collector would first let some hundred MB accumulate. */
-export function letGo(bytes: Uint8Array): void {
-  if (isItsOwn(bytes)) (bytes.buffer as ArrayBuffer).transfer(0)
+export function freeBuffer(bytes: Uint8Array): void {
+  if (ownsBuffer(bytes)) (bytes.buffer as ArrayBuffer).transfer(0)
 }
 
 /** Whether the view covers nearly all of its buffer, which is too large to be Node's shared pool. */
-export function isItsOwn({ buffer, byteLength }: Uint8Array): boolean {
+export function ownsBuffer({ buffer, byteLength }: Uint8Array): boolean {
   return byteLength > 64 * 1024 && buffer.byteLength - byteLength <= buffer.byteLength >> 6
 }
 
-export function isSame(one: string, other: string): boolean {
+export function isEqual(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }
 
@@ -70,14 +70,14 @@ function compress(plain: Uint8Array): Buffer {
     : zlib.gzipSync(plain, { level: 1, chunkSize })
 }
 
-function decompress(bytes: Uint8Array, { compression, maxBytes, expectedBytes }: PartOpening): Buffer {
+function decompress(bytes: Uint8Array, { compression, maxBytes, expectedBytes }: OpenPartOptions): Buffer {
   try {
     // Reserves room for all output and one byte more: a full chunk would be followed by another.
     const chunkSize = Math.max(16 * 1024, (expectedBytes ?? 0) + 1)
     const options = { maxOutputLength: Math.max(1, maxBytes), chunkSize }
     return compression === 'zstd' ? zlib.zstdDecompressSync(bytes, options) : zlib.gunzipSync(bytes, options)
   } catch (cause) {
-    const isTooMuch = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE'
-    throw new NotAge(isTooMuch ? 'is larger than allowed' : 'cannot be decompressed', { cause })
+    const isTooLarge = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE'
+    throw new NotAge(isTooLarge ? 'is larger than allowed' : 'cannot be decompressed', { cause })
   }
 }

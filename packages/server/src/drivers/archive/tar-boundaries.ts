@@ -19,25 +19,25 @@ export interface TarEntryStart {
  */
 export class TarBoundaries {
   #header = Buffer.alloc(block)
-  #gathered = 0
+  #headerBytes = 0
   #skip = 0
   #isContinued = false
-  #isLost = false
+  #isInvalid = false
 
   /** Reads from `at`: returns how many bytes belong to the current entry, and an entry whose header is complete. */
-  take(chunk: Uint8Array, at: number): { bytes: number; entry?: TarEntryStart } {
+  read(chunk: Uint8Array, at: number): { bytes: number; entry?: TarEntryStart } {
     const rest = chunk.length - at
-    if (this.#isLost) return { bytes: rest }
+    if (this.#isInvalid) return { bytes: rest }
     if (this.#skip > 0) {
       const bytes = Math.min(rest, this.#skip)
       this.#skip -= bytes
       return { bytes }
     }
-    const bytes = Math.min(rest, block - this.#gathered)
-    this.#header.set(chunk.subarray(at, at + bytes), this.#gathered)
-    this.#gathered += bytes
-    if (this.#gathered < block) return { bytes }
-    this.#gathered = 0
+    const bytes = Math.min(rest, block - this.#headerBytes)
+    this.#header.set(chunk.subarray(at, at + bytes), this.#headerBytes)
+    this.#headerBytes += bytes
+    if (this.#headerBytes < block) return { bytes }
+    this.#headerBytes = 0
     return { bytes, ...this.#read() }
   }
 
@@ -45,10 +45,10 @@ export class TarBoundaries {
     const header = this.#header
     // The end of the archive, or padding between archives.
     if (header[0] === 0) return {}
-    const size = numberIn(header.subarray(124, 136))
-    const stated = numberIn(header.subarray(148, 156))
-    if (size === null || stated !== checksum(header)) {
-      this.#isLost = true
+    const size = parseNumber(header.subarray(124, 136))
+    const statedChecksum = parseNumber(header.subarray(148, 156))
+    if (size === null || statedChecksum !== checksum(header)) {
+      this.#isInvalid = true
       return {}
     }
     const isContinued = this.#isContinued
@@ -65,7 +65,7 @@ function checksum(header: Buffer): number {
 }
 
 /** Octal digits, or a base-256 number from 8 GiB on. */
-function numberIn(field: Buffer): number | null {
+function parseNumber(field: Buffer): number | null {
   if (field[0] === 0x80) return field.readUIntBE(field.length - 6, 6)
   const digits = field
     .toString('latin1')

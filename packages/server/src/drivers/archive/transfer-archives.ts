@@ -1,6 +1,12 @@
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import { NotAge } from './age-header.ts'
-import { type ArchiveIndex, type ArchiveReading, type ArchiveWriting, type Compression, usualPartBytes } from './archive.ts'
+import {
+  type ArchiveIndex,
+  type ArchiveReadOptions,
+  type ArchiveWriteOptions,
+  type Compression,
+  defaultPartBytes,
+} from './archive.ts'
 import type { PartWorkers } from './part-workers.ts'
 import { readArchive } from './read-archive.ts'
 import { compressionHere } from './seal-part.ts'
@@ -8,12 +14,12 @@ import { writeArchive } from './write-archive.ts'
 
 /** Archives that one instance writes and another reads. Equal content is recognised under a key that only these two know. */
 export interface TransferWriter {
-  write(content: AsyncIterable<Uint8Array>, writing: ArchiveWriting): Promise<ArchiveIndex>
+  write(content: AsyncIterable<Uint8Array>, writing: ArchiveWriteOptions): Promise<ArchiveIndex>
   seal(content: Uint8Array): Promise<{ sealed: Uint8Array; sha256: string; compression: Compression }>
 }
 
 export interface TransferReader {
-  read(index: ArchiveIndex, contentKey: Uint8Array, reading: ArchiveReading): AsyncIterable<Uint8Array>
+  read(index: ArchiveIndex, contentKey: Uint8Array, reading: ArchiveReadOptions): AsyncIterable<Uint8Array>
   /** Rejects with `StoreFailure` `corrupt` when the content was encrypted to another key, was modified, or exceeds `maxBytes`. */
   unseal(sealed: Uint8Array, compression: Compression, maxBytes: number): Promise<Uint8Array>
 }
@@ -25,7 +31,7 @@ export function createTransferWriter(
 ): TransferWriter {
   const recipients = [recipient]
   return {
-    write: (content, writing) => writeArchive(content, writing, { recipients, contentKey, partBytes: usualPartBytes }, workers),
+    write: (content, writing) => writeArchive(content, writing, { recipients, contentKey, partBytes: defaultPartBytes }, workers),
     async seal(content) {
       // A copy, since the buffer is transferred to the thread.
       const sealed = await workers.run({ do: 'seal', plain: Uint8Array.from(content), recipients })

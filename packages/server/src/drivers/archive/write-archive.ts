@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { inSteadyMemory } from '../../platform/steady-memory.ts'
 import { inMemoryContent } from '../archive-store/in-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
-import type { ArchiveIndex, ArchivePart, ArchiveWriting, WriteProgress } from './archive.ts'
-import { cutParts } from './cut-parts.ts'
+import type { ArchiveIndex, ArchivePart, ArchiveWriteOptions, WriteProgress } from './archive.ts'
+import { splitIntoParts } from './cut-parts.ts'
 import type { PartWorkers } from './part-workers.ts'
-import { compressionHere, letGo } from './seal-part.ts'
+import { compressionHere, freeBuffer } from './seal-part.ts'
 
 /** Parts that are encrypted or sent concurrently. More would need more memory than a small machine has. */
-const partsAtOnce = 3
-const cleanUpMs = 30_000
-const endings = { zstd: 'zst', gzip: 'gz' }
+const maxConcurrentParts = 3
+const cleanUpTimeoutMs = 30_000
+const extensions = { zstd: 'zst', gzip: 'gz' }
 
 export interface WriteKeys {
   recipients: readonly string[]
@@ -20,15 +20,15 @@ export interface WriteKeys {
 
 export async function writeArchive(
   content: AsyncIterable<Uint8Array>,
-  writing: ArchiveWriting,
+  writing: ArchiveWriteOptions,
   keys: WriteKeys,
   workers: PartWorkers,
 ): Promise<ArchiveIndex> {
   const stop = new AbortController()
   const abort = AbortSignal.any([writing.abort, stop.signal])
-  const run = new PartsRun({ ...writing, abort }, keys, workers)
+  const run = new PartWriter({ ...writing, abort }, keys, workers)
   try {
-    for await (const plain of cutParts(inSteadyMemory(content), {
+    for await (const plain of splitIntoParts(inSteadyMemory(content), {
       isTar: writing.extension === 'tar',
       partBytes: keys.partBytes,
     })) {
@@ -38,21 +38,21 @@ export async function writeArchive(
     return indexOf(await run.all())
   } catch (error) {
     stop.abort(error)
-    await run.takeBack()
+    await run.removeStored()
     throw error
   }
 }
 
-class PartsRun {
-  readonly #writing: ArchiveWriting
+class PartWriter {
+  readonly #writing: ArchiveWriteOptions
   readonly #keys: WriteKeys
   readonly #workers: PartWorkers
   readonly #parts: Promise<ArchivePart>[] = []
-  readonly #inWork = new Set<Promise<unknown>>()
+  readonly #pending = new Set<Promise<unknown>>()
   readonly #sent: string[] = []
   readonly #progress: WriteProgress = { plainBytes: 0, storedBytes: 0, reusedBytes: 0 }
 
-  constructor(writing: ArchiveWriting, keys: WriteKeys, workers: PartWorkers) {
+  constructor(writing: ArchiveWriteOptions, keys: WriteKeys, workers: PartWorkers) {
     this.#writing = writing
     this.#keys = keys
     this.#workers = workers
@@ -62,11 +62,11 @@ class PartsRun {
   async add(plain: Buffer): Promise<void> {
     this.#progress.plainBytes += plain.length
     const part = this.#store(plain, this.#parts.length)
-    const inWork = part.finally(() => this.#inWork.delete(inWork))
-    inWork.catch(() => undefined)
-    this.#inWork.add(inWork)
+    const pending = part.finally(() => this.#pending.delete(pending))
+    pending.catch(() => undefined)
+    this.#pending.add(pending)
     this.#parts.push(part)
-    if (this.#inWork.size >= partsAtOnce) await Promise.race(this.#inWork)
+    if (this.#pending.size >= maxConcurrentParts) await Promise.race(this.#pending)
   }
 
   all(): Promise<ArchivePart[]> {
@@ -74,18 +74,18 @@ class PartsRun {
   }
 
   /** Removes the parts of a failed write; a part that cannot be removed now is found by its name later. */
-  async takeBack(): Promise<void> {
+  async removeStored(): Promise<void> {
     await Promise.allSettled(this.#parts)
-    const limit = AbortSignal.timeout(cleanUpMs)
+    const limit = AbortSignal.timeout(cleanUpTimeoutMs)
     await Promise.allSettled(this.#sent.map((name) => this.#writing.store.remove(name, limit)))
   }
 
-  async #store(given: Buffer, number: number): Promise<ArchivePart> {
-    const plainBytes = given.length
+  async #store(input: Buffer, number: number): Promise<ArchivePart> {
+    const plainBytes = input.length
     const { contentKey, recipients } = this.#keys
-    const { content, plain } = await this.#workers.run({ do: 'hash', plain: given, contentKey })
+    const { content, plain } = await this.#workers.run({ do: 'hash', plain: input, contentKey })
     const earlier = this.#writing.earlier?.get(content)
-    if (earlier && earlier.plainBytes === plainBytes) return this.#done({ ...earlier, reused: true })
+    if (earlier && earlier.plainBytes === plainBytes) return this.#report({ ...earlier, reused: true })
     const { sealed, sha256 } = await this.#workers.run({ do: 'seal', plain, recipients })
     const name = this.#nameOf(number)
     this.#writing.abort.throwIfAborted()
@@ -93,11 +93,11 @@ class PartsRun {
     const { sizeBytes } = await this.#writing.store.put(name, inMemoryContent(sealed, sha256), this.#writing.abort)
     if (sizeBytes !== sealed.length)
       throw new StoreFailure('corrupt', `Only ${sizeBytes} of ${sealed.length} bytes of ${name} were stored`)
-    letGo(sealed)
-    return this.#done({ name, content, plainBytes, sizeBytes, sha256, reused: false })
+    freeBuffer(sealed)
+    return this.#report({ name, content, plainBytes, sizeBytes, sha256, reused: false })
   }
 
-  #done(part: ArchivePart): ArchivePart {
+  #report(part: ArchivePart): ArchivePart {
     this.#progress[part.reused ? 'reusedBytes' : 'storedBytes'] += part.sizeBytes
     this.#writing.onProgress?.({ ...this.#progress })
     return part
@@ -105,7 +105,7 @@ class PartsRun {
 
   #nameOf(number: number): string {
     const { base, extension } = this.#writing
-    return `${base}.${String(number).padStart(4, '0')}.${extension}.${endings[compressionHere]}.age`
+    return `${base}.${String(number).padStart(4, '0')}.${extension}.${extensions[compressionHere]}.age`
   }
 }
 

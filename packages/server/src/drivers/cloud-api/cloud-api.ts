@@ -20,7 +20,7 @@ export interface CloudRequest {
   abort?: AbortSignal
 }
 
-export interface CloudAnswer {
+export interface CloudResponse {
   status: number
   headers: Record<string, string | string[]>
   /** Unread body; a caller who does not need it must destroy it. */
@@ -32,7 +32,7 @@ export interface CloudAnswer {
  * product arrives in time; time spent waiting for the caller's own body does not count. Redirects are not followed.
  */
 export interface CloudApi {
-  send(address: CloudAddress, request: CloudRequest): Promise<CloudAnswer>
+  send(address: CloudAddress, request: CloudRequest): Promise<CloudResponse>
   close(): void
 }
 

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { createYoungCollector } from '../../platform/steady-memory.ts'
 import { exchangeFailed, WebRequestFailed, WebRequestRefused } from '../web-request/failures.ts'
 import { checkedUrl } from '../web-request/web-request.ts'
-import { type CloudAddress, type CloudAnswer, type CloudApi, type CloudRequest, CloudUnreachable } from './cloud-api.ts'
+import { type CloudAddress, type CloudApi, type CloudRequest, type CloudResponse, CloudUnreachable } from './cloud-api.ts'
 import { type AgentOptions, KeepAliveAgents } from './keep-alive-agents.ts'
 import { watchForStall } from './stall-watch.ts'
 
@@ -15,23 +15,22 @@ export interface CloudApiOptions extends AgentOptions {
   maxMs?: number
 }
 
-interface Waiting {
+interface WaitLimits {
   silenceMs: number
   maxMs: number
 }
 
-export function createCloudApi({ silenceMs = 3_500, maxMs: longestMs = 120_000, ...options }: CloudApiOptions = {}): CloudApi {
+export function createCloudApi({ silenceMs = 3_500, maxMs = 120_000, ...options }: CloudApiOptions = {}): CloudApi {
   const agents = new KeepAliveAgents(options)
-  const once = (address: CloudAddress, request: CloudRequest) =>
-    exchange(agents, { silenceMs, maxMs: longestMs }, address, request)
+  const sendOnce = (address: CloudAddress, request: CloudRequest) => exchange(agents, { silenceMs, maxMs }, address, request)
   return {
     async send(address, request) {
       try {
-        return await once(address, request)
+        return await sendOnce(address, request)
       } catch (error) {
         // The cloud closed an idle pooled connection just when it was reused; it has read nothing of the request.
         if (!(error instanceof ConnectionWasStale) || request.body !== undefined) throw error
-        return once(address, request)
+        return sendOnce(address, request)
       }
     },
     close: () => agents.close(),
@@ -42,27 +41,27 @@ class ConnectionWasStale extends CloudUnreachable {}
 
 async function exchange(
   agents: KeepAliveAgents,
-  waiting: Waiting,
+  limits: WaitLimits,
   { url, token, mayBeInside }: CloudAddress,
   { method, path, headers, body, isStream = false, abort }: CloudRequest,
-): Promise<CloudAnswer> {
+): Promise<CloudResponse> {
   abort?.throwIfAborted()
-  const base = checked(() => {
+  const base = withUnreachable(() => {
     const address = checkedUrl(url)
     agents.refuseLiteral(address, mayBeInside)
     return address
   })
-  const outgoing = requestTo(base, agents.of(base, { mayBeInside, isStream }), {
+  const outgoing = requestTo(base, agents.agentFor(base, { mayBeInside, isStream }), {
     method,
     path,
     headers: { 'user-agent': 'Berth', ...headers, authorization: `Bearer ${token}`, host: base.host },
   })
-  const isAlive = () => answersHealth(base, agents.of(base, { mayBeInside, isStream: false }))
+  const isAlive = () => isHealthy(base, agents.agentFor(base, { mayBeInside, isStream: false }))
   // Destroyed without an error: a connection that is back in the pool has no error listener.
   const giveUp = () => outgoing.destroy()
   abort?.addEventListener('abort', giveUp, { once: true })
   try {
-    const answer = await headOf(outgoing, body, base, { ...waiting, isAlive })
+    const answer = await waitForHead(outgoing, body, base, { ...limits, isAlive })
     answer.body.once('close', () => abort?.removeEventListener('abort', giveUp))
     return answer
   } catch (error) {
@@ -73,12 +72,12 @@ async function exchange(
 }
 
 /** Waits for the response head. Only time spent waiting for the cloud counts. */
-async function headOf(
+async function waitForHead(
   outgoing: http.ClientRequest,
   body: CloudRequest['body'],
   { hostname }: URL,
-  waiting: Waiting & { isAlive(): Promise<boolean> },
-): Promise<CloudAnswer> {
+  waiting: WaitLimits & { isAlive(): Promise<boolean> },
+): Promise<CloudResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
   const giveUp = () => outgoing.destroy(new CloudUnreachable(`${hostname} did not answer in time`))
   const waitsForCaller = () => outgoing.socket?.connecting === false && !outgoing.writableEnded && !outgoing.writableNeedDrain
@@ -87,7 +86,7 @@ async function headOf(
   outgoing.once('response', resolve)
   send(outgoing, body)
   try {
-    return checkedAnswer(await promise, hostname)
+    return validateResponse(await promise, hostname)
   } catch (error) {
     outgoing.destroy()
     const stale = outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
@@ -111,20 +110,20 @@ function requestTo(
   })
 }
 
-const healthWithinMs = 1_000
+const healthTimeoutMs = 1_000
 
 /** Whether Berth answers there; the request contains no user data. */
-function answersHealth(base: URL, agent: http.Agent): Promise<boolean> {
+function isHealthy(base: URL, agent: http.Agent): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  const requested = requestTo(base, agent, { method: 'GET', path: '/api/health', headers: { host: base.host } })
-  const late = setTimeout(() => requested.destroy(), healthWithinMs)
-  requested.once('response', (answer) => {
+  const outgoing = requestTo(base, agent, { method: 'GET', path: '/api/health', headers: { host: base.host } })
+  const timer = setTimeout(() => outgoing.destroy(), healthTimeoutMs)
+  outgoing.once('response', (answer) => {
     answer.on('error', () => {}).resume()
     resolve(answer.statusCode === 200 && answer.headers['x-request-id'] !== undefined)
   })
-  requested.once('error', () => resolve(false)).once('close', () => resolve(false))
-  requested.end()
-  return promise.finally(() => clearTimeout(late))
+  outgoing.once('error', () => resolve(false)).once('close', () => resolve(false))
+  outgoing.end()
+  return promise.finally(() => clearTimeout(timer))
 }
 
 function send(outgoing: http.ClientRequest, body: Readable | string | undefined): void {
@@ -138,7 +137,7 @@ function send(outgoing: http.ClientRequest, body: Readable | string | undefined)
 }
 
 /** Checks for a request id, which every response of Berth has: without one the page is from another program. */
-function checkedAnswer(response: http.IncomingMessage, hostname: string): CloudAnswer {
+function validateResponse(response: http.IncomingMessage, hostname: string): CloudResponse {
   const headers = Object.fromEntries(Object.entries(response.headers).filter(([, value]) => value !== undefined))
   if (!headers['x-request-id']) {
     response.destroy()
@@ -146,10 +145,10 @@ function checkedAnswer(response: http.IncomingMessage, hostname: string): CloudA
   }
   // A reader of the body gets the error through its own listener; without a reader it can be ignored.
   response.on('error', () => {})
-  return { status: response.statusCode ?? 0, headers: headers as CloudAnswer['headers'], body: response }
+  return { status: response.statusCode ?? 0, headers: headers as CloudResponse['headers'], body: response }
 }
 
-function checked<T>(check: () => T): T {
+function withUnreachable<T>(check: () => T): T {
   try {
     return check()
   } catch (error) {

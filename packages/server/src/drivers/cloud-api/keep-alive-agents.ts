@@ -20,11 +20,11 @@ export class KeepAliveAgents {
     this.#options = options
   }
 
-  /** Streams have a pool of their own: however many are open, a question finds a connection. */
-  of(url: URL, { mayBeInside, isStream }: { mayBeInside: boolean; isStream: boolean }): http.Agent {
+  /** Streams have their own pool, so that open streams never block ordinary requests. */
+  agentFor(url: URL, { mayBeInside, isStream }: { mayBeInside: boolean; isStream: boolean }): http.Agent {
     const key = `${url.origin} ${mayBeInside} ${isStream}`
-    const known = this.#agents.get(key)
-    if (known) return known
+    const existing = this.#agents.get(key)
+    if (existing) return existing
     const scheme = url.protocol === 'https:' ? https : http
     const lookup = guardedLookup(
       url,
@@ -58,8 +58,8 @@ export class KeepAliveAgents {
   }
 
   #mayReach(mayBeInside: boolean): (address: string) => boolean {
-    const { classify: judge = reachOf } = this.#options
-    return (address) => judge(address) === 'public' || (mayBeInside && judge(address) === 'inside')
+    const { classify = reachOf } = this.#options
+    return (address) => classify(address) === 'public' || (mayBeInside && classify(address) === 'inside')
   }
 }
 

@@ -14,18 +14,18 @@ export interface StallLimits {
  * Watches a silent peer: checks on another connection whether it is alive. If it is, waiting continues; if not, `giveUp` is
  * called. Returns the function that stops the watch.
  */
-export function watchForStall({ silenceMs, maxMs: longestMs, waitsForCaller, isAlive, giveUp }: StallLimits): () => void {
+export function watchForStall({ silenceMs, maxMs, waitsForCaller, isAlive, giveUp }: StallLimits): () => void {
   const since = performance.now()
-  let isOver = false
+  let isStopped = false
   let timer = setTimeout(check, silenceMs)
   async function check(): Promise<void> {
-    const goesOn = waitsForCaller() || (performance.now() - since < longestMs && (await isAlive()))
-    if (isOver) return
-    if (goesOn) timer = setTimeout(check, silenceMs)
+    const keepsWaiting = waitsForCaller() || (performance.now() - since < maxMs && (await isAlive()))
+    if (isStopped) return
+    if (keepsWaiting) timer = setTimeout(check, silenceMs)
     else giveUp()
   }
   return () => {
-    isOver = true
+    isStopped = true
     clearTimeout(timer)
   }
 }

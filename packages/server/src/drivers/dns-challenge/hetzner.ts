@@ -11,7 +11,7 @@ interface Started {
 }
 
 const pollMs = 500
-const mostPolls = 120
+const maxPolls = 120
 
 /** DNS zones in the Hetzner Console, over the Cloud API v1, with a token of the project that owns the zone. */
 export function createHetzner(settings: ProviderSettings): DnsChallenge {
@@ -22,9 +22,9 @@ export function createHetzner(settings: ProviderSettings): DnsChallenge {
     throw noZone('Hetzner', name)
   }
   /** Record sets are changed in the background: the change can fail after the call was accepted. */
-  const finished = async (started: Started | null, abort: AbortSignal): Promise<void> => {
+  const waitForAction = async (started: Started | null, abort: AbortSignal): Promise<void> => {
     let action = started?.action
-    for (let poll = 0; action?.status === 'running' && poll < mostPolls; poll++) {
+    for (let poll = 0; action?.status === 'running' && poll < maxPolls; poll++) {
       await pause(pollMs, undefined, { signal: abort })
       action = (await api.call<Started>('GET', `/actions/${action.id}`, abort))?.action
     }
@@ -38,7 +38,7 @@ export function createHetzner(settings: ProviderSettings): DnsChallenge {
     const exists = found?.rrset.records.some((record) => record.value === `"${value}"`) ?? false
     if (exists === (verb === 'add')) return
     const body = { records: [{ value: `"${value}"` }], ...(verb === 'add' ? { ttl: recordTtl } : {}) }
-    await finished(await api.call<Started>('POST', `${path}/actions/${verb}_records`, abort, { body }), abort)
+    await waitForAction(await api.call<Started>('POST', `${path}/actions/${verb}_records`, abort, { body }), abort)
   }
   return {
     present: (name, value, abort) => change('add', name, value, abort),

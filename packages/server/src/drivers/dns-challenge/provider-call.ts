@@ -8,7 +8,7 @@ export interface ProviderSettings {
   token: Secret
 }
 
-export interface ProviderAnswer {
+export interface ProviderResponse {
   status: number
   text: string
 }
@@ -19,8 +19,8 @@ export interface ProviderRequest {
   body?: string
 }
 
-const callMs = 30_000
-const mostBytes = 4_194_304
+const callTimeoutMs = 30_000
+const maxResponseBytes = 4_194_304
 
 /** Makes one HTTP call to a provider; every status is returned. Redirects are refused, because they would receive the credential. */
 export async function callProvider(
@@ -28,9 +28,9 @@ export async function callProvider(
   url: string,
   { method = 'GET', headers, body }: ProviderRequest,
   abort: AbortSignal,
-): Promise<ProviderAnswer> {
+): Promise<ProviderResponse> {
   try {
-    const signal = AbortSignal.any([abort, AbortSignal.timeout(callMs)])
+    const signal = AbortSignal.any([abort, AbortSignal.timeout(callTimeoutMs)])
     const response = await fetch(url, { method, headers, redirect: 'error', signal, ...(body === undefined ? {} : { body }) })
     return { status: response.status, text: await readBounded(response) }
   } catch (error) {
@@ -46,7 +46,7 @@ async function readBounded(response: Response): Promise<string> {
   let bytes = 0
   for await (const part of response.body ?? []) {
     bytes += part.length
-    if (bytes > mostBytes) throw new DnsProviderFailed(`The answer of ${new URL(response.url).host} is larger than 4 MB`)
+    if (bytes > maxResponseBytes) throw new DnsProviderFailed(`The answer of ${new URL(response.url).host} is larger than 4 MB`)
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
@@ -79,7 +79,7 @@ export class JsonProvider {
     const request = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) }
     const { status, text } = await callProvider(this.#provider, this.#apiUrl + path, request, abort)
     if (expected.includes(status)) return null
-    if (status < 200 || status > 299) throw new DnsProviderFailed(`${this.#provider} answered ${status}: ${reasonIn(text)}`)
+    if (status < 200 || status > 299) throw new DnsProviderFailed(`${this.#provider} answered ${status}: ${errorReason(text)}`)
     try {
       return text === '' ? ({} as Body) : (JSON.parse(text) as Body)
     } catch (error) {
@@ -89,7 +89,7 @@ export class JsonProvider {
 }
 
 /** The message in an error body: providers put it in `message`, `error.message` or `errors[].message`. */
-function reasonIn(text: string): string {
+function errorReason(text: string): string {
   try {
     const body = JSON.parse(text) as Partial<Record<'message' | 'error' | 'errors', unknown>>
     const found = [body.message, (body.error as { message?: unknown })?.message, firstMessage(body.errors)]

@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => server.close())
 
 const never = new AbortController().signal
-const open = (more: object = {}) => createNameServers({ servers: [server.address], keptMs: 0, timeoutMs: 200, ...more })
+const open = (more: object = {}) => createNameServers({ servers: [server.address], cacheMs: 0, timeoutMs: 200, ...more })
 
 test('each record is one text, however it was cut into pieces', async () => {
   server.records.set('_berth.shop.test', [['one'], ['berth-', 'verify=', 'x'.repeat(200)]])
@@ -26,7 +26,7 @@ test.each(['fails', 'silent'] as const)(
 )
 
 test('who asks the same at once or soon after is given the same answer; a failure is not kept', async () => {
-  const dns = open({ keptMs: 60_000 })
+  const dns = open({ cacheMs: 60_000 })
   await Promise.all([dns.txt('_berth.shop.test', never), dns.txt('_berth.shop.test', never)])
   await dns.txt('_berth.shop.test', never)
   expect(server.questions).toEqual(['_berth.shop.test'])

@@ -5,12 +5,12 @@ export interface NameServersSettings {
   /** Addresses with port; null: those of the machine. */
   servers: readonly string[] | null
   /** How long a response is cached. */
-  keptMs?: number
+  cacheMs?: number
   timeoutMs?: number
   maxConcurrent?: number
 }
 
-interface Requested {
+interface CachedQuery {
   at: number
   answer: Promise<readonly string[]>
 }
@@ -18,37 +18,32 @@ interface Requested {
 const maxCached = 1_000
 const maxRecords = 100
 /** The name does not exist, or has no such record. */
-const nothingThere = new Set(['ENOTFOUND', 'ENODATA'])
+const noRecordCodes = new Set(['ENOTFOUND', 'ENODATA'])
 
 /**
  * DNS client with limits on everything that a user who names domains could make grow: time, concurrent queries, cached responses.
  */
-export function createNameServers({
-  servers,
-  keptMs = 2_000,
-  timeoutMs = 2_000,
-  maxConcurrent: mostAtOnce = 32,
-}: NameServersSettings): Dns {
-  const requested = new Map<string, Requested>()
-  let underWay = 0
+export function createNameServers({ servers, cacheMs = 2_000, timeoutMs = 2_000, maxConcurrent = 32 }: NameServersSettings): Dns {
+  const cache = new Map<string, CachedQuery>()
+  let running = 0
   const request = async (name: string, abort: AbortSignal): Promise<readonly string[]> => {
-    if (underWay >= mostAtOnce) throw new DnsUnanswered('Too many DNS lookups are running')
-    underWay++
+    if (running >= maxConcurrent) throw new DnsUnanswered('Too many DNS lookups are running')
+    running++
     try {
       return await queryNow(name, servers, timeoutMs, abort)
     } finally {
-      underWay--
+      running--
     }
   }
   return {
     txt(name, abort) {
-      const known = requested.get(name)
-      if (known && Date.now() - known.at < keptMs) return known.answer
-      if (requested.size >= maxCached) requested.clear()
+      const cached = cache.get(name)
+      if (cached && Date.now() - cached.at < cacheMs) return cached.answer
+      if (cache.size >= maxCached) cache.clear()
       const answer = request(name, abort)
-      requested.set(name, { at: Date.now(), answer })
+      cache.set(name, { at: Date.now(), answer })
       // Errors are not cached.
-      answer.catch(() => requested.delete(name))
+      answer.catch(() => cache.delete(name))
       return answer
     },
   }
@@ -65,7 +60,7 @@ async function queryNow(name: string, servers: readonly string[] | null, timeout
     return records.slice(0, maxRecords).map((pieces) => pieces.join(''))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code && nothingThere.has(code)) return []
+    if (code && noRecordCodes.has(code)) return []
     throw new DnsUnanswered(`The name servers did not answer for ${name}`, { cause: error })
   } finally {
     abort.removeEventListener('abort', cancel)

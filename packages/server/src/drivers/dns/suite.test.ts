@@ -6,7 +6,7 @@ import { startTestNameServer } from './test-name-server.ts'
 describeDns('name servers', async () => {
   const server = await startTestNameServer()
   return {
-    dns: createNameServers({ servers: [server.address], keptMs: 0, timeoutMs: 200 }),
+    dns: createNameServers({ servers: [server.address], cacheMs: 0, timeoutMs: 200 }),
     // A piece of a record holds 255 bytes at most.
     write: (name, texts) =>
       void server.records.set(

@@ -3,10 +3,10 @@ import { anotherEdgeRuns, type EdgeSettings, edgeFiles } from '../../edge-proxy/
 import { spawnEdge } from '../../edge-proxy/protocol/spawn-edge.ts'
 import { type EdgeLink, type EdgeLinkEvents, openEdgeLink } from './edge-link.ts'
 
-const startMs = 15_000
-const recheckMs = 20
-const yieldMs = 200
-const reapMs = 1_000
+const startTimeoutMs = 15_000
+const pollIntervalMs = 20
+const retryDelayMs = 200
+const reapTimeoutMs = 1_000
 export const defaultGraceMs = 5_000
 
 export interface FinderEvents {
@@ -34,7 +34,7 @@ export class EdgeFinder {
       try {
         // The old connection stays open: it still reports requests that end there.
         await running.call('handOver', [this.#settings])
-        return await this.#untilOpen(() => undefined)
+        return await this.#waitUntilOpen(() => undefined)
       } catch (cause) {
         this.#events.onError(`the running edge did not hand over and is restarted: ${String(cause)}`)
       }
@@ -61,36 +61,36 @@ export class EdgeFinder {
    * succeeds.
    */
   async #spawn(): Promise<EdgeLink> {
-    const giveUpAt = Date.now() + startMs
+    const giveUpAt = Date.now() + startTimeoutMs
     for (;;) {
-      let ended: string | undefined
-      let gaveWay = false
+      let endReason: string | undefined
+      let foundAnother = false
       const child = spawnEdge(this.#settings, 'first')
       child.once('error', (error) => {
-        ended = error.message
+        endReason = error.message
       })
       child.once('exit', (code, signal) => {
-        ended ??= `it ended with ${signal ?? code}`
-        gaveWay = code === anotherEdgeRuns
+        endReason ??= `it ended with ${signal ?? code}`
+        foundAnother = code === anotherEdgeRuns
       })
       try {
-        return await this.#untilOpen(() => ended)
+        return await this.#waitUntilOpen(() => endReason)
       } catch (cause) {
-        if (!gaveWay || Date.now() > giveUpAt) throw cause
-        await pause(yieldMs)
+        if (!foundAnother || Date.now() > giveUpAt) throw cause
+        await pause(retryDelayMs)
       }
     }
   }
 
-  async #untilOpen(ended: () => string | undefined): Promise<EdgeLink> {
-    const giveUpAt = Date.now() + startMs
+  async #waitUntilOpen(ended: () => string | undefined): Promise<EdgeLink> {
+    const giveUpAt = Date.now() + startTimeoutMs
     for (;;) {
       // Read before the attempt to connect, so that an edge that answers and then exits is not missed.
       const reason = ended() ?? (Date.now() > giveUpAt ? 'it did not answer in time' : undefined)
       const link = await this.open()
       if (link) return link
       if (reason) throw new Error(`the edge could not be started: ${reason}${await this.#lastLines()}`)
-      await pause(recheckMs)
+      await pause(pollIntervalMs)
     }
   }
 
@@ -104,16 +104,16 @@ export class EdgeFinder {
 /** Stops an edge. The end of its connection shows that it ended: the pid alone may belong to a zombie that was not reaped. */
 export async function endEdge(link: EdgeLink, graceMs: number): Promise<void> {
   link.call('stop', [graceMs]).catch(() => {})
-  const inTime = await Promise.race([link.closed.then(() => true), unheldPause(graceMs + 2_000).then(() => false)])
+  const inTime = await Promise.race([link.closed.then(() => true), unrefPause(graceMs + 2_000).then(() => false)])
   if (!inTime) killEdge(link)
-  const giveUpAt = Date.now() + reapMs
-  while (signalled(link.identity.pid, 0) && Date.now() < giveUpAt) await pause(recheckMs)
+  const giveUpAt = Date.now() + reapTimeoutMs
+  while (sendSignal(link.identity.pid, 0) && Date.now() < giveUpAt) await pause(pollIntervalMs)
 }
 
-export const killEdge = (link: EdgeLink): boolean => signalled(link.identity.pid, 'SIGKILL')
+export const killEdge = (link: EdgeLink): boolean => sendSignal(link.identity.pid, 'SIGKILL')
 
 /** Returns false when there is no such process. */
-function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
+function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)
   } catch {
@@ -123,7 +123,7 @@ function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 /** A pause that does not keep this process running. */
-const unheldPause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref())
+const unrefPause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref())
 
 const sameSockets = (a: EdgeSettings, b: EdgeSettings) => JSON.stringify([a.http, a.https]) === JSON.stringify([b.http, b.https])
 

@@ -21,7 +21,7 @@ export interface EdgeLinkEvents {
   onClosed(): void
 }
 
-const attachMs = 5_000
+const attachTimeoutMs = 5_000
 
 /** Connects to an edge; undefined when no process listens on the path. */
 export async function openEdgeLink(path: string, events: EdgeLinkEvents): Promise<EdgeLink | undefined> {
@@ -41,7 +41,7 @@ export async function openEdgeLink(path: string, events: EdgeLinkEvents): Promis
   const request = <Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> =>
     socket.writable ? caller.request<Value>(call, args, abort) : Promise.reject(new EdgeExited('its control socket is closed'))
   try {
-    const identity = await request<EdgeIdentity>('attach', [], AbortSignal.timeout(attachMs))
+    const identity = await request<EdgeIdentity>('attach', [], AbortSignal.timeout(attachTimeoutMs))
     attached = true
     return {
       identity,

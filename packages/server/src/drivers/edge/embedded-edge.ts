@@ -36,7 +36,7 @@ const retryMs = 20
 const recoverAfterMs = 50
 const maxRecoveryMs = 2_000
 const pingEveryMs = 5_000
-const pingMs = 10_000
+const pingTimeoutMs = 10_000
 
 /** Berth's own edge: a separate process that outlives this one. */
 export class EmbeddedEdge implements EdgeDriver {
@@ -52,7 +52,7 @@ export class EmbeddedEdge implements EdgeDriver {
   #finding: Promise<EdgeLink> | undefined
   #table: EdgeTable | undefined
   #stopped = false
-  #watch: NodeJS.Timeout | undefined
+  #pingTimer: NodeJS.Timeout | undefined
 
   constructor(options: EmbeddedEdgeOptions) {
     this.#settings = {
@@ -68,9 +68,9 @@ export class EmbeddedEdge implements EdgeDriver {
     }
     this.#onError = options.onError ?? (() => {})
     this.#finder = new EdgeFinder(this.#settings, {
-      onEvent: (event) => this.#hear(event),
+      onEvent: (event) => this.#dispatch(event),
       onClosed: (link) => {
-        if (this.#link === link) this.#lose()
+        if (this.#link === link) this.#onLinkLost()
       },
       onError: this.#onError,
     })
@@ -79,14 +79,14 @@ export class EmbeddedEdge implements EdgeDriver {
   async start(): Promise<EdgeListening> {
     this.#stopped = false
     await mkdir(this.#settings.folder, { recursive: true, mode: 0o700 })
-    const { identity } = await this.#linked()
-    this.#watch ??= setInterval(() => void this.#ping(), pingEveryMs).unref()
+    const { identity } = await this.#connect()
+    this.#pingTimer ??= setInterval(() => void this.#ping(), pingEveryMs).unref()
     return identity.listening
   }
 
   apply(table: EdgeTable, abort?: AbortSignal): Promise<EdgeApplied> {
     this.#table = table
-    return this.#retried((link) => this.#sender.send(link, () => this.#table!), abort)
+    return this.#withRetries((link) => this.#sender.send(link, () => this.#table!), abort)
   }
 
   drain(upstreamId: string, timeoutMs: number, abort?: AbortSignal): Promise<{ inFlight: number }> {
@@ -127,8 +127,8 @@ export class EmbeddedEdge implements EdgeDriver {
 
   async stop({ keepServing, graceMs = defaultGraceMs }: { keepServing: boolean; graceMs?: number }): Promise<void> {
     this.#stopped = true
-    clearInterval(this.#watch)
-    this.#watch = undefined
+    clearInterval(this.#pingTimer)
+    this.#pingTimer = undefined
     const known = this.#link ?? (await this.#finding?.catch(() => undefined))
     // An edge whose connection was lost is stopped too.
     const link = known ?? (keepServing ? undefined : await this.#finder.open())
@@ -139,16 +139,16 @@ export class EmbeddedEdge implements EdgeDriver {
   }
 
   #call<Value>(call: string, args: unknown[], abort?: AbortSignal): Promise<Value> {
-    return this.#retried((link) => link.call<Value>(call, args, abort), abort)
+    return this.#withRetries((link) => link.call<Value>(call, args, abort), abort)
   }
 
   /** Retries a call while the edge restarts; all calls are idempotent. */
-  async #retried<Value>(attempt: (link: EdgeLink) => Promise<Value>, abort?: AbortSignal): Promise<Value> {
+  async #withRetries<Value>(attempt: (link: EdgeLink) => Promise<Value>, abort?: AbortSignal): Promise<Value> {
     for (;;) {
       abort?.throwIfAborted()
       try {
-        const link = await unlessAborted(this.#linked(), abort)
-        return await unlessAborted(attempt(link), abort)
+        const link = await rejectOnAbort(this.#connect(), abort)
+        return await rejectOnAbort(attempt(link), abort)
       } catch (cause) {
         if (!(cause instanceof EdgeExited) || this.#stopped) throw cause
         await pause(retryMs)
@@ -156,12 +156,12 @@ export class EmbeddedEdge implements EdgeDriver {
     }
   }
 
-  #linked(): Promise<EdgeLink> {
+  #connect(): Promise<EdgeLink> {
     if (this.#link) return Promise.resolve(this.#link)
     if (this.#stopped) return Promise.reject(new EdgeExited('it was stopped'))
     this.#finding ??= this.#finder
       .find()
-      .then((link) => this.#keep(link))
+      .then((link) => this.#useLink(link))
       .finally(() => {
         this.#finding = undefined
       })
@@ -169,15 +169,15 @@ export class EmbeddedEdge implements EdgeDriver {
   }
 
   /** Sends the last table to an edge that is new or was restarted. */
-  async #keep(link: EdgeLink): Promise<EdgeLink> {
+  async #useLink(link: EdgeLink): Promise<EdgeLink> {
     if (this.#table) await this.#sender.send(link, () => this.#table!)
     // A connection that closed meanwhile was not reported as lost.
-    if (!link.isOpen) throw new EdgeExited('it went away at once')
+    if (!link.isOpen) throw new EdgeExited('it closed the connection immediately')
     this.#link = link
     return link
   }
 
-  #lose(): void {
+  #onLinkLost(): void {
     this.#link = undefined
     if (this.#stopped) return
     this.#onError('the connection to the edge was lost')
@@ -187,7 +187,7 @@ export class EmbeddedEdge implements EdgeDriver {
   async #recover(): Promise<void> {
     for (let waitMs = recoverAfterMs; !this.#stopped && !this.#link; waitMs = Math.min(waitMs * 2, maxRecoveryMs)) {
       await pause(waitMs)
-      await this.#linked().catch((cause) => this.#onError(String(cause)))
+      await this.#connect().catch((cause) => this.#onError(String(cause)))
     }
   }
 
@@ -197,12 +197,12 @@ export class EmbeddedEdge implements EdgeDriver {
    */
   async #ping(): Promise<void> {
     const link = this.#link
-    if (!link || (await answers(link)) || (await answers(link)) || this.#link !== link || this.#stopped) return
+    if (!link || (await respondsToPing(link)) || (await respondsToPing(link)) || this.#link !== link || this.#stopped) return
     this.#onError('the edge does not respond and is restarted')
     killEdge(link)
   }
 
-  #hear(event: EdgeEvent): void {
+  #dispatch(event: EdgeEvent): void {
     if (event.event === 'requests')
       for (const listener of this.#requestListeners) listener(event.batch as RequestRecord[], event.dropped)
     else if (event.event === 'wake') for (const listener of this.#wakeListeners) listener(event.projectId, event.hostname)
@@ -211,8 +211,8 @@ export class EmbeddedEdge implements EdgeDriver {
   }
 }
 
-const answers = (link: EdgeLink): Promise<boolean> =>
-  link.call('ping', [], AbortSignal.timeout(pingMs)).then(
+const respondsToPing = (link: EdgeLink): Promise<boolean> =>
+  link.call('ping', [], AbortSignal.timeout(pingTimeoutMs)).then(
     () => true,
     (cause) => cause instanceof EdgeExited,
   )
@@ -224,11 +224,11 @@ function ownEntry(): string {
   return files.find((file) => existsSync(file)) ?? files[0]!
 }
 
-function unlessAborted<Value>(promise: Promise<Value>, abort: AbortSignal | undefined): Promise<Value> {
+function rejectOnAbort<Value>(promise: Promise<Value>, abort: AbortSignal | undefined): Promise<Value> {
   if (!abort) return promise
   return new Promise((resolve, reject) => {
-    const give = () => reject(abort.reason)
-    abort.addEventListener('abort', give, { once: true })
-    promise.then(resolve, reject).finally(() => abort.removeEventListener('abort', give))
+    const onAbort = () => reject(abort.reason)
+    abort.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => abort.removeEventListener('abort', onAbort))
   })
 }

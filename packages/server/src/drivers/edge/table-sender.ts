@@ -16,28 +16,28 @@ export class TableSender {
   readonly #mutex = new Mutex()
 
   /** Sends the table that is wanted when its turn comes; one that was replaced meanwhile is never sent. */
-  send(link: EdgeLink, wanted: () => EdgeTable): Promise<SendResult> {
-    return this.#mutex.run(() => this.#sendNow(link, wanted()))
+  send(link: EdgeLink, readTable: () => EdgeTable): Promise<SendResult> {
+    return this.#mutex.run(() => this.#sendNow(link, readTable()))
   }
 
   async #sendNow(link: EdgeLink, table: EdgeTable): Promise<SendResult> {
-    const known = this.#knownTo(link)
+    const previous = this.#tableOf(link)
     this.#sent = undefined
     this.#count += 1
     const token = `${tokenPrefix}-${this.#count}`
     try {
-      const result = await this.#sendPieces(link, changePieces(known?.table, known?.token ?? null, table, token))
+      const result = await this.#sendPieces(link, changePieces(previous?.table, previous?.token ?? null, table, token))
       // Copies the maps, so that later changes by the caller are detected as differences.
       this.#sent = { link, token, table: { ...table, hosts: { ...table.hosts }, certificates: { ...table.certificates } } }
       return result
     } catch (cause) {
-      if (!known || !(cause instanceof Error) || cause.message !== unknownBase) throw cause
+      if (!previous || !(cause instanceof Error) || cause.message !== unknownBase) throw cause
       return this.#sendNow(link, table)
     }
   }
 
   /** The last sent table, if this edge has it. */
-  #knownTo(link: EdgeLink): { token: string; table: EdgeTable } | undefined {
+  #tableOf(link: EdgeLink): { token: string; table: EdgeTable } | undefined {
     const sent = this.#sent
     return sent && (sent.link === link || sent.token === link.identity.token) ? sent : undefined
   }

@@ -56,7 +56,7 @@ export interface LocalRoots {
  */
 export async function resolveAllowed(path: string, local: LocalRoots): Promise<string> {
   if (!isAbsolute(path) || path.includes('\0')) throw new FolderOutside(path)
-  const isAllowed = await rulesOf(local)
+  const isAllowed = await allowedPredicate(local)
   const real = await realpath(path).catch((error) => explainFailure(path, error, isAllowed))
   if (!isAllowed(real)) throw new FolderOutside(path)
   if (!(await stat(real)).isDirectory()) throw new NotAFolder(path)
@@ -64,12 +64,15 @@ export async function resolveAllowed(path: string, local: LocalRoots): Promise<s
 }
 
 /** Returns a predicate of readable real paths, by the machine's current symlinks. */
-export async function rulesOf({ roots, dataDir }: LocalRoots): Promise<(real: string) => boolean> {
+export async function allowedPredicate({ roots, dataDir }: LocalRoots): Promise<(real: string) => boolean> {
   const realRoots = await realPathsOf(roots)
-  const [kept = resolve(dataDir)] = await realPathsOf([dataDir])
-  const isKept = (real: string) => real === kept || (isBelow(real, kept) && !isBelow(real, join(kept, 'projects')))
+  const [dataFolder = resolve(dataDir)] = await realPathsOf([dataDir])
+  const isDataFolder = (real: string) =>
+    real === dataFolder || (isBelow(real, dataFolder) && !isBelow(real, join(dataFolder, 'projects')))
   return (real) =>
-    !isKept(real) && !isBelow(kept, real) && realRoots.some((root) => isBelow(real, root) && !hasDotFolder(relative(root, real)))
+    !isDataFolder(real) &&
+    !isBelow(dataFolder, real) &&
+    realRoots.some((root) => isBelow(real, root) && !hasDotFolder(relative(root, real)))
 }
 
 const hasDotFolder = (path: string): boolean => path.split(sep).some((part) => part.startsWith('.'))

@@ -1,14 +1,14 @@
 import { constants } from 'node:fs'
 import { copyFile, type FileHandle, mkdir, open, readdir, readlink, realpath, symlink } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { FolderMissing, FolderOutside, type LocalRoots, NotAFolder, rulesOf } from './allowed-folder.ts'
+import { allowedPredicate, FolderMissing, FolderOutside, type LocalRoots, NotAFolder } from './allowed-folder.ts'
 
-const neverCopied = new Set(['.git', 'node_modules'])
+const excludedNames = new Set(['.git', 'node_modules'])
 /** O_NONBLOCK keeps a pipe or device from blocking the open; O_NOFOLLOW refuses a symlink. */
-const asFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-const asFolder = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY
+const fileFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const folderFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY
 
-interface Copying {
+interface CopyContext {
   /** Real path of the copied folder. */
   root: string
   abort: AbortSignal | undefined
@@ -20,7 +20,7 @@ interface Copying {
  * point to the same place in the copy; pipes, devices, `.git` and `node_modules` are left out too.
  */
 export async function copyFolder(path: string, into: string, local: LocalRoots, abort?: AbortSignal): Promise<void> {
-  const isAllowed = await rulesOf(local)
+  const isAllowed = await allowedPredicate(local)
   const folder = await openFolder(path)
   try {
     const root = await realPathOf(folder, path)
@@ -33,7 +33,7 @@ export async function copyFolder(path: string, into: string, local: LocalRoots, 
 
 async function openFolder(path: string): Promise<FileHandle> {
   try {
-    return await open(path, asFolder)
+    return await open(path, folderFlags)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') throw new FolderMissing(path)
@@ -49,16 +49,16 @@ const openName =
 const realPathOf = (folder: FileHandle, path: string): Promise<string> =>
   process.platform === 'linux' ? readlink(openName(folder, path)) : realpath(path)
 
-async function copyInto(folder: FileHandle, at: string, into: string, copying: Copying): Promise<void> {
+async function copyInto(folder: FileHandle, at: string, into: string, copying: CopyContext): Promise<void> {
   await mkdir(into)
-  const here = openName(folder, at)
-  for (const entry of await readdir(here, { withFileTypes: true })) {
+  const openPath = openName(folder, at)
+  for (const entry of await readdir(openPath, { withFileTypes: true })) {
     copying.abort?.throwIfAborted()
-    if (neverCopied.has(entry.name)) continue
-    const [from, to] = [join(here, entry.name), join(into, entry.name)]
+    if (excludedNames.has(entry.name)) continue
+    const [from, to] = [join(openPath, entry.name), join(into, entry.name)]
     if (entry.isSymbolicLink()) await copyLink(from, join(at, entry.name), to, copying)
-    else if (entry.isDirectory()) await withOpen(from, asFolder, (inner) => copyInto(inner, join(at, entry.name), to, copying))
-    else if (entry.isFile()) await withOpen(from, asFile, (file) => copyContent(file, from, to))
+    else if (entry.isDirectory()) await withOpen(from, folderFlags, (inner) => copyInto(inner, join(at, entry.name), to, copying))
+    else if (entry.isFile()) await withOpen(from, fileFlags, (file) => copyContent(file, from, to))
   }
 }
 
@@ -81,7 +81,7 @@ async function copyContent(file: FileHandle, name: string, to: string): Promise<
 }
 
 /** Links to the resolved target, relative to its own place: in the copy that is the same file, by a path without symlinks. */
-async function copyLink(from: string, at: string, to: string, { root }: Copying): Promise<void> {
+async function copyLink(from: string, at: string, to: string, { root }: CopyContext): Promise<void> {
   const target = await realpath(from).catch(() => null)
   if (target === null || (target !== root && !target.startsWith(root + sep))) return
   await symlink(relative(dirname(at), target) || '.', to)

@@ -8,7 +8,7 @@ const hasHandles = existsSync('/proc/self/fd')
 /** Opens a folder, but not a symlink to one. */
 export const folderFlags = (hasHandles ? O_PATH : O_RDONLY) | O_DIRECTORY | O_NOFOLLOW
 /** The path of an open folder, which stays valid when the folder is moved or replaced. */
-export const heldPath = (fd: number, path: Buffer): Buffer => (hasHandles ? Buffer.from(`/proc/self/fd/${fd}`) : path)
+export const openFolderPath = (fd: number, path: Buffer): Buffer => (hasHandles ? Buffer.from(`/proc/self/fd/${fd}`) : path)
 
 /**
  * A folder that is held open. All operations use names in this very folder: a process that can write to it may swap a name for
@@ -20,7 +20,7 @@ export class DirectoryHandle implements AsyncDisposable {
 
   private constructor(handle: FileHandle, path: Buffer) {
     this.#handle = handle
-    this.path = heldPath(handle.fd, path)
+    this.path = openFolderPath(handle.fd, path)
   }
 
   /** Opens a trusted path whose last part is untrusted: null when that is not a folder. */

@@ -2,7 +2,7 @@ import { link, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { tempFolder } from '../../../../../tests/kit/temp-folder.ts'
-import { bytesOfAName, sizesOf } from './folder-size.ts'
+import { bytesPerEntry, sizesOf } from './folder-size.ts'
 import { measureFolder, measureFolders } from './measure-folder.ts'
 
 const kilobyte = 1024
@@ -37,7 +37,7 @@ test('links lead nowhere, an empty file has its name, and what is not there is n
   for (let at = 0; at < 100; at++) await writeFile(join(two, `${at}`), '')
   const [links, three, none] = await measureFolders([two, join(folder.path, 'three'), join(folder.path, 'none')])
   expect(links!.bytes).toBeLessThan(kilobyte)
-  expect(links!.diskBytes).toBeGreaterThanOrEqual(101 * bytesOfAName)
+  expect(links!.diskBytes).toBeGreaterThanOrEqual(101 * bytesPerEntry)
   expect([three, none]).toEqual([
     { bytes: 0, diskBytes: 0 },
     { bytes: 0, diskBytes: 0 },
@@ -53,6 +53,6 @@ test('too deep folders have an infinite size, and counting stops at the limit', 
     await mkdir(deep)
   }
   expect((await measureFolder(one)).diskBytes).toBe(Number.POSITIVE_INFINITY)
-  const [few] = sizesOf({ folders: [one], enoughDiskBytes: 10 * kilobyte })
+  const [few] = sizesOf({ folders: [one], maxDiskBytes: 10 * kilobyte })
   expect(few!.diskBytes).toBeLessThan(200 * kilobyte)
 })

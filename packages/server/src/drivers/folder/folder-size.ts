@@ -1,13 +1,13 @@
 import { closeSync, lstatSync, openSync, readdirSync, type Stats } from 'node:fs'
-import { folderFlags, heldPath } from './directory-handle.ts'
+import { folderFlags, openFolderPath } from './directory-handle.ts'
 
 /**
  * Each level is held open while those below it are read. Only folders that are meant to evade the measurement are nested
  * deeper.
  */
-const deepest = 512
+const maxDepth = 512
 /** Size of a directory entry with its metadata, also for an empty file. */
-export const bytesOfAName = 1024
+export const bytesPerEntry = 1024
 
 export interface FolderSize {
   /** Size of the files' content, each name counted. */
@@ -19,7 +19,7 @@ export interface FolderSize {
 /** Folders to measure in order, until their size on disk exceeds the limit that the caller needs to know. */
 export interface SizeTask {
   folders: readonly string[]
-  enoughDiskBytes: number
+  maxDiskBytes: number
 }
 
 /**
@@ -27,40 +27,40 @@ export interface SizeTask {
  * a symlink meanwhile, but cannot lead the measurement outside: each folder is held open, and names are read in that very
  * folder.
  */
-export function sizesOf({ folders, enoughDiskBytes }: SizeTask): FolderSize[] {
-  const adding = new Adding(enoughDiskBytes)
-  return folders.map((folder) => adding.sizeOf(folder))
+export function sizesOf({ folders, maxDiskBytes }: SizeTask): FolderSize[] {
+  const sum = new SizeSum(maxDiskBytes)
+  return folders.map((folder) => sum.sizeOf(folder))
 }
 
-class Adding {
-  readonly #enough: number
+class SizeSum {
+  readonly #maxDiskBytes: number
   /** Files with several hard links that have been counted. */
   readonly #seen = new Set<string>()
-  #all = 0
-  #one: FolderSize = { bytes: 0, diskBytes: 0 }
+  #totalDiskBytes = 0
+  #current: FolderSize = { bytes: 0, diskBytes: 0 }
 
   constructor(enough: number) {
-    this.#enough = enough
+    this.#maxDiskBytes = enough
   }
 
   sizeOf(folder: string): FolderSize {
-    this.#one = { bytes: 0, diskBytes: 0 }
+    this.#current = { bytes: 0, diskBytes: 0 }
     this.#addFolder(Buffer.from(folder), 0)
-    this.#all += this.#one.diskBytes
-    return this.#one
+    this.#totalDiskBytes += this.#current.diskBytes
+    return this.#current
   }
 
   #addFolder(path: Buffer, depth: number): void {
-    if (depth > deepest) {
-      this.#one.diskBytes = Number.POSITIVE_INFINITY
+    if (depth > maxDepth) {
+      this.#current.diskBytes = Number.POSITIVE_INFINITY
       return
     }
-    const handle = held(path)
+    const handle = openFolder(path)
     if (handle === null) return
     try {
-      const inside = Buffer.concat([heldPath(handle, path), Buffer.from('/')])
+      const inside = Buffer.concat([openFolderPath(handle, path), Buffer.from('/')])
       for (const name of namesIn(inside)) {
-        if (this.#all + this.#one.diskBytes > this.#enough) return
+        if (this.#totalDiskBytes + this.#current.diskBytes > this.#maxDiskBytes) return
         const at = Buffer.concat([inside, name])
         const found = statOf(at)
         if (!found) continue
@@ -73,17 +73,17 @@ class Adding {
   }
 
   #add(found: Stats): void {
-    if (!found.isDirectory()) this.#one.bytes += found.size
+    if (!found.isDirectory()) this.#current.bytes += found.size
     if (!found.isDirectory() && found.nlink > 1) {
       const file = `${found.dev} ${found.ino}`
       if (this.#seen.has(file)) return
       this.#seen.add(file)
     }
-    this.#one.diskBytes += found.blocks * 512 + bytesOfAName
+    this.#current.diskBytes += found.blocks * 512 + bytesPerEntry
   }
 }
 
-function held(path: Buffer): number | null {
+function openFolder(path: Buffer): number | null {
   try {
     return openSync(path, folderFlags)
   } catch {

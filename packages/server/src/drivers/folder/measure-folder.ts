@@ -13,8 +13,8 @@ const threads = new Threads<SizeTask>({
  * Sizes of several folders, in order. A folder with tens of thousands of files takes a second, but does not block the event
  * loop.
  */
-export const measureFolders = (folders: readonly string[], enoughDiskBytes = Number.POSITIVE_INFINITY): Promise<FolderSize[]> =>
-  threads.run({ folders, enoughDiskBytes })
+export const measureFolders = (folders: readonly string[], maxDiskBytes = Number.POSITIVE_INFINITY): Promise<FolderSize[]> =>
+  threads.run({ folders, maxDiskBytes })
 
 export async function measureFolder(folder: string): Promise<FolderSize> {
   const [size] = await measureFolders([folder])

@@ -18,15 +18,15 @@ export class FolderNotEmpty extends Error {
   }
 }
 
-const beingFilled = new Set<string>()
+const activeTargets = new Set<string>()
 
 /**
  * Fills a folder beside `target` and renames it into place: `target` is complete or does not exist. The next attempt removes
  * what a killed process left.
  */
 export async function stageFolder<Result>(target: string, fill: (staging: string) => Promise<Result>): Promise<Result> {
-  if (beingFilled.has(target)) throw new FolderBusy(target)
-  beingFilled.add(target)
+  if (activeTargets.has(target)) throw new FolderBusy(target)
+  activeTargets.add(target)
   const staging = `${target}.partial`
   try {
     await refuseNonEmpty(target)
@@ -37,7 +37,7 @@ export async function stageFolder<Result>(target: string, fill: (staging: string
     await rename(staging, target)
     return result
   } finally {
-    await removeTree(staging).finally(() => beingFilled.delete(target))
+    await removeTree(staging).finally(() => activeTargets.delete(target))
   }
 }
 

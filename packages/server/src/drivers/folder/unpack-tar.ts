@@ -1,13 +1,13 @@
 import { chmod, type FileHandle, lchown, link, open, symlink } from 'node:fs/promises'
 import { untilAborted } from '../shell/until-aborted.ts'
 import { readTar, type TarEntry } from '../tar/read-tar.ts'
-import { inOrder, piecesOf } from '../tar/sparse-content.ts'
+import { regularPieces, sparsePieces } from '../tar/sparse-content.ts'
 import { asBytes, asText, type TarHeader } from '../tar/tar-header.ts'
 import type { DirectoryHandle } from './directory-handle.ts'
 
 const isRoot = process.getuid?.() === 0
 
-export interface Unpacking {
+export interface UnpackOptions {
   /** Owner of all unpacked files, regardless of the archive, if this process is root; null: this process's user. */
   owner: { uid: number; gid: number } | null
   /** Limit of all files together; exceeding it ends the unpacking. */
@@ -32,8 +32,12 @@ export class TarRefused extends Error {
  * Unpacks an untrusted archive into a folder. Each name is entered folder by folder from the root and no symlink is followed,
  * so nothing is written outside; symlinks are created as they are. Set-user-id bits and devices are never unpacked.
  */
-export async function unpackTar(tar: AsyncIterable<Uint8Array>, root: DirectoryHandle, unpacking: Unpacking): Promise<Unpacked> {
-  await using work = new Work(root, unpacking)
+export async function unpackTar(
+  tar: AsyncIterable<Uint8Array>,
+  root: DirectoryHandle,
+  unpacking: UnpackOptions,
+): Promise<Unpacked> {
+  await using work = new Unpacker(root, unpacking)
   for await (const entry of readTar(untilAborted(tar, unpacking.abort))) await work.unpack(entry)
   unpacking.abort.throwIfAborted()
   return work.done
@@ -41,15 +45,15 @@ export async function unpackTar(tar: AsyncIterable<Uint8Array>, root: DirectoryH
 
 const kinds = new Set(['directory', 'symlink', 'link', 'file', 'contiguous-file'])
 
-class Work implements AsyncDisposable {
+class Unpacker implements AsyncDisposable {
   readonly done: Unpacked = { files: 0, bytes: 0, leftOut: 0 }
   readonly #root: DirectoryHandle
-  readonly #unpacking: Unpacking
+  readonly #unpacking: UnpackOptions
   /** The folder of the last entry: the next one is mostly in the same. */
-  #held: { path: string; folder: DirectoryHandle } | undefined
+  #lastFolder: { path: string; folder: DirectoryHandle } | undefined
   #entries = 0
 
-  constructor(root: DirectoryHandle, unpacking: Unpacking) {
+  constructor(root: DirectoryHandle, unpacking: UnpackOptions) {
     this.#root = root
     this.#unpacking = unpacking
   }
@@ -65,15 +69,15 @@ class Work implements AsyncDisposable {
     const last = parts.pop()
     if (last === undefined) return
     if (!kinds.has(type)) this.done.leftOut += 1
-    else await this.#make(header, content, await this.#folder(parts), asBytes(last))
+    else await this.#create(header, content, await this.#folder(parts), asBytes(last))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#held?.folder[Symbol.asyncDispose]()
-    this.#held = undefined
+    await this.#lastFolder?.folder[Symbol.asyncDispose]()
+    this.#lastFolder = undefined
   }
 
-  async #make(header: TarHeader, content: TarEntry['content'], folder: DirectoryHandle, name: Buffer): Promise<void> {
+  async #create(header: TarHeader, content: TarEntry['content'], folder: DirectoryHandle, name: Buffer): Promise<void> {
     const { type, mode, linkname } = header
     if (type === 'link') return this.#hardLink(folder, name, linkname)
     if (type === 'directory') await (await folder.make(name))[Symbol.asyncDispose]()
@@ -87,7 +91,7 @@ class Work implements AsyncDisposable {
   async #write({ mode, sparse }: TarHeader, content: TarEntry['content'], file: FileHandle): Promise<void> {
     await using _closed = file
     this.done.files += 1
-    for await (const { at, bytes } of sparse ? piecesOf(content, sparse.realSize) : inOrder(content)) {
+    for await (const { at, bytes } of sparse ? sparsePieces(content, sparse.realSize) : regularPieces(content)) {
       this.done.bytes += bytes.length
       if (this.done.bytes > (this.#unpacking.maxBytes ?? Number.POSITIVE_INFINITY))
         throw new TarRefused('The archive exceeds the disk limit')
@@ -107,14 +111,14 @@ class Work implements AsyncDisposable {
     const last = parts.pop()
     const refused = new TarRefused(`${name} is a link to ${asText(target)}, which is not a file in the archive`)
     if (last === undefined) throw refused
-    let location: DirectoryHandle | null = await this.#root.enter('.')
+    let targetFolder: DirectoryHandle | null = await this.#root.enter('.')
     for (const part of parts) {
-      const outer: DirectoryHandle | null = location
-      location = (await outer?.enter(asBytes(part))) ?? null
+      const outer: DirectoryHandle | null = targetFolder
+      targetFolder = (await outer?.enter(asBytes(part))) ?? null
       await outer?.[Symbol.asyncDispose]()
     }
-    if (!location) throw refused
-    await using held = location
+    if (!targetFolder) throw refused
+    await using held = targetFolder
     if (!(await held.stat(asBytes(last)).catch(() => null))?.isFile()) throw refused
     await link(held.at(asBytes(last)), folder.at(name))
   }
@@ -123,7 +127,7 @@ class Work implements AsyncDisposable {
   async #folder(parts: string[]): Promise<DirectoryHandle> {
     const path = parts.join('/')
     if (path === '') return this.#root
-    if (this.#held?.path === path) return this.#held.folder
+    if (this.#lastFolder?.path === path) return this.#lastFolder.folder
     await this[Symbol.asyncDispose]()
     let folder = this.#root
     for (const part of parts) {
@@ -134,7 +138,7 @@ class Work implements AsyncDisposable {
         if (outer !== this.#root) await outer[Symbol.asyncDispose]()
       }
     }
-    this.#held = { path, folder }
+    this.#lastFolder = { path, folder }
     return folder
   }
 

@@ -14,7 +14,7 @@ export const withinLimits = <Result>(
     {
       ms: timeoutMs,
       abort,
-      late: () => new GitHostError('timed_out', `${title} did not answer within ${timeoutMs / 1000} seconds`),
+      timeoutError: () => new GitHostError('timed_out', `${title} did not answer within ${timeoutMs / 1000} seconds`),
     },
     work,
   )

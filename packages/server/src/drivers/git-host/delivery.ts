@@ -3,14 +3,14 @@ import type { RepositoryName } from './repository-name.ts'
 /** Header names in lower case, as Node provides them. */
 export type DeliveryHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-interface About {
+interface DeliverySource {
   /** The host's own id of the delivery; null where it gave none. */
   id: string | null
   /** Null for deliveries that concern no repository. */
   repository: RepositoryName | null
 }
 
-export interface PushDelivery extends About {
+export interface PushDelivery extends DeliverySource {
   kind: 'push'
   repository: RepositoryName
   /** Branch name, without `refs/heads/`. */
@@ -22,7 +22,7 @@ export interface PushDelivery extends About {
   author: string | null
 }
 
-export interface PullRequestDelivery extends About {
+export interface PullRequestDelivery extends DeliverySource {
   kind: 'pull_request'
   repository: RepositoryName
   action: 'opened' | 'updated' | 'closed'
@@ -42,7 +42,7 @@ export interface PullRequestDelivery extends About {
   sourceRepository: RepositoryName | null
 }
 
-export interface InstallationDelivery extends About {
+export interface InstallationDelivery extends DeliverySource {
   kind: 'installation_deleted' | 'installation_suspended' | 'installation_resumed'
   installationId: number
   account: string | null
@@ -53,8 +53,8 @@ export type Delivery =
   | PushDelivery
   | PullRequestDelivery
   | InstallationDelivery
-  | (About & { kind: 'ping' })
-  | (About & { kind: 'ignored'; reason: string })
+  | (DeliverySource & { kind: 'ping' })
+  | (DeliverySource & { kind: 'ignored'; reason: string })
 
 export const headerOf = (headers: DeliveryHeaders, name: string): string | null => {
   const value = headers[name]

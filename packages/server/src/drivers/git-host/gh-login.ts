@@ -27,7 +27,7 @@ export function createGhLogin(run: RunCommand, webUrl: string): LocalLogin {
   const { host } = new URL(webUrl)
   const gh = async (...args: string[]) => (await run({ program: 'gh', args, env }, limits)).stdout.trim()
   const token = async () => {
-    const text = await gh('auth', 'token', '--hostname', host).catch(nothingWhereNoLogin)
+    const text = await gh('auth', 'token', '--hostname', host).catch(nullIfNoLogin)
     return text && /^[\x21-\x7e]{1,1000}$/.test(text) ? new Secret(text) : null
   }
   return {
@@ -38,7 +38,7 @@ export function createGhLogin(run: RunCommand, webUrl: string): LocalLogin {
       const none = (reason: string) => ({ available: false, login: null, host, reason })
       try {
         if (!(await token())) return none(`gh has no login for ${host} on this machine`)
-        const login = await gh('config', 'get', 'user', '--host', host).catch(nothingWhereNoLogin)
+        const login = await gh('config', 'get', 'user', '--host', host).catch(nullIfNoLogin)
         return { available: true, login: login || null, host, reason: null }
       } catch (error) {
         if (error instanceof ProgramMissing) return none('gh is not installed on this machine')
@@ -48,7 +48,7 @@ export function createGhLogin(run: RunCommand, webUrl: string): LocalLogin {
   }
 }
 
-function nothingWhereNoLogin(error: unknown): null {
+function nullIfNoLogin(error: unknown): null {
   if (error instanceof CommandFailed) return null
   throw error
 }

@@ -22,10 +22,10 @@ export class GitHostError extends Error {
   readonly resetAt: Date | null
   readonly status: number | null
 
-  constructor(errorKind: GitHostErrorKind, message: string, more: { resetAt?: Date; status?: number } = {}) {
+  constructor(errorKind: GitHostErrorKind, message: string, details: { resetAt?: Date; status?: number } = {}) {
     super(message)
     this.errorKind = errorKind
-    this.resetAt = more.resetAt ?? null
-    this.status = more.status ?? null
+    this.resetAt = details.resetAt ?? null
+    this.status = details.status ?? null
   }
 }

@@ -9,7 +9,7 @@ export interface HostAddresses {
 
 export type HostFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
-const maxBytes = 24 * 1024 * 1024
+const maxResponseBytes = 24 * 1024 * 1024
 const maxRedirects = 3
 
 /**
@@ -18,20 +18,20 @@ const maxRedirects = 3
  * limit, so that the time limit covers all of it.
  */
 export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
-  const isOurs = (url: URL) => bases.some((base) => isBelow(url, new URL(base)))
+  const isAllowed = (url: URL) => bases.some((base) => isBelow(url, new URL(base)))
   return async (address, init = {}) => {
     let url = new URL(address)
     for (let hops = 0; hops <= maxRedirects; hops += 1) {
-      if (!isOurs(url))
+      if (!isAllowed(url))
         throw new GitHostError('invalidResponse', `${title} redirects to another host, which does not receive the credentials`)
       const response = await fetch(url, { ...init, redirect: 'manual' }).catch((cause: unknown) => {
         throw unreachable(title, cause, init.signal ?? null)
       })
       const location = response.headers.get('location')
       const isRedirect = response.status >= 300 && response.status < 400 && response.status !== 304 && location
-      if (!isRedirect) return whole(response, title, init.signal ?? null)
+      if (!isRedirect) return readCompletely(response, title, init.signal ?? null)
       await response.body?.cancel()
-      // 303 asks for a GET of another URL: the write itself is done.
+      // 303 requests a GET of another URL: the write itself has succeeded.
       if (response.status === 303 && (init.method ?? 'GET') !== 'GET')
         throw new GitHostError('invalidResponse', `${title} redirected a write request`)
       url = URL.parse(location, url) ?? url
@@ -43,7 +43,7 @@ export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
 const isBelow = (url: URL, base: URL): boolean =>
   url.origin === base.origin && (url.pathname === base.pathname || url.pathname.startsWith(base.pathname.replace(/\/?$/, '/')))
 
-async function whole(response: Response, title: string, signal: AbortSignal | null): Promise<Response> {
+async function readCompletely(response: Response, title: string, signal: AbortSignal | null): Promise<Response> {
   const { status, statusText, headers } = response
   if (status === 204 || status === 205 || status === 304) return new Response(null, { status, statusText, headers })
   const chunks: Uint8Array[] = []
@@ -51,17 +51,18 @@ async function whole(response: Response, title: string, signal: AbortSignal | nu
   try {
     for await (const chunk of response.body ?? []) {
       bytes += chunk.length
-      if (bytes > maxBytes) throw new GitHostError('invalidResponse', `${title} returned more than ${maxBytes / 1024 / 1024} MB`)
+      if (bytes > maxResponseBytes)
+        throw new GitHostError('invalidResponse', `${title} returned more than ${maxResponseBytes / 1024 / 1024} MB`)
       chunks.push(chunk)
     }
   } catch (cause) {
     throw unreachable(title, cause, signal)
   }
-  const kept = new Headers(headers)
+  const plainHeaders = new Headers(headers)
   // The body is already decompressed.
-  kept.delete('content-encoding')
-  kept.delete('content-length')
-  return new Response(Buffer.concat(chunks), { status, statusText, headers: kept })
+  plainHeaders.delete('content-encoding')
+  plainHeaders.delete('content-length')
+  return new Response(Buffer.concat(chunks), { status, statusText, headers: plainHeaders })
 }
 
 function unreachable(title: string, cause: unknown, signal: AbortSignal | null): unknown {

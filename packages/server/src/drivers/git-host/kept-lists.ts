@@ -4,10 +4,10 @@ import type { Access, GitHost, HostRepository } from './git-host.ts'
 const frozen = async (list: Promise<HostRepository[]>): Promise<HostRepository[]> => Object.freeze(await list) as HostRepository[]
 
 /** Time for which a list of repositories is returned from cache; after it the host is asked whether it has changed. */
-const freshMs = 15_000
+const maxAgeMs = 15_000
 const maxLists = 300
 
-interface KeptList {
+interface CachedList {
   readAt: number
   list: Promise<HostRepository[]>
 }
@@ -17,13 +17,13 @@ interface KeptList {
  * deleted through it are visible at once.
  */
 export function withListCache(host: GitHost, now: () => number = Date.now): GitHost {
-  const lists = new Map<string, KeptList>()
+  const lists = new Map<string, CachedList>()
   const forget = ({ id }: Access) => {
     for (const key of lists.keys()) if (key.startsWith(`${id} `)) lists.delete(key)
   }
-  const kept = (key: string, read: () => Promise<HostRepository[]>): Promise<HostRepository[]> => {
-    const known = lists.get(key)
-    if (known && now() - known.readAt < freshMs) return known.list
+  const cachedList = (key: string, read: () => Promise<HostRepository[]>): Promise<HostRepository[]> => {
+    const cached = lists.get(key)
+    if (cached && now() - cached.readAt < maxAgeMs) return cached.list
     const list = frozen(read())
     const reading = { readAt: now(), list }
     lists.delete(key)
@@ -39,9 +39,9 @@ export function withListCache(host: GitHost, now: () => number = Date.now): GitH
   }
   return {
     ...host,
-    repositories: (access, limits) => kept(`${access.id} `, () => host.repositories(access, limits)),
+    repositories: (access, limits) => cachedList(`${access.id} `, () => host.repositories(access, limits)),
     repositoriesOf: (access, owner, limits) =>
-      kept(`${access.id} ${owner.toLowerCase()}`, () => host.repositoriesOf(access, owner, limits)),
+      cachedList(`${access.id} ${owner.toLowerCase()}`, () => host.repositoriesOf(access, owner, limits)),
     createRepository: async (access, repository, limits) => {
       forget(access)
       return host.createRepository(access, repository, limits).finally(() => forget(access))

@@ -32,32 +32,37 @@ export function createSignIn(settings: OAuthSettings, send: HostFetch): SignIn {
             url: (state, redirectUri) => authorizeUrl(settings, clientId, state, redirectUri),
             exchange: async (code, redirectUri, limits) => {
               const form = { grant_type: 'authorization_code', client_id: clientId, ...secret(), code, redirect_uri: redirectUri }
-              return tokensIn(await post(settings.tokenUrl, form, limits), title)
+              return parseTokens(await post(settings.tokenUrl, form, limits), title)
             },
           }
         : null,
     device:
       clientId && deviceUrl
         ? {
-            start: async (limits) => deviceIn(await post(deviceUrl, { client_id: clientId, scope }, limits), title),
+            start: async (limits) => parseDeviceLogin(await post(deviceUrl, { client_id: clientId, scope }, limits), title),
             poll: async (deviceCode, limits) => {
               const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
               const form = { client_id: clientId, device_code: deviceCode.reveal(), grant_type }
-              return pollIn(await post(settings.tokenUrl, form, limits), title)
+              return parsePoll(await post(settings.tokenUrl, form, limits), title)
             },
           }
         : null,
     refresh: async (refreshToken, limits) => {
       const form = { grant_type: 'refresh_token', client_id: clientId ?? '', ...secret(), refresh_token: refreshToken.reveal() }
-      return tokensIn(await post(settings.tokenUrl, form, limits), title)
+      return parseTokens(await post(settings.tokenUrl, form, limits), title)
     },
   }
 }
 
-function authorizeUrl({ authorizeUrl, scope, authorizeExtra }: OAuthSettings, clientId: string, state: string, back: string) {
+function authorizeUrl(
+  { authorizeUrl, scope, authorizeExtra }: OAuthSettings,
+  clientId: string,
+  state: string,
+  redirectUri: string,
+) {
   const url = new URL(authorizeUrl)
-  const words = { client_id: clientId, redirect_uri: back, state, response_type: 'code', ...authorizeExtra }
-  for (const [name, value] of Object.entries({ ...words, ...(scope ? { scope } : {}) })) url.searchParams.set(name, value)
+  const parameters = { client_id: clientId, redirect_uri: redirectUri, state, response_type: 'code', ...authorizeExtra }
+  for (const [name, value] of Object.entries({ ...parameters, ...(scope ? { scope } : {}) })) url.searchParams.set(name, value)
   return url.href
 }
 
@@ -81,13 +86,13 @@ async function postForm(
   })
 }
 
-function tokensIn(fields: Fields, title: string): AccountTokens {
+function parseTokens(fields: Fields, title: string): AccountTokens {
   const error = fields.text('error')
-  if (error) throw new GitHostError('unauthorized', `${title} rejected the login: ${messageOf(fields, error)}`)
+  if (error) throw new GitHostError('unauthorized', `${title} rejected the login: ${errorText(fields, error)}`)
   const accessToken = fields.text('access_token')
   if (!isToken(accessToken)) throw new GitHostError('invalidResponse', `${title} returned a login without a token`)
   const refreshToken = fields.text('refresh_token')
-  const seconds = fields.whole('expires_in')
+  const seconds = fields.integer('expires_in')
   return {
     accessToken: new Secret(accessToken),
     refreshToken: isToken(refreshToken) ? new Secret(refreshToken) : null,
@@ -98,11 +103,11 @@ function tokensIn(fields: Fields, title: string): AccountTokens {
 /** A line break in a token would inject a line into git's credential helper, and a header into a request. */
 const isToken = (text: string | null): text is string => text !== null && /^[\x21-\x7e]{1,4000}$/.test(text)
 
-const messageOf = (fields: Fields, error: string): string => (fields.text('error_description') ?? error).slice(0, 300)
+const errorText = (fields: Fields, error: string): string => (fields.text('error_description') ?? error).slice(0, 300)
 
-function deviceIn(fields: Fields, title: string): DeviceLogin {
+function parseDeviceLogin(fields: Fields, title: string): DeviceLogin {
   const error = fields.text('error')
-  if (error) throw new GitHostError('refused', `${title} rejected the device login: ${messageOf(fields, error)}`)
+  if (error) throw new GitHostError('refused', `${title} rejected the device login: ${errorText(fields, error)}`)
   const [deviceCode, userCode, verificationUri] = ['device_code', 'user_code', 'verification_uri'].map((name) =>
     fields.text(name),
   )
@@ -113,17 +118,17 @@ function deviceIn(fields: Fields, title: string): DeviceLogin {
     deviceCode: new Secret(deviceCode!),
     userCode: userCode.slice(0, 50),
     verificationUri: verificationUri!,
-    intervalSeconds: Math.min(Math.max(fields.whole('interval') ?? 5, 1), 60),
-    expiresAt: new Date(Date.now() + Math.min(Math.max(fields.whole('expires_in') ?? 900, 60), 1800) * 1000),
+    intervalSeconds: Math.min(Math.max(fields.integer('interval') ?? 5, 1), 60),
+    expiresAt: new Date(Date.now() + Math.min(Math.max(fields.integer('expires_in') ?? 900, 60), 1800) * 1000),
   }
 }
 
-function pollIn(fields: Fields, title: string): DevicePoll {
+function parsePoll(fields: Fields, title: string): DevicePoll {
   const error = fields.text('error')
   if (error === 'authorization_pending') return { status: 'pending', intervalSeconds: null }
-  if (error === 'slow_down') return { status: 'pending', intervalSeconds: Math.min(fields.whole('interval') ?? 10, 60) }
+  if (error === 'slow_down') return { status: 'pending', intervalSeconds: Math.min(fields.integer('interval') ?? 10, 60) }
   if (error === 'access_denied') return { status: 'denied' }
   if (error === 'expired_token') return { status: 'expired' }
-  if (error) return { status: 'error', message: messageOf(fields, error) }
-  return { status: 'connected', tokens: tokensIn(fields, title) }
+  if (error) return { status: 'error', message: errorText(fields, error) }
+  return { status: 'connected', tokens: parseTokens(fields, title) }
 }

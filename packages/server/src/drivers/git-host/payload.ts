@@ -31,12 +31,12 @@ export class Fields {
     return typeof value === 'string' ? value : null
   }
 
-  whole(name: string): number | null {
+  integer(name: string): number | null {
     const value = this.#own(name)
     return Number.isSafeInteger(value) ? (value as number) : null
   }
 
-  yes(name: string): boolean {
+  isTrue(name: string): boolean {
     return this.#own(name) === true
   }
 
@@ -63,29 +63,29 @@ export function payloadOf(headers: DeliveryHeaders, rawBody: Buffer): Fields | n
 }
 
 /** Parses `owner/repo`, where the owner may be a path of groups. The input is untrusted: a name that no host allows is null. */
-export function nameOf(fullName: string | null): RepositoryName | null {
-  const cut = fullName?.lastIndexOf('/') ?? -1
-  if (!fullName || cut < 1 || fullName.length > 300) return null
+export function parseRepositoryName(fullName: string | null): RepositoryName | null {
+  const slash = fullName?.lastIndexOf('/') ?? -1
+  if (!fullName || slash < 1 || fullName.length > 300) return null
   if (!fullName.split('/').every((part) => /^(?!\.{1,2}$)[\w.-]+$/.test(part))) return null
-  return { owner: fullName.slice(0, cut), repo: fullName.slice(cut + 1) }
+  return { owner: fullName.slice(0, slash), repo: fullName.slice(slash + 1) }
 }
 
 export const branchOf = (ref: string | null): string | null =>
-  ref?.startsWith('refs/heads/') ? branchNamed(ref.slice('refs/heads/'.length)) : null
+  ref?.startsWith('refs/heads/') ? validBranch(ref.slice('refs/heads/'.length)) : null
 
-export const branchNamed = (name: string | null): string | null => (name !== null && isBranchName(name) ? name : null)
+export const validBranch = (name: string | null): string | null => (name !== null && isBranchName(name) ? name : null)
 
 /** Truncates a user's text, and removes characters that a database cannot store. */
-export const messageOf = (text: string | null, longest: number): string | null =>
+export const cleanText = (text: string | null, maxLength: number): string | null =>
   text === null
     ? null
     : text
-        .slice(0, longest)
+        .slice(0, maxLength)
         .replace(/[\0-\x08\x0b-\x1f\x7f]/g, '')
         .toWellFormed()
 
 /** Git writes a missing commit as zeros; a commit id is SHA-1 or SHA-256. */
-export const commitOf = (text: string | null): string | null =>
+export const validCommit = (text: string | null): string | null =>
   text && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text) && !/^0+$/.test(text) ? text : null
 
 export const isHmacOf = (rawBody: Buffer, secret: Secret, hex: string | null): boolean =>

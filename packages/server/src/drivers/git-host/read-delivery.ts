@@ -1,8 +1,8 @@
 import type { Delivery, PullRequestDelivery } from './delivery.ts'
-import { branchNamed, branchOf, commitOf, messageOf, nameOf } from './payload.ts'
+import { branchOf, cleanText, parseRepositoryName, validBranch, validCommit } from './payload.ts'
 
 /** Id and repository of a delivery. */
-export type About = Pick<Delivery, 'id' | 'repository'>
+export type DeliverySource = Pick<Delivery, 'id' | 'repository'>
 
 const maxMessageLength = 5_000
 const maxNameLength = 200
@@ -22,21 +22,21 @@ export interface DeliveredPush {
 }
 
 /** Null: a required field of a push is missing. */
-export function pushOf(about: About, { ref, isDeleted, after, head, ...reported }: DeliveredPush): Delivery | null {
-  const { repository } = about
+export function pushOf(source: DeliverySource, { ref, isDeleted, after, head, ...reported }: DeliveredPush): Delivery | null {
+  const { repository } = source
   const branch = branchOf(ref)
   if (!repository) return null
-  if (!branch) return { ...about, kind: 'ignored', reason: 'The push is not to a branch' }
-  if (isDeleted) return { ...about, kind: 'ignored', reason: 'The branch was deleted' }
-  const commit = commitOf(after)
+  if (!branch) return { ...source, kind: 'ignored', reason: 'The push is not to a branch' }
+  if (isDeleted) return { ...source, kind: 'ignored', reason: 'The branch was deleted' }
+  const commit = validCommit(after)
   if (!commit) return null
   const { message, author } = head(commit)
-  const words = { message: messageOf(message, maxMessageLength) ?? '', author: messageOf(author, maxNameLength) }
-  return { ...about, repository, kind: 'push', branch, defaultBranch: branchNamed(reported.defaultBranch), commit, ...words }
+  const texts = { message: cleanText(message, maxMessageLength) ?? '', author: cleanText(author, maxNameLength) }
+  return { ...source, repository, kind: 'push', branch, defaultBranch: validBranch(reported.defaultBranch), commit, ...texts }
 }
 
 /** Hosts that do not flag a deleted branch send the all-zero commit. */
-export const isZeros = (commit: string | null): boolean => commit !== null && /^0+$/.test(commit)
+export const isZeroCommit = (commit: string | null): boolean => commit !== null && /^0+$/.test(commit)
 
 /** A pull or merge request as the host reports it. */
 export interface DeliveredPullRequest {
@@ -58,30 +58,30 @@ export interface DeliveredPullRequest {
 }
 
 /** Null: a required field of a pull request is missing. */
-export function pullRequestOf(about: About, reported: DeliveredPullRequest): Delivery | null {
-  const { repository } = about
+export function pullRequestOf(source: DeliverySource, reported: DeliveredPullRequest): Delivery | null {
+  const { repository } = source
   const { noun, action, number, from, to } = reported
   if (!repository) return null
-  if (!action) return { ...about, kind: 'ignored', reason: `The ${noun} has no new commits and was not closed` }
-  const commit = commitOf(reported.commit)
-  const [branch, targetBranch] = [branchNamed(reported.branch), branchNamed(reported.targetBranch)]
+  if (!action) return { ...source, kind: 'ignored', reason: `The ${noun} has no new commits and was not closed` }
+  const commit = validCommit(reported.commit)
+  const [branch, targetBranch] = [validBranch(reported.branch), validBranch(reported.targetBranch)]
   if (number === null || number < 1 || number > highestNumber || !branch || !targetBranch || !commit) return null
   return {
-    ...about,
+    ...source,
     repository,
     kind: 'pull_request',
     action,
     number,
-    title: messageOf(reported.title, maxTitleLength) ?? '',
-    htmlUrl: messageOf(reported.htmlUrl, maxAddressLength),
-    author: messageOf(reported.author, maxNameLength),
+    title: cleanText(reported.title, maxTitleLength) ?? '',
+    htmlUrl: cleanText(reported.htmlUrl, maxAddressLength),
+    author: cleanText(reported.author, maxNameLength),
     changedAt: timeOf(reported.changedAt),
     branch,
     commit,
     targetBranch,
     // A deleted fork has no id any more; it still counts as a fork.
     fromFork: from === null || from !== to,
-    sourceRepository: nameOf(reported.sourceRepository),
+    sourceRepository: parseRepositoryName(reported.sourceRepository),
   }
 }
 

@@ -43,7 +43,7 @@ export class RestCall {
   async bytes(path: string, query: Query, maxBytes: number): Promise<Buffer | undefined> {
     const response = await this.#request('GET', path, query)
     const bytes = Buffer.from(await response.arrayBuffer())
-    if (response.status >= 400) throw failureOf(response, bytes.toString('utf8'), this.#client.title)
+    if (response.status >= 400) throw toGitHostError(response, bytes.toString('utf8'), this.#client.title)
     return bytes.length > maxBytes ? undefined : bytes
   }
 
@@ -64,9 +64,9 @@ export class RestCall {
     const { settings, pages, title } = this.#client
     const requested = { ...query, page, [settings.perPageName]: settings.perPage }
     const key = `${this.#access.id} ${path} ${JSON.stringify(requested)}`
-    const kept = pages.get<Item>(key)
-    const { status, data, headers } = await this.#send('GET', path, requested, undefined, kept?.etag ?? null)
-    if (status === 304 && kept) return kept
+    const cached = pages.get<Item>(key)
+    const { status, data, headers } = await this.#send('GET', path, requested, undefined, cached?.etag ?? null)
+    if (status === 304 && cached) return cached
     if (!Array.isArray(data)) throw new GitHostError('invalidResponse', `${title} returned a response that is not a list`)
     const lastPage = Math.max(settings.lastPage(headers), page)
     const read = { etag: headers.get('etag'), items: data.map((value) => from(value)), lastPage }
@@ -78,8 +78,8 @@ export class RestCall {
     const { title } = this.#client
     const response = await this.#request(method, path, query, body, etag)
     const text = await response.text()
-    if (response.status >= 400) throw failureOf(response, text, title)
-    return { status: response.status, headers: response.headers, data: text === '' ? null : parsed(text, title) }
+    if (response.status >= 400) throw toGitHostError(response, text, title)
+    return { status: response.status, headers: response.headers, data: text === '' ? null : parseJson(text, title) }
   }
 
   async #request(method: string, path: string, query: Query, body?: object, etag: string | null = null): Promise<Response> {
@@ -123,7 +123,7 @@ export class RestClient {
   }
 }
 
-function parsed(text: string, title: string): unknown {
+function parseJson(text: string, title: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -131,27 +131,27 @@ function parsed(text: string, title: string): unknown {
   }
 }
 
-function failureOf({ status, headers }: Response, text: string, title: string): GitHostError {
-  const says = wordsIn(text)
-  const more = { status }
-  if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, more)
-  if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${says}`, more)
-  if ((status === 404 || status === 409) && /\brepository is empty\b/i.test(says))
-    return new GitHostError('empty', `${title}: the repository is empty. Push a first commit.`, more)
+function toGitHostError({ status, headers }: Response, text: string, title: string): GitHostError {
+  const detail = errorDetail(text)
+  const extra = { status }
+  if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, extra)
+  if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${detail}`, extra)
+  if ((status === 404 || status === 409) && /\brepository is empty\b/i.test(detail))
+    return new GitHostError('empty', `${title}: the repository is empty. Push a first commit.`, extra)
   if (status === 404)
-    return new GitHostError('not_found', `${title} returned not found: it does not exist, or the login has no access`, more)
+    return new GitHostError('not_found', `${title} returned not found: it does not exist, or the login has no access`, extra)
   if (status === 429) {
-    const resetAt = resetIn(headers)
+    const resetAt = rateLimitEnd(headers)
     const message = `${title} rate limit reached. Try again after ${resetAt.toISOString()}`
     return new GitHostError('limited', message, { status, resetAt })
   }
-  if (status === 409 || /already (been taken|exists)/i.test(says))
-    return new GitHostError('conflict', `${title} refuses this${says}`, more)
-  if (status >= 500) return new GitHostError('away', `${title} answers ${status}: it is down or overloaded`, more)
-  return new GitHostError('refused', `${title} refuses this${says}`, more)
+  if (status === 409 || /already (been taken|exists)/i.test(detail))
+    return new GitHostError('conflict', `${title} refuses this${detail}`, extra)
+  if (status >= 500) return new GitHostError('away', `${title} answers ${status}: it is down or overloaded`, extra)
+  return new GitHostError('refused', `${title} refuses this${detail}`, extra)
 }
 
-function resetIn(headers: Headers): Date {
+function rateLimitEnd(headers: Headers): Date {
   const wait = Number(headers.get('retry-after') ?? Number.NaN)
   if (Number.isFinite(wait) && wait >= 0) return new Date(Date.now() + Math.min(wait, 86_400) * 1000)
   const reset = Number(headers.get('ratelimit-reset') ?? Number.NaN)
@@ -159,7 +159,7 @@ function resetIn(headers: Headers): Date {
 }
 
 /** `message` is a string at some hosts, and an object of lists at others. */
-function wordsIn(text: string): string {
+function errorDetail(text: string): string {
   const fields = Fields.of(Buffer.from(text))
   const inner =
     fields?.text('message') ?? (fields?.has('message') ? JSON.stringify(fields.value('message')) : fields?.text('error'))

@@ -35,7 +35,7 @@ export interface Settings {
   options: CheckoutOptions & typeof checkoutDefaults
   deadline: number
   /** Remaining limits for the repository and its submodules. */
-  left: { bytes: number; files: number; submodules: number }
+  remaining: { bytes: number; files: number; submodules: number }
   /** Nesting depth of the submodule; 0: the requested repository. */
   level: number
 }
@@ -55,4 +55,4 @@ export interface FilledTree {
   warnings: string[]
 }
 
-export const timeLeft = ({ deadline }: Settings) => Math.max(1, Math.ceil(deadline - performance.now()))
+export const remainingMs = ({ deadline }: Settings) => Math.max(1, Math.ceil(deadline - performance.now()))

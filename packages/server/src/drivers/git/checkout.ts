@@ -6,17 +6,17 @@ import {
   checkoutDefaults,
   type FilledTree,
   maxSubmodules,
+  remainingMs,
   type Settings,
-  timeLeft,
 } from './checkout-settings.ts'
 import { GitError, GitNotFound, GitTooLarge } from './git-errors.ts'
 import type { History } from './history.ts'
 import { fetchLargeFiles } from './large-files.ts'
 import { branchRef } from './refs.ts'
 import type { GitRemote } from './remote.ts'
-import { type GitCall, type SafeGit, scrubbed } from './safe-git.ts'
+import { type GitCall, type SafeGit, withoutCredentials } from './safe-git.ts'
 import { fetchSubmodules } from './submodules.ts'
-import { folderBytes, treeContent } from './tree-content.ts'
+import { folderBytes, listTree } from './tree-content.ts'
 
 export interface Checkout {
   commit: string
@@ -31,9 +31,9 @@ export async function checkout(
   remote: GitRemote,
   wanted: { branch?: string; commit?: string },
   intoFolder: string,
-  given: CheckoutOptions = {},
+  requested: CheckoutOptions = {},
 ): Promise<Checkout> {
-  const options = { ...checkoutDefaults, ...given }
+  const options = { ...checkoutDefaults, ...requested }
   const settings: Settings = {
     ...parts,
     remote,
@@ -41,13 +41,13 @@ export async function checkout(
     wanted,
     options,
     deadline: performance.now() + options.timeoutMs,
-    left: { bytes: options.maxBytes, files: options.maxFiles, submodules: maxSubmodules },
+    remaining: { bytes: options.maxBytes, files: options.maxFiles, submodules: maxSubmodules },
     level: 0,
   }
-  return stageFolder(intoFolder, (staging) => fill(settings, staging))
+  return stageFolder(intoFolder, (staging) => fillFolder(settings, staging))
 }
 
-async function fill(settings: Settings, staging: string): Promise<Checkout> {
+async function fillFolder(settings: Settings, staging: string): Promise<Checkout> {
   const gitFolder = join(staging, '.git')
   const { commit, links, warnings } = await fillTree(settings, gitFolder, staging)
   if (!settings.options.keepGitFolder) await rm(gitFolder, { recursive: true, force: true })
@@ -56,12 +56,12 @@ async function fill(settings: Settings, staging: string): Promise<Checkout> {
 
 /** Checks out one commit, and below it the submodules that it names. */
 async function fillTree(settings: Settings, gitFolder: string, workTree: string): Promise<FilledTree> {
-  const { left } = settings
+  const { remaining } = settings
   const commit = await fetchCommit(settings, gitFolder)
   const run = (call: Omit<GitCall, 'timeoutMs'>) => runLocal(settings, gitFolder, call)
-  const content = await treeContent(run, commit, { maxBytes: left.bytes, maxFiles: left.files })
-  left.bytes -= content.bytes
-  left.files -= content.files
+  const content = await listTree(run, commit, { maxBytes: remaining.bytes, maxFiles: remaining.files })
+  remaining.bytes -= content.bytes
+  remaining.files -= content.files
   await run({ args: ['checkout', '--quiet', '--force', '--detach', commit, '--'], workTree })
   const tree = { ...settings, gitFolder, workTree, commit, run }
   const warnings = await fetchLargeFiles(tree)
@@ -80,14 +80,14 @@ async function fetchCommit(settings: Settings, gitFolder: string): Promise<strin
   if (wanted.commit === undefined) return fetchRef(settings, gitFolder, branchRef(wanted.branch))
   const commit = await history.fullCommitId(remote, wanted.commit, wanted.branch, {
     abort: options.abort,
-    timeoutMs: timeLeft(settings),
+    timeoutMs: remainingMs(settings),
   })
   try {
     return await fetchRef(settings, gitFolder, commit)
   } catch (error) {
     if (!isUnadvertised(error)) throw error
-    if (options.ref && settings.level === 0) return fetchExactly(settings, gitFolder, options.ref, commit)
-    return fetchEverything(settings, gitFolder, commit)
+    if (options.ref && settings.level === 0) return fetchRefAt(settings, gitFolder, options.ref, commit)
+    return fetchAllBranches(settings, gitFolder, commit)
   }
 }
 
@@ -100,14 +100,14 @@ async function fetchRef(settings: Settings, gitFolder: string, ref: string): Pro
 }
 
 /** Fetches a ref and requires that it still points to the commit. */
-async function fetchExactly(settings: Settings, gitFolder: string, ref: string, commit: string): Promise<string> {
+async function fetchRefAt(settings: Settings, gitFolder: string, ref: string, commit: string): Promise<string> {
   const found = await fetchRef(settings, gitFolder, ref)
   const { shown } = settings.git.address(settings.remote)
-  if (found !== commit) throw new GitNotFound('commit', `${shown} has another commit than ${commit} at ${ref} now`)
+  if (found !== commit) throw new GitNotFound('commit', `${ref} of ${shown} no longer points to the commit ${commit}`)
   return commit
 }
 
-async function fetchEverything(settings: Settings, gitFolder: string, commit: string): Promise<string> {
+async function fetchAllBranches(settings: Settings, gitFolder: string, commit: string): Promise<string> {
   await runFetch(settings, gitFolder, ['--', settings.url, '+refs/heads/*:refs/berth/heads/*'])
   const args = ['cat-file', '-e', `${commit}^{commit}`]
   const { exitCode } = await runLocal(settings, gitFolder, { args, acceptExitCodes: [0, 1, 128] })
@@ -130,23 +130,23 @@ async function runFetch(settings: Settings, gitFolder: string, args: string[]): 
       remote,
       gitFolder,
       abort,
-      timeoutMs: timeLeft(settings),
+      timeoutMs: remainingMs(settings),
       onStderr: progressLines(remote, options.onProgress),
     })
   } catch (error) {
-    if (tooLarge.signal.aborted && !options.abort?.aborted) throw tooMuch(settings)
+    if (tooLarge.signal.aborted && !options.abort?.aborted) throw tooLargeError(settings)
     throw error
   } finally {
     clearInterval(watch)
   }
-  if ((await folderBytes(join(gitFolder, 'objects', 'pack'))) > options.maxBytes) throw tooMuch(settings)
+  if ((await folderBytes(join(gitFolder, 'objects', 'pack'))) > options.maxBytes) throw tooLargeError(settings)
 }
 
-const tooMuch = ({ git, remote, options }: Settings) =>
+const tooLargeError = ({ git, remote, options }: Settings) =>
   new GitTooLarge(`${git.address(remote).shown} is larger than ${Math.round(options.maxBytes / 1_000_000)} MB`)
 
 function runLocal(settings: Settings, gitFolder: string, call: Omit<GitCall, 'timeoutMs'>) {
-  return settings.git.run({ ...call, gitFolder, abort: settings.options.abort, timeoutMs: timeLeft(settings) })
+  return settings.git.run({ ...call, gitFolder, abort: settings.options.abort, timeoutMs: remainingMs(settings) })
 }
 
 /** A progress meter redraws its line with carriage returns; each redraw becomes a line here. The server writes some of them. */
@@ -157,7 +157,7 @@ function progressLines(remote: GitRemote, receive: CheckoutOptions['onProgress']
   return (chunk) => {
     const parts = (rest + decoder.decode(chunk, { stream: true })).split(/[\r\n]+/)
     rest = (parts.pop() ?? '').slice(-10_000)
-    for (const line of parts) if (line.trim() !== '') receive(scrubbed(line.trim(), remote))
+    for (const line of parts) if (line.trim() !== '') receive(withoutCredentials(line.trim(), remote))
   }
 }
 

@@ -11,8 +11,8 @@ export function explainFailure(message: string, remote: RemoteAddress, hasCreden
   if (commitMissing.test(output)) return new GitNotFound('commit', `${shown} has no such commit`, detail)
   if (authFailed.test(output)) return new GitAuthFailed(authMessage(remote, hasCredential), detail)
   if (repositoryMissing.test(output)) {
-    const perhaps = hasCredential ? ', or the credential has no access to it' : ', or it is private and needs a credential'
-    return new GitNotFound('repository', `Repository ${shown} does not exist${perhaps}`, detail)
+    const otherCause = hasCredential ? ', or the credential has no access to it' : ', or it is private and needs a credential'
+    return new GitNotFound('repository', `Repository ${shown} does not exist${otherCause}`, detail)
   }
   const [, status] = /returned error: ([35]\d\d)/.exec(output) ?? []
   if (status?.startsWith('3')) {
@@ -46,10 +46,10 @@ const unreachable: readonly (readonly [RegExp, string])[] = [
 ]
 
 function authMessage({ scheme, shown }: RemoteAddress, hasCredential: boolean): string {
-  const what = scheme === 'ssh' ? 'SSH key' : 'token'
+  const credentialName = scheme === 'ssh' ? 'SSH key' : 'token'
   return hasCredential
-    ? `${shown} rejected the ${what}: it is wrong, has expired, or has no read access to the repository`
-    : `${shown} needs a ${what}: it is private, or it does not exist`
+    ? `${shown} rejected the ${credentialName}: it is wrong, has expired, or has no read access to the repository`
+    : `${shown} needs a ${credentialName}: it is private, or it does not exist`
 }
 
 /** The last lines of the output, without progress meters and ssh's banner of at signs. */

@@ -25,7 +25,11 @@ export class HistoryCache {
    * Runs `work` with exclusive access to the remote's repository. Where git fails because the repository is damaged, it is
    * recreated once.
    */
-  async use<Result>(remote: RemoteAddress, work: (gitFolder: string) => Promise<Result>, abort?: AbortSignal): Promise<Result> {
+  async withRepository<Result>(
+    remote: RemoteAddress,
+    work: (gitFolder: string) => Promise<Result>,
+    abort?: AbortSignal,
+  ): Promise<Result> {
     const gitFolder = join(this.#folder, `${createHash('sha256').update(remote.url).digest('hex').slice(0, 40)}.git`)
     const attempt = async () => {
       await this.#open(gitFolder, abort)
@@ -41,7 +45,7 @@ export class HistoryCache {
             return attempt()
           })
         } finally {
-          if (await isWorn(gitFolder)) await remove(gitFolder)
+          if (await isOverLimits(gitFolder)) await remove(gitFolder)
         }
       },
       abort,
@@ -67,14 +71,14 @@ export class HistoryCache {
   }
 
   async #create(gitFolder: string, abort?: AbortSignal): Promise<void> {
-    const fresh = `${gitFolder}.${randomUUID()}`
+    const newFolder = `${gitFolder}.${randomUUID()}`
     try {
       await mkdir(this.#folder, { recursive: true, mode: 0o700 })
-      await this.#git.run({ args: ['init', '--bare', '--quiet', '--template=', '--', fresh], timeoutMs: 15_000, abort })
+      await this.#git.run({ args: ['init', '--bare', '--quiet', '--template=', '--', newFolder], timeoutMs: 15_000, abort })
       await remove(gitFolder)
-      await rename(fresh, gitFolder)
+      await rename(newFolder, gitFolder)
     } finally {
-      await remove(fresh)
+      await remove(newFolder)
     }
   }
 }
@@ -91,7 +95,7 @@ async function removeLeftovers(gitFolder: string): Promise<void> {
   }
 }
 
-async function isWorn(gitFolder: string): Promise<boolean> {
+async function isOverLimits(gitFolder: string): Promise<boolean> {
   const folder = join(gitFolder, 'objects', 'pack')
   const names = await readdir(folder).catch(() => [])
   const sizes = await Promise.all(

@@ -31,11 +31,11 @@ export class History {
   /** Newest first. Rejects with `GitNotFound` when there is no such branch. */
   async recentCommits(remote: GitRemote, branch: string | undefined, limit: number, limits: Limits = {}): Promise<Commit[]> {
     const ref = branchRef(branch)
-    return this.#visit(remote, limits, async (visit) => {
+    return this.#withSession(remote, limits, async (session) => {
       const local = `refs/berth/${createHash('sha256').update(ref).digest('hex').slice(0, 40)}`
-      await visit.fetch(`+${ref}:${local}`, Math.max(limit, depths[0]!))
+      await session.fetch(`+${ref}:${local}`, Math.max(limit, depths[0]!))
       const format = '--format=%H%x00%an%x00%cI%x00%B%x00'
-      const fields = (await visit.request(['log', `--max-count=${limit}`, format, local, '--'])).split('\0')
+      const fields = (await session.read(['log', `--max-count=${limit}`, format, local, '--'])).split('\0')
       return Array.from({ length: Math.floor(fields.length / 4) }, (_, index) => toCommit(fields.slice(index * 4, index * 4 + 4)))
     })
   }
@@ -47,7 +47,7 @@ export class History {
   async commitsBetween(remote: GitRemote, from: string, to: string, limits: Limits = {}): Promise<number | null> {
     if (sameCommit(from, to)) return 0
     if (!isCommitId(from) || !isFullCommitId(to)) return null
-    return this.#visit(remote, limits, (visit) => countBetween(visit, from, to)).catch((error) => {
+    return this.#withSession(remote, limits, (session) => countBetween(session, from, to)).catch((error) => {
       if (error instanceof GitError) return null
       throw error
     })
@@ -65,38 +65,42 @@ export class History {
     const matching = new Set(heads.filter(({ commit }) => sameCommit(commit, short)).map(({ commit }) => commit))
     if (matching.size === 1) return [...matching][0]!
     if (matching.size > 1) throw missing
-    return this.#visit(remote, limits, async (visit) => {
-      await visit.fetch(`+${branchRef(branch)}:refs/berth/resolve`, depths.at(-1)!)
-      const found = await visit.resolve(short)
+    return this.#withSession(remote, limits, async (session) => {
+      await session.fetch(`+${branchRef(branch)}:refs/berth/resolve`, depths.at(-1)!)
+      const found = await session.resolve(short)
       if (!found) throw missing
       return found
     })
   }
 
-  async #visit<Result>(remote: GitRemote, limits: Limits, work: (visit: CacheVisit) => Promise<Result>): Promise<Result> {
+  async #withSession<Result>(
+    remote: GitRemote,
+    limits: Limits,
+    work: (session: HistorySession) => Promise<Result>,
+  ): Promise<Result> {
     const address = this.#git.address(remote)
     const deadline = performance.now() + (limits.timeoutMs ?? defaultTimeoutMs)
-    return this.#cache.use(
+    return this.#cache.withRepository(
       address,
-      (gitFolder) => work(new CacheVisit(this.#git, { remote, url: address.url, gitFolder, deadline, abort: limits.abort })),
+      (gitFolder) => work(new HistorySession(this.#git, { remote, url: address.url, gitFolder, deadline, abort: limits.abort })),
       limits.abort,
     )
   }
 }
 
-async function countBetween(visit: CacheVisit, from: string, to: string): Promise<number | null> {
+async function countBetween(session: HistorySession, from: string, to: string): Promise<number | null> {
   for (const depth of depths) {
-    await visit.fetch(`+${to}:refs/berth/to`, depth)
-    const count = await visit.count(from, to)
+    await session.fetch(`+${to}:refs/berth/to`, depth)
+    const count = await session.count(from, to)
     if (count !== null) return count
   }
   // The branch was rewritten: the server may still serve the old commit by its id, and with it the merge base.
   if (!isFullCommitId(from)) return null
-  await visit.fetch(`+${from}:refs/berth/from`, depths.at(-1)!)
-  return visit.count(from, to)
+  await session.fetch(`+${from}:refs/berth/from`, depths.at(-1)!)
+  return session.count(from, to)
 }
 
-interface VisitSettings {
+interface SessionSettings {
   remote: GitRemote
   url: string
   gitFolder: string
@@ -104,11 +108,11 @@ interface VisitSettings {
   abort?: AbortSignal
 }
 
-class CacheVisit {
+class HistorySession {
   readonly #git: SafeGit
-  readonly #settings: VisitSettings
+  readonly #settings: SessionSettings
 
-  constructor(git: SafeGit, settings: VisitSettings) {
+  constructor(git: SafeGit, settings: SessionSettings) {
     this.#git = git
     this.#settings = settings
   }
@@ -120,7 +124,7 @@ class CacheVisit {
     await this.#run({ args: ['fetch', ...options, '--', url, refspec], remote })
   }
 
-  async request(args: readonly string[]): Promise<string> {
+  async read(args: readonly string[]): Promise<string> {
     return (await this.#run({ args, maxOutputBytes: 20_000_000 })).stdout
   }
 
@@ -136,14 +140,13 @@ class CacheVisit {
     const base = await this.resolve(from)
     if (!base) return null
     const max = depths.at(-1)! + 1
-    const lines = (await this.request(['rev-list', '--parents', `--max-count=${max}`, to, `^${base}`, '--']))
+    const lines = (await this.read(['rev-list', '--parents', `--max-count=${max}`, to, `^${base}`, '--']))
       .split('\n')
       .filter(Boolean)
     if (lines.length >= max) return null
-    const isCut =
-      lines.some((line) => !line.includes(' ')) &&
-      (await this.request(['rev-parse', '--is-shallow-repository'])).trim() === 'true'
-    return isCut ? null : lines.length
+    const isShallow =
+      lines.some((line) => !line.includes(' ')) && (await this.read(['rev-parse', '--is-shallow-repository'])).trim() === 'true'
+    return isShallow ? null : lines.length
   }
 
   #run(call: Omit<GitCall, 'timeoutMs'>) {

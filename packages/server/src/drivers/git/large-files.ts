@@ -3,7 +3,7 @@ import { constants, createReadStream, createWriteStream } from 'node:fs'
 import { lstat, mkdir, open as openFile, readFile, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { type Tree, timeLeft } from './checkout-settings.ts'
+import { remainingMs, type Tree } from './checkout-settings.ts'
 import { GitError, GitTooLarge } from './git-errors.ts'
 import { type LargeObject, openObject, requestObjects } from './large-object-server.ts'
 
@@ -12,7 +12,7 @@ interface Pointer {
   object: LargeObject
 }
 
-const atOnce = 50
+const objectsPerRequest = 50
 
 /** Replaces Git LFS pointers by their files. Returns warnings for the user who deploys. */
 export async function fetchLargeFiles(tree: Tree): Promise<string[]> {
@@ -23,16 +23,16 @@ export async function fetchLargeFiles(tree: Tree): Promise<string[]> {
       `${pointers.length} Git LFS files are not fetched, because that needs https; the folder contains their pointers instead`,
     ]
   const objects = [...new Map(pointers.map(({ object }) => [object.oid, object])).values()]
-  tree.left.bytes -= objects.reduce((sum, { size }) => sum + size, 0)
-  if (tree.left.bytes < 0) throw new GitTooLarge('The Git LFS files exceed the size limit')
+  tree.remaining.bytes -= objects.reduce((sum, { size }) => sum + size, 0)
+  if (tree.remaining.bytes < 0) throw new GitTooLarge('The Git LFS files exceed the size limit')
   tree.options.onProgress?.(`Fetching ${objects.length} files from Git LFS`)
   const folder = join(tree.gitFolder, 'berth-lfs')
   await mkdir(folder, { recursive: true })
-  for (let at = 0; at < objects.length; at += atOnce) {
-    for (const answer of await requestObjects(tree, objects.slice(at, at + atOnce))) {
-      const file = join(folder, answer.oid)
-      await receive(tree, answer, file)
-      for (const { path, object } of pointers) if (object.oid === answer.oid) await replace(tree, path, file)
+  for (let at = 0; at < objects.length; at += objectsPerRequest) {
+    for (const location of await requestObjects(tree, objects.slice(at, at + objectsPerRequest))) {
+      const file = join(folder, location.oid)
+      await downloadObject(tree, location, file)
+      for (const { path, object } of pointers) if (object.oid === location.oid) await replacePointer(tree, path, file)
       await rm(file, { force: true })
     }
   }
@@ -41,14 +41,14 @@ export async function fetchLargeFiles(tree: Tree): Promise<string[]> {
 
 /** Searches only where a .gitattributes enables LFS: a file that merely looks like a pointer is left alone. */
 async function findPointers({ run, commit, workTree }: Tree): Promise<Pointer[]> {
-  const found = async (pattern: string, ...paths: string[]) => {
+  const grepFiles = async (pattern: string, ...paths: string[]) => {
     const args = ['grep', '-l', '-z', '-I', '-E', '-e', pattern, commit, '--', ...paths]
     const { stdout } = await run({ args, acceptExitCodes: [0, 1], maxOutputBytes: 20_000_000 })
     return stdout.split('\0').flatMap((name) => (name ? [name.slice(commit.length + 1)] : []))
   }
-  if ((await found('filter=lfs', '.gitattributes', '**/.gitattributes')).length === 0) return []
+  if ((await grepFiles('filter=lfs', '.gitattributes', '**/.gitattributes')).length === 0) return []
   const pointers: Pointer[] = []
-  for (const path of await found('^version https://git-lfs.github.com/spec/v1$')) {
+  for (const path of await grepFiles('^version https://git-lfs.github.com/spec/v1$')) {
     const file = await lstat(join(workTree, path)).catch(() => null)
     const text = file?.isFile() && file.size < 1024 ? await readFile(join(workTree, path), 'utf8') : ''
     const [, oid, size] =
@@ -61,9 +61,13 @@ async function findPointers({ run, commit, workTree }: Tree): Promise<Pointer[]>
 }
 
 /** The object's name is the hash of its content, so a server or proxy cannot substitute other content. */
-async function receive(tree: Tree, answer: LargeObject & { href: string; headers: Record<string, string> }, file: string) {
-  const abort = AbortSignal.any([AbortSignal.timeout(timeLeft(tree)), ...(tree.options.abort ? [tree.options.abort] : [])])
-  const { response, end } = await openObject(tree, answer, abort)
+async function downloadObject(
+  tree: Tree,
+  location: LargeObject & { href: string; headers: Record<string, string> },
+  file: string,
+) {
+  const abort = AbortSignal.any([AbortSignal.timeout(remainingMs(tree)), ...(tree.options.abort ? [tree.options.abort] : [])])
+  const { response, end } = await openObject(tree, location, abort)
   const hash = createHash('sha256')
   let bytes = 0
   try {
@@ -72,7 +76,7 @@ async function receive(tree: Tree, answer: LargeObject & { href: string; headers
       async function* (chunks: AsyncIterable<Uint8Array>) {
         for await (const chunk of chunks) {
           bytes += chunk.length
-          if (bytes > answer.size) throw new GitError('A file in Git LFS is larger than its pointer says')
+          if (bytes > location.size) throw new GitError('A file in Git LFS is larger than its pointer says')
           hash.update(chunk)
           yield chunk
         }
@@ -83,12 +87,12 @@ async function receive(tree: Tree, answer: LargeObject & { href: string; headers
   } finally {
     end()
   }
-  if (bytes !== answer.size || hash.digest('hex') !== answer.oid)
-    throw new GitError(`The file ${answer.oid.slice(0, 12)} from Git LFS is not the one that its pointer names`)
+  if (bytes !== location.size || hash.digest('hex') !== location.oid)
+    throw new GitError(`The file ${location.oid.slice(0, 12)} from Git LFS is not the one that its pointer names`)
 }
 
 /** Overwrites the pointer itself: no symlink is followed, in the name or on the path. */
-async function replace({ workTree }: Tree, path: string, file: string): Promise<void> {
+async function replacePointer({ workTree }: Tree, path: string, file: string): Promise<void> {
   const target = join(await realpath(workTree), path)
   if ((await realpath(target).catch(() => '')) !== target) throw new GitError(`${path} is a link, not a Git LFS file`)
   const handle = await openFile(target, constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW)

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { systemNames } from '../web-request/resolve.ts'
 import { open, responseTo } from '../web-request/web-request.ts'
-import { type Tree, timeLeft } from './checkout-settings.ts'
+import { remainingMs, type Tree } from './checkout-settings.ts'
 import { GitAuthFailed, GitError, GitUnreachable, RemoteRefused } from './git-errors.ts'
 
 export interface LargeObject {
@@ -10,7 +10,7 @@ export interface LargeObject {
   size: number
 }
 
-const maxAnswerLength = 5_000_000
+const maxResponseLength = 5_000_000
 const maxRedirects = 3
 const mediaType = 'application/vnd.git-lfs+json'
 
@@ -18,7 +18,7 @@ const mediaType = 'application/vnd.git-lfs+json'
 export async function requestObjects(tree: Tree, objects: readonly LargeObject[]) {
   const url = `${tree.url.replace(/\/+$/, '').replace(/(\.git)?$/, '.git')}/info/lfs/objects/batch`
   const abort = AbortSignal.any([
-    AbortSignal.timeout(Math.min(60_000, timeLeft(tree))),
+    AbortSignal.timeout(Math.min(60_000, remainingMs(tree))),
     ...(tree.options.abort ? [tree.options.abort] : []),
   ])
   const body = JSON.stringify({ operation: 'download', transfers: ['basic'], objects, hash_algo: 'sha256' })
@@ -30,31 +30,31 @@ export async function requestObjects(tree: Tree, objects: readonly LargeObject[]
         `${hostOf(url)} rejected access to the Git LFS files (${response.statusCode}). Set a clone token with access to them.`,
       )
     if (response.statusCode !== 200)
-      throw new GitError(`${hostOf(url)} answered ${response.statusCode} when it was asked for files in Git LFS`)
+      throw new GitError(`${hostOf(url)} answered ${response.statusCode} to a request for Git LFS files`)
     const chunks: Uint8Array[] = []
     let bytes = 0
     for await (const chunk of response as AsyncIterable<Uint8Array>) {
       bytes += chunk.length
-      if (bytes > maxAnswerLength) throw new GitError(`${hostOf(url)} returned too much data about Git LFS files`)
+      if (bytes > maxResponseLength) throw new GitError(`${hostOf(url)} returned too much data about Git LFS files`)
       chunks.push(chunk)
     }
-    return locationsIn(Buffer.concat(chunks).toString('utf8'), objects, hostOf(url))
+    return parseLocations(Buffer.concat(chunks).toString('utf8'), objects, hostOf(url))
   } finally {
     end()
   }
 }
 
-function locationsIn(text: string, requested: readonly LargeObject[], host: string) {
+function parseLocations(text: string, requested: readonly LargeObject[], host: string) {
   const invalidResponse = () => new GitError(`${host} returned an invalid response about Git LFS files`)
-  let answer: { objects?: unknown }
+  let response: { objects?: unknown }
   try {
-    answer = JSON.parse(text)
+    response = JSON.parse(text)
   } catch {
     throw invalidResponse()
   }
-  const given = new Map((Array.isArray(answer?.objects) ? answer.objects : []).map((one) => [one?.oid as string, one]))
+  const objectsById = new Map((Array.isArray(response?.objects) ? response.objects : []).map((one) => [one?.oid as string, one]))
   return requested.map((object) => {
-    const { href, header = {} } = given.get(object.oid)?.actions?.download ?? {}
+    const { href, header = {} } = objectsById.get(object.oid)?.actions?.download ?? {}
     if (typeof href !== 'string') throw new GitError(`${host} does not have the file ${object.oid.slice(0, 12)} of Git LFS`)
     const headers = Object.fromEntries(
       Object.entries(header ?? {}).filter(([, value]) => typeof value === 'string' && !/[\r\n\0]/.test(value)),
@@ -69,16 +69,16 @@ export async function openObject(
   { href, headers }: { href: string; headers: Record<string, string> },
   abort: AbortSignal,
 ): Promise<{ response: IncomingMessage; end(): void }> {
-  let [url, sent] = [href, { ...authorization(tree, href), ...headers }]
+  let [url, requestHeaders] = [href, { ...authorization(tree, href), ...headers }]
   for (let hops = 0; hops <= maxRedirects; hops++) {
-    const { response, end } = await send(tree, { url, method: 'GET', headers: sent }, abort)
-    const { statusCode = 0, headers: answered } = response
+    const { response, end } = await send(tree, { url, method: 'GET', headers: requestHeaders }, abort)
+    const { statusCode = 0, headers: responseHeaders } = response
     if (statusCode === 200) return { response, end }
     end()
-    if (statusCode < 300 || statusCode >= 400 || !answered.location)
+    if (statusCode < 300 || statusCode >= 400 || !responseHeaders.location)
       throw new GitError(`${hostOf(url)} answered ${statusCode} for a file in Git LFS`)
-    url = new URL(answered.location, url).href
-    sent = {}
+    url = new URL(responseHeaders.location, url).href
+    requestHeaders = {}
   }
   throw new GitError(`${hostOf(url)} redirects too often for a Git LFS file`)
 }

@@ -16,7 +16,7 @@ export interface Refs {
 
 const defaultTimeoutMs = 30_000
 /** Output limit, some 200,000 branches. */
-const mostOutputBytes = 20_000_000
+const maxOutputBytes = 20_000_000
 
 export async function listRefs(git: SafeGit, remote: GitRemote, limits: Limits = {}): Promise<Refs> {
   const lines = await readRemoteRefs(git, remote, ['HEAD', 'refs/heads/*'], limits)
@@ -34,9 +34,9 @@ export async function remoteHead(
   branch: string | undefined,
   limits: Limits = {},
 ): Promise<string | null> {
-  const wanted = branchRef(branch)
-  const lines = await readRemoteRefs(git, remote, [wanted], limits)
-  return lines.find(([value, ref]) => ref === wanted && !value.startsWith('ref: '))?.[0] ?? null
+  const wantedRef = branchRef(branch)
+  const lines = await readRemoteRefs(git, remote, [wantedRef], limits)
+  return lines.find(([value, ref]) => ref === wantedRef && !value.startsWith('ref: '))?.[0] ?? null
 }
 
 export function branchRef(branch: string | undefined): string {
@@ -60,7 +60,7 @@ async function readRemoteRefs(
     remote,
     timeoutMs: limits.timeoutMs ?? defaultTimeoutMs,
     abort: limits.abort,
-    maxOutputBytes: mostOutputBytes,
+    maxOutputBytes,
   })
   if (truncated) throw new GitFailed(`${git.address(remote).shown} has too many branches`)
   const lines = stdout.split('\n').map((line) => line.split('\t'))

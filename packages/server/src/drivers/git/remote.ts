@@ -66,8 +66,14 @@ function parseSsh(url: string): RemoteAddress {
   if (port < 1 || port > 65_535) throw new RemoteRefused('has a port that does not exist')
   if (path === '/') throw new RemoteRefused('names no repository')
   const host = givenHost.replace(/^\[|\]$/g, '').toLowerCase()
-  const where = `${givenHost.toLowerCase()}${givenPort === undefined ? '' : `:${port}`}`
-  return { scheme: 'ssh', host, port, url: `ssh://${user ? `${user}@` : ''}${where}${path}`, shown: `${where}${path}` }
+  const hostAndPort = `${givenHost.toLowerCase()}${givenPort === undefined ? '' : `:${port}`}`
+  return {
+    scheme: 'ssh',
+    host,
+    port,
+    url: `ssh://${user ? `${user}@` : ''}${hostAndPort}${path}`,
+    shown: `${hostAndPort}${path}`,
+  }
 }
 
 /** Parses git@host:owner/repo.git. A word without a dot before the colon is more often a drive or a path than a host. */

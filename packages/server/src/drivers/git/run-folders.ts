@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-const live = new Set<string>()
+const activeFolders = new Set<string>()
 
 /** Passes the path of a folder to `use`, which may create it, and removes the folder afterwards. */
 export async function withRunFolder<Result>(parent: string, use: (path: string) => Promise<Result>): Promise<Result> {
   const path = join(parent, `${process.pid}-${randomUUID()}`)
-  live.add(path)
+  activeFolders.add(path)
   try {
     return await use(path)
   } finally {
     await rm(path, { recursive: true, force: true })
-    live.delete(path)
+    activeFolders.delete(path)
   }
 }
 
@@ -20,11 +20,11 @@ export async function withRunFolder<Result>(parent: string, use: (path: string) 
  * Removes folders of runs that a killed control plane left, possibly with a key in them. In a container the next process has
  * the same pid.
  */
-export async function removeDeadRuns(folder: string): Promise<void> {
+export async function removeLeftoverRuns(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const pid = Number.parseInt(name, 10)
     const path = join(folder, name)
-    if (live.has(path) || (pid !== process.pid && isRunning(pid))) continue
+    if (activeFolders.has(path) || (pid !== process.pid && isRunning(pid))) continue
     await rm(path, { recursive: true, force: true })
   }
 }

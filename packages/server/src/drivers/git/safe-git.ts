@@ -9,7 +9,7 @@ import { explainFailure } from './explain-failure.ts'
 import { GitFailed, GitHostKeyChanged, GitTimedOut, RemoteRefused } from './git-errors.ts'
 import { constantConfig, constantEnvironment } from './git-settings.ts'
 import { type GitRemote, parseRemote, type RemoteAddress } from './remote.ts'
-import { removeDeadRuns, withRunFolder } from './run-folders.ts'
+import { removeLeftoverRuns, withRunFolder } from './run-folders.ts'
 import { offeredKey, pinnedKeys, prepareSsh, sshWrapperScript } from './ssh-access.ts'
 
 export interface SafeGitOptions {
@@ -148,7 +148,7 @@ export class SafeGit {
       return new GitTimedOut(`${address?.shown ?? 'git'} did not finish within ${Math.ceil(error.timeoutMs / 1000)} seconds`)
     }
     if (!(error instanceof CommandFailed)) return error
-    const output = scrubbed(error.result.stderr || error.lastLines, call.remote)
+    const output = withoutCredentials(error.result.stderr || error.lastLines, call.remote)
     if (!address) return new GitFailed(`git failed: ${output.trim().slice(-1_000)}`, output.trim().slice(-1_000))
     if (/exec: ssh: not found/.test(output)) return new ProgramMissing('ssh')
     if (/host key verification failed|host identification has changed/i.test(output)) {
@@ -172,7 +172,7 @@ export class SafeGit {
     for (const folder of Object.values(this.#folders)) await mkdir(folder, { recursive: true, mode: 0o700 })
     await installScript(join(this.#folders.bin, 'credential-helper'), credentialHelperScript)
     await installScript(join(this.#folders.bin, 'ssh'), sshWrapperScript)
-    await removeDeadRuns(this.#folders.run)
+    await removeLeftoverRuns(this.#folders.run)
   }
 }
 
@@ -186,18 +186,18 @@ const noAccess: Access = { config: [], env: { GIT_NO_LAZY_FETCH: '1' } }
 
 /** Replaces the script atomically, so that a running git never reads half of it. */
 async function installScript(path: string, text: string): Promise<void> {
-  const fresh = `${path}.${randomUUID()}`
-  await writeFile(fresh, text, { mode: 0o700 })
-  await chmod(fresh, 0o700)
-  await rename(fresh, path)
+  const draft = `${path}.${randomUUID()}`
+  await writeFile(draft, text, { mode: 0o700 })
+  await chmod(draft, 0o700)
+  await rename(draft, path)
 }
 
-/** git itself prints no credential, but a server may echo what it was sent. */
-export function scrubbed(output: string, remote: GitRemote | undefined): string {
+/** Removes credentials from output: git itself prints none, but a server may echo those that it received. */
+export function withoutCredentials(output: string, remote: GitRemote | undefined): string {
   const token = remote?.credential?.token.reveal()
   const username = remote?.credential?.username ?? defaultUsername
-  const forms = token ? [token, encodeURIComponent(token), Buffer.from(`${username}:${token}`).toString('base64')] : []
+  const secretForms = token ? [token, encodeURIComponent(token), Buffer.from(`${username}:${token}`).toString('base64')] : []
   let text = output
-  for (const form of forms) text = text.replaceAll(form, '[secret]')
+  for (const form of secretForms) text = text.replaceAll(form, '[secret]')
   return text.replace(/\/\/[^/@\s]+@/g, '//[secret]@')
 }

@@ -25,7 +25,7 @@ export async function prepareSsh(
   if (key) await writeFile(keyPath, `${key.reveal().replaceAll('\r\n', '\n').trimEnd()}\n`, { mode: 0o600, flag: 'wx' })
   const configPath = join(files.runFolder, 'ssh_config')
   const settings = [
-    `HostKeyAlias ${knownAs(remote)}`,
+    `HostKeyAlias ${knownHostsName(remote)}`,
     `IdentityFile ${key ? quoted(keyPath) : 'none'}`,
     `UserKnownHostsFile ${quoted(files.knownHostsPath)}`,
     ...(address ? [`HostName ${address}`] : []),
@@ -60,7 +60,7 @@ const constantSettings = [
 /** The pinned fingerprints of the remote's host. */
 export async function pinnedKeys(remote: RemoteAddress, knownHostsPath: string): Promise<string[]> {
   const lines = await readLines(knownHostsPath)
-  const blobs = lines.filter((line) => isOf(remote, line)).map((line) => line.split(' ')[2] ?? '')
+  const blobs = lines.filter((line) => isForHost(remote, line)).map((line) => line.split(' ')[2] ?? '')
   return blobs.map(
     (blob) => `SHA256:${createHash('sha256').update(Buffer.from(blob, 'base64')).digest('base64').replace(/=+$/, '')}`,
   )
@@ -68,17 +68,17 @@ export async function pinnedKeys(remote: RemoteAddress, knownHostsPath: string):
 
 export async function forgetKeys(remote: RemoteAddress, knownHostsPath: string): Promise<void> {
   const lines = await readLines(knownHostsPath)
-  const kept = lines.filter((line) => line !== '' && !isOf(remote, line))
-  await writeFile(`${knownHostsPath}.new`, kept.map((line) => `${line}\n`).join(''), { mode: 0o600 })
+  const remaining = lines.filter((line) => line !== '' && !isForHost(remote, line))
+  await writeFile(`${knownHostsPath}.new`, remaining.map((line) => `${line}\n`).join(''), { mode: 0o600 })
   await rename(`${knownHostsPath}.new`, knownHostsPath)
 }
 
 /** The fingerprint of the refused key in ssh's output. */
 export const offeredKey = (output: string): string | null => /(SHA256:[A-Za-z0-9+/]+)/.exec(output)?.[1] ?? null
 
-const knownAs = ({ host, port }: RemoteAddress) => (port === 22 ? host : `[${host}]:${port}`)
+const knownHostsName = ({ host, port }: RemoteAddress) => (port === 22 ? host : `[${host}]:${port}`)
 
-const isOf = (remote: RemoteAddress, line: string) => line.split(' ', 1)[0] === knownAs(remote)
+const isForHost = (remote: RemoteAddress, line: string) => line.split(' ', 1)[0] === knownHostsName(remote)
 
 const readLines = async (path: string) => (await readFile(path, 'utf8').catch(() => '')).split('\n')
 

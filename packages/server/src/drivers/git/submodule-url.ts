@@ -11,12 +11,12 @@ export function submoduleUrl(written: string, parent: string): string {
 }
 
 function relative(written: string, parent: string): string {
-  const whole = parent.replace(/\/+$/, '')
-  if (whole.includes('://')) {
-    const found = URL.parse(written, `${whole}/`)
+  const base = parent.replace(/\/+$/, '')
+  if (base.includes('://')) {
+    const found = URL.parse(written, `${base}/`)
     return found ? found.href : written
   }
-  const colon = whole.indexOf(':')
-  const { pathname } = new URL(written, `http://host/${whole.slice(colon + 1)}/`)
-  return `${whole.slice(0, colon)}:${pathname.slice(1)}`
+  const colon = base.indexOf(':')
+  const { pathname } = new URL(written, `http://host/${base.slice(colon + 1)}/`)
+  return `${base.slice(0, colon)}:${pathname.slice(1)}`
 }

@@ -10,7 +10,7 @@ interface Submodule {
   commit: string
 }
 
-const deepest = 5
+const maxDepth = 5
 
 /**
  * Fetches the submodules of a commit, each at exactly the commit that is named. The author of the commit chose their addresses,
@@ -22,18 +22,18 @@ export async function fetchSubmodules(
   fill: (settings: Settings, gitFolder: string, workTree: string) => Promise<FilledTree>,
 ): Promise<Omit<FilledTree, 'commit'>[]> {
   if (submodules.length === 0) return []
-  if (tree.level >= deepest) throw new GitTooLarge(`Submodules are nested more than ${deepest} deep`)
+  if (tree.level >= maxDepth) throw new GitTooLarge(`Submodules are nested more than ${maxDepth} deep`)
   const urls = await readUrls(tree)
   const filled: Omit<FilledTree, 'commit'>[] = []
   for (const submodule of submodules) {
-    if (--tree.left.submodules < 0) throw new GitTooLarge('The repository has too many submodules')
+    if (--tree.remaining.submodules < 0) throw new GitTooLarge('The repository has too many submodules')
     const { path } = submodule
     const written = urls.get(path)
     if (written === undefined) {
       filled.push({ links: [], warnings: [`The submodule ${path} is left empty: .gitmodules has no address for it`] })
       continue
     }
-    const { links, warnings } = await fetchOne(tree, submodule, written, fill).catch((error: unknown) => {
+    const { links, warnings } = await fetchSubmodule(tree, submodule, written, fill).catch((error: unknown) => {
       if (error instanceof GitError && !(error instanceof GitTooLarge))
         throw new GitError(`The submodule ${path} could not be fetched: ${error.message}`, error.detail)
       throw error
@@ -43,7 +43,7 @@ export async function fetchSubmodules(
   return filled
 }
 
-async function fetchOne(
+async function fetchSubmodule(
   tree: Tree,
   { path, commit }: Submodule,
   written: string,
@@ -63,7 +63,7 @@ async function fetchOne(
     wanted: { commit },
     level: tree.level + 1,
   }
-  return fill(settings, join(tree.gitFolder, 'berth', String(tree.left.submodules), '.git'), workTree)
+  return fill(settings, join(tree.gitFolder, 'berth', String(tree.remaining.submodules), '.git'), workTree)
 }
 
 /** Path to address, as git itself parses the file. All other settings in it are ignored. */

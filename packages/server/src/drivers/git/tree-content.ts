@@ -15,7 +15,7 @@ export interface TreeContent {
  * Lists a commit before it is checked out. A few kilobytes of git objects can name one file a billion times, so the listing
  * stops when a limit is exceeded.
  */
-export async function treeContent(
+export async function listTree(
   run: (call: Omit<GitCall, 'timeoutMs'>) => Promise<CommandResult>,
   commit: string,
   { maxBytes, maxFiles }: { maxBytes: number; maxFiles: number },
@@ -23,7 +23,7 @@ export async function treeContent(
   const content: TreeContent = { links: [], submodules: [], files: 0, bytes: 0 }
   const decoder = new TextDecoder()
   let rest = ''
-  const receive = (entry: string) => {
+  const addEntry = (entry: string) => {
     // "mode kind id size<TAB>path"
     const tab = entry.indexOf('\t')
     const [mode, , id, size] = entry.slice(0, tab).split(/ +/)
@@ -39,7 +39,7 @@ export async function treeContent(
   const onStdout = (chunk: Uint8Array) => {
     const entries = (rest + decoder.decode(chunk, { stream: true })).split('\0')
     rest = entries.pop() ?? ''
-    for (const entry of entries) receive(entry)
+    for (const entry of entries) addEntry(entry)
   }
   await run({ args: ['ls-tree', '-r', '-l', '-z', '--full-tree', commit], onStdout, maxOutputBytes: 0 })
   return content

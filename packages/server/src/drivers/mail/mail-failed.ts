@@ -26,27 +26,27 @@ export class MailFailed extends Error {
   }
 }
 
-/** The server's own words are kept, since they say most, but in one short line and without anything of ours that is secret. */
+/** The message contains the server's response, shortened to one line and without our secrets. */
 export function mailFailure(error: NodemailerError, secrets: readonly string[]): MailFailed {
-  const reported = error.response ? `: ${oneLine(error.response, secrets)}` : ''
+  const serverText = error.response ? `: ${oneLine(error.response, secrets)}` : ''
   if (error.code === 'EAUTH' || error.responseCode === 530 || error.responseCode === 535) {
-    return new MailFailed('login', `The mail server does not accept the configured user name and password${reported}`)
+    return new MailFailed('login', `The mail server does not accept the configured user name and password${serverText}`)
   }
   if (error.responseCode && !error.permanent)
-    return new MailFailed('deferred', `The mail server temporarily rejected the mail${reported}`)
-  if (aboutTheMail.test(error.command ?? '') || error.code === 'EENVELOPE' || error.code === 'EMESSAGE') {
-    return new MailFailed('rejected', `The mail server rejected the mail${reported}`)
+    return new MailFailed('deferred', `The mail server temporarily rejected the mail${serverText}`)
+  if (mailCommands.test(error.command ?? '') || error.code === 'EENVELOPE' || error.code === 'EMESSAGE') {
+    return new MailFailed('rejected', `The mail server rejected the mail${serverText}`)
   }
   if (error.code === 'ETLS' || certificateCodes.test(error.originalCode ?? '')) {
     const code = certificateCodes.test(error.originalCode ?? '') ? ` (${error.originalCode})` : ''
-    return new MailFailed('tls', `No trusted encrypted connection to the mail server could be made${code}${reported}`)
+    return new MailFailed('tls', `No trusted encrypted connection to the mail server could be made${code}${serverText}`)
   }
   if (error.code === 'ETIMEDOUT') return new MailFailed('timed_out', 'The mail server timed out')
   const code = error.originalCode ?? error.code
-  return new MailFailed('unreachable', `The mail server is unreachable${code ? ` (${code})` : ''}${reported}`)
+  return new MailFailed('unreachable', `The mail server is unreachable${code ? ` (${code})` : ''}${serverText}`)
 }
 
-const aboutTheMail = /^(MAIL FROM|RCPT TO|DATA)/
+const mailCommands = /^(MAIL FROM|RCPT TO|DATA)/
 const certificateCodes = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO)/
 
 function oneLine(text: string, secrets: readonly string[]): string {

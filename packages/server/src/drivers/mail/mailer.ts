@@ -39,7 +39,7 @@ export function createMailer({ smtpUrl, from, timeoutMs = 30_000, ca }: MailerOp
     async send(mail, abort) {
       abort?.throwIfAborted()
       const { envelope, bytes } = await compose(mail, settings)
-      await handOver(envelope, bytes, { settings, timeoutMs, ca, abort })
+      await sendOnConnection(envelope, bytes, { settings, timeoutMs, ca, abort })
     },
   }
 }
@@ -73,7 +73,7 @@ async function compose(mail: Mail, { from }: SmtpSettings) {
 
 const headerValue = (text: string) => text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 
-interface Conversation {
+interface SendContext {
   settings: SmtpSettings
   timeoutMs: number
   ca: string | undefined
@@ -81,8 +81,8 @@ interface Conversation {
 }
 
 /** Sends a mail on its own connection. The library's pool is not used, because it resends a mail when a connection breaks. */
-async function handOver(envelope: SMTPEnvelope, bytes: Buffer, conversation: Conversation) {
-  const { settings, timeoutMs, ca, abort } = conversation
+async function sendOnConnection(envelope: SMTPEnvelope, bytes: Buffer, context: SendContext) {
+  const { settings, timeoutMs, ca, abort } = context
   abort?.throwIfAborted()
   const connection = new SMTPConnection(connectionOptions(settings, timeoutMs, ca))
   const { promise: broken, reject } = Promise.withResolvers<never>()

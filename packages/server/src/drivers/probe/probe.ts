@@ -16,17 +16,17 @@ export interface ProbeTarget {
   anyProtocol?: boolean
 }
 
-export type ProbeAnswer = { healthy: true; status: number | null } | { healthy: false; status: number | null; reason: string }
+export type ProbeResult = { healthy: true; status: number | null } | { healthy: false; status: number | null; reason: string }
 
 /** Probes an instance. Never rejects: a failure is part of the result. */
-export type Probe = (target: ProbeTarget, timeoutMs: number, abort: AbortSignal) => Promise<ProbeAnswer>
+export type Probe = (target: ProbeTarget, timeoutMs: number, abort: AbortSignal) => Promise<ProbeResult>
 
 export const probe: Probe = async (target, timeoutMs, abort) => {
   const limit = AbortSignal.any([abort, AbortSignal.timeout(timeoutMs)])
   try {
-    const socket = await reach(target, limit)
+    const socket = await connectTo(target, limit)
     if (!socket) return { healthy: false, status: null, reason: 'another program listens on its port' }
-    return target.path === undefined ? await knock(socket) : await get(socket, { ...target, path: target.path }, limit)
+    return target.path === undefined ? await checkStaysOpen(socket) : await get(socket, { ...target, path: target.path }, limit)
   } catch (error) {
     if (target.anyProtocol && isOtherProtocol(error)) return { healthy: true, status: null }
     return { healthy: false, status: null, reason: messageFor(error, limit, timeoutMs) }
@@ -34,10 +34,10 @@ export const probe: Probe = async (target, timeoutMs, abort) => {
 }
 
 /** How long a connection must stay open to count. */
-const staysMs = 150
+const minOpenMs = 150
 
 /** A connection to the instance's own listener; null when another program owns it. */
-function reach({ host, port, listener }: ProbeTarget, limit: AbortSignal): Promise<Socket | null> {
+function connectTo({ host, port, listener }: ProbeTarget, limit: AbortSignal): Promise<Socket | null> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, signal: limit })
     socket.once('error', reject)
@@ -56,15 +56,15 @@ function reach({ host, port, listener }: ProbeTarget, limit: AbortSignal): Promi
 const closedError = () => Object.assign(new Error('it closed the connection'), { code: 'ECONNRESET' })
 
 /** Checks that a connection stays open: Docker's proxy accepts connections before the program does and closes them at once. */
-function knock(socket: Socket): Promise<ProbeAnswer> {
+function checkStaysOpen(socket: Socket): Promise<ProbeResult> {
   return new Promise((resolve, reject) => {
-    const answer = (result: ProbeAnswer) => {
+    const answer = (result: ProbeResult) => {
       clearTimeout(clock)
       socket.destroy()
       resolve(result)
     }
-    const healthy: ProbeAnswer = { healthy: true, status: null }
-    const clock = setTimeout(() => answer(healthy), staysMs)
+    const healthy: ProbeResult = { healthy: true, status: null }
+    const clock = setTimeout(() => answer(healthy), minOpenMs)
     socket.once('data', () => answer(healthy))
     socket.once('end', () => answer({ healthy: false, status: null, reason: 'it closed the connection' }))
     socket.once('error', (error) => {
@@ -77,9 +77,9 @@ function knock(socket: Socket): Promise<ProbeAnswer> {
 /** Sends a GET request. A redirect counts as a response. */
 function get(socket: Socket, target: ProbeTarget & { path: string }, limit: AbortSignal) {
   const { host, port, path, healthyBelow = 400 } = target
-  return new Promise<ProbeAnswer>((resolve, reject) => {
+  return new Promise<ProbeResult>((resolve, reject) => {
     const headers = { 'user-agent': 'berth-health-check' }
-    const requested = request(
+    const outgoing = request(
       { host, port, path: escaped(path), signal: limit, createConnection: () => socket, headers },
       (answer) => {
         const status = answer.statusCode ?? 0
@@ -87,8 +87,8 @@ function get(socket: Socket, target: ProbeTarget & { path: string }, limit: Abor
         resolve(status < healthyBelow ? { healthy: true, status } : { healthy: false, status, reason: `it answered ${status}` })
       },
     )
-    requested.once('error', reject)
-    requested.end()
+    outgoing.once('error', reject)
+    outgoing.end()
   })
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { RootDirectoryError } from '../../source/detection/root-directory-error.ts'
 import { temporaryFolder } from '../../source/detection/temporary-folder.ts'
-import { FolderReader, type FolderReaderSettings, FolderTooMuch } from './folder-reader.ts'
+import { FolderLimitExceeded, FolderReader, type FolderReaderSettings } from './folder-reader.ts'
 
 const entry = fileURLToPath(new URL('test-reader.ts', import.meta.url))
 const harmful = (settings: Partial<FolderReaderSettings> = {}) =>
@@ -27,11 +27,11 @@ const isGone = (pid: string | null) => {
 test.each(['/spin', '/regexp', '/wait'])(
   '%s is ended when its time is over; others are served meanwhile and after',
   async (folder) => {
-    const reader = harmful({ atOnce: 1 })
+    const reader = harmful({ maxConcurrent: 1 })
     const first = await pidOf(reader)
     let turns = 0
     const clock = setInterval(() => turns++, 10)
-    await expect(reader.detect(folder, own)).rejects.toThrow(new FolderTooMuch('The folder took longer than 3 s to look at'))
+    await expect(reader.detect(folder, own)).rejects.toThrow(new FolderLimitExceeded('Reading the folder took longer than 3 s'))
     clearInterval(clock)
     // All this time the event loop was free: a blocked one would have counted none.
     expect(turns).toBeGreaterThan(20)
@@ -43,7 +43,7 @@ test.each(['/spin', '/regexp', '/wait'])(
 test.each(['/heap', '/one-large-array'])('%s ends its own process and no other', async (folder) => {
   const reader = harmful({ seconds: 60 })
   await expect(reader.detect(folder, own)).rejects.toThrow(
-    new FolderTooMuch('The folder took more than 64 MB of memory to look at'),
+    new FolderLimitExceeded('Reading the folder needs more than 64 MB of memory'),
   )
   expect(await pidOf(reader)).toMatch(/^\d+$/)
 })
@@ -51,12 +51,12 @@ test.each(['/heap', '/one-large-array'])('%s ends its own process and no other',
 test('a stack that is too deep is of the folder, and the process goes on', async () => {
   const reader = harmful()
   const pid = await pidOf(reader)
-  await expect(reader.detect('/deep', own)).rejects.toBeInstanceOf(FolderTooMuch)
+  await expect(reader.detect('/deep', own)).rejects.toBeInstanceOf(FolderLimitExceeded)
   expect(await pidOf(reader)).toBe(pid)
 })
 
 test('who gives up ends the work, and one who waits for his turn leaves without a trace', async () => {
-  const reader = harmful({ atOnce: 1, seconds: 60 })
+  const reader = harmful({ maxConcurrent: 1, seconds: 60 })
   const [one, two] = [new AbortController(), new AbortController()]
   const working = reader.detect('/spin', { ...own, abort: one.signal })
   const waiting = reader.detect('/harmless', { ...own, abort: two.signal })

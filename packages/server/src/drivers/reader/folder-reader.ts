@@ -6,18 +6,18 @@ import type { Detection } from '../../source/detection/detection.ts'
 import { RootDirectoryError } from '../../source/detection/root-directory-error.ts'
 import { SourceFileError } from '../../source/detection/source-file-error.ts'
 import type { Excluded, SourceEntry } from '../../source/list-source.ts'
-import type { Question, Reply } from './messages.ts'
+import type { ReaderRequest, Reply } from './messages.ts'
 import { Reader, ReaderEnded } from './reader.ts'
 import { ReaderQueue } from './reader-queue.ts'
 
 /** A folder that exceeds the limits of one read; the message says which. */
-export class FolderTooMuch extends Error {
+export class FolderLimitExceeded extends Error {
   override readonly name = 'FolderTooMuch'
 }
 
 export interface FolderReaderSettings {
   /** Number of folders read concurrently; others are queued, with a queue per organisation. */
-  atOnce: number
+  maxConcurrent: number
   /** Maximum queued folders per organisation. */
   maxWaiting: number
   /** CPU time limit. The wall-clock limit is three times that, because a read waits for its turn on a busy machine. */
@@ -29,14 +29,14 @@ export interface FolderReaderSettings {
 }
 
 /** The organisation whose queue is used, and a signal to cancel. */
-export interface ReadFor {
+export interface ReadContext {
   organizationId: string
   abort?: AbortSignal | undefined
 }
 
-const patience = 3
+const wallClockFactor = 3
 const pollIntervalMs = 250
-const standard = { atOnce: 2, maxWaiting: 50, seconds: 20, heapMb: 256, idleMs: 10_000 }
+const defaultSettings = { maxConcurrent: 2, maxWaiting: 50, seconds: 20, heapMb: 256, idleMs: 10_000 }
 
 /**
  * Reads untrusted folders in separate processes with limits of time and memory: a read that exceeds them is killed with its
@@ -45,12 +45,12 @@ const standard = { atOnce: 2, maxWaiting: 50, seconds: 20, heapMb: 256, idleMs: 
  */
 export class FolderReader {
   readonly #settings: FolderReaderSettings
-  readonly #idle: { reader: Reader; clock: NodeJS.Timeout }[] = []
-  readonly #turns: ReaderQueue
+  readonly #idle: { reader: Reader; idleTimer: NodeJS.Timeout }[] = []
+  readonly #queue: ReaderQueue
 
   constructor(settings: Partial<FolderReaderSettings> = {}) {
-    this.#settings = { ...standard, program: process.execPath, entry: ownEntry(), ...settings }
-    this.#turns = new ReaderQueue(this.#settings)
+    this.#settings = { ...defaultSettings, program: process.execPath, entry: ownEntry(), ...settings }
+    this.#queue = new ReaderQueue(this.#settings)
   }
 
   /** Sets the program of readers that start later. Tests use a bundle, which starts ten times faster than the sources. */
@@ -59,88 +59,88 @@ export class FolderReader {
   }
 
   /** Throws `RootDirectoryError`, `SourceFileError`, `FolderTooMuch`, `TooManyWaiting` and the reason of `abort`. */
-  async detect(folder: string, { abort, organizationId, ...options }: DetectOptions & ReadFor): Promise<Detection> {
-    const { answer } = await this.#call({ task: 'detect', asked: { folder, options } }, { abort, organizationId })
+  async detect(folder: string, { abort, organizationId, ...options }: DetectOptions & ReadContext): Promise<Detection> {
+    const { answer } = await this.#call({ task: 'detect', input: { folder, options } }, { abort, organizationId })
     return answer as Detection
   }
 
   /** All files below a folder that a build gets. */
-  async list(folder: string, excluded: Excluded, readFor: ReadFor): Promise<SourceEntry[]> {
-    const { parts } = await this.#call({ task: 'list', asked: { folder, leftOut: excluded } }, readFor)
+  async list(folder: string, excluded: Excluded, readFor: ReadContext): Promise<SourceEntry[]> {
+    const { parts } = await this.#call({ task: 'list', input: { folder, excluded } }, readFor)
     return parts as SourceEntry[]
   }
 
   /** Reads the Compose files of a stack. */
-  async readStack(files: StackFiles, readFor: ReadFor): Promise<StackReading> {
-    const { answer } = await this.#call({ task: 'readStack', asked: files }, readFor)
+  async readStack(files: StackFiles, readFor: ReadContext): Promise<StackReading> {
+    const { answer } = await this.#call({ task: 'readStack', input: files }, readFor)
     return answer as StackReading
   }
 
   /** Starts a process in advance, for a folder that will be read soon. */
   warm(): void {
-    if (this.#idle.length === 0 && this.#turns.hasRoom) this.#rest(new Reader(this.#settings))
+    if (this.#idle.length === 0 && this.#queue.hasFreeSlot) this.#keepIdle(new Reader(this.#settings))
   }
 
-  async #call(question: Question, { organizationId, abort }: ReadFor): Promise<{ answer: unknown; parts: unknown[] }> {
-    const endTurn = await this.#turns.take(organizationId, abort)
-    const reader = this.#take()
+  async #call(question: ReaderRequest, { organizationId, abort }: ReadContext): Promise<{ answer: unknown; parts: unknown[] }> {
+    const releaseSlot = await this.#queue.acquire(organizationId, abort)
+    const reader = this.#takeReader()
     const parts: unknown[] = []
     try {
-      const reply = await this.#within(
+      const reply = await this.#withLimits(
         reader,
         reader.request(question, (more) => void pushAll(parts, more)),
         abort,
       )
-      if (reply.says === 'failed') throw failureOf(reply)
-      return { answer: reply.says === 'done' ? reply.answer : null, parts }
+      if (reply.type === 'failed') throw toError(reply)
+      return { answer: reply.type === 'done' ? reply.answer : null, parts }
     } finally {
-      if (reader.isAlive) this.#rest(reader)
-      endTurn()
+      if (reader.isAlive) this.#keepIdle(reader)
+      releaseSlot()
     }
   }
 
-  #take(): Reader {
-    for (let kept = this.#idle.pop(); kept; kept = this.#idle.pop()) {
-      clearTimeout(kept.clock)
-      if (kept.reader.isAlive) return kept.reader
+  #takeReader(): Reader {
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      clearTimeout(idle.idleTimer)
+      if (idle.reader.isAlive) return idle.reader
     }
     return new Reader(this.#settings)
   }
 
-  #rest(reader: Reader): void {
-    const kept = { reader, clock: setTimeout(() => this.#forget(kept), this.#settings.idleMs).unref() }
-    this.#idle.push(kept)
+  #keepIdle(reader: Reader): void {
+    const idle = { reader, idleTimer: setTimeout(() => this.#endIdle(idle), this.#settings.idleMs).unref() }
+    this.#idle.push(idle)
   }
 
-  #forget(kept: { reader: Reader }): void {
+  #endIdle(kept: { reader: Reader }): void {
     const position = this.#idle.findIndex((one) => one.reader === kept.reader)
     if (position >= 0) this.#idle.splice(position, 1)
     kept.reader.end()
   }
 
-  async #within(reader: Reader, requested: Promise<Reply>, abort?: AbortSignal): Promise<Reply> {
+  async #withLimits(reader: Reader, replying: Promise<Reply>, abort?: AbortSignal): Promise<Reply> {
     const { seconds, heapMb } = this.#settings
     let isTooLong = false
-    const before = reader.processorSeconds()
-    const latest = performance.now() + seconds * patience * 1000
-    const clock = setInterval(() => {
-      if (performance.now() < latest && reader.processorSeconds() - before < seconds) return
+    const secondsBefore = reader.processorSeconds()
+    const deadline = performance.now() + seconds * wallClockFactor * 1000
+    const limitTimer = setInterval(() => {
+      if (performance.now() < deadline && reader.processorSeconds() - secondsBefore < seconds) return
       isTooLong = true
       reader.end()
     }, pollIntervalMs)
-    const give = () => reader.end()
-    abort?.addEventListener('abort', give, { once: true })
+    const onAbort = () => reader.end()
+    abort?.addEventListener('abort', onAbort, { once: true })
     try {
-      return await requested
+      return await replying
     } catch (error) {
       abort?.throwIfAborted()
-      if (isTooLong) throw new FolderTooMuch(`The folder took longer than ${seconds} s to look at`)
+      if (isTooLong) throw new FolderLimitExceeded(`Reading the folder took longer than ${seconds} s`)
       if (error instanceof ReaderEnded && !(error.cause instanceof Error))
-        throw new FolderTooMuch(`The folder took more than ${heapMb} MB of memory to look at`)
+        throw new FolderLimitExceeded(`Reading the folder needs more than ${heapMb} MB of memory`)
       throw error
     } finally {
-      clearInterval(clock)
-      abort?.removeEventListener('abort', give)
+      clearInterval(limitTimer)
+      abort?.removeEventListener('abort', onAbort)
     }
   }
 }
@@ -148,15 +148,15 @@ export class FolderReader {
 /** The reader shared by the whole instance, so that its limits hold for all of it. */
 export const folderReader = new FolderReader()
 
-function pushAll(into: unknown[], more: readonly unknown[]): void {
-  for (const one of more) into.push(one)
+function pushAll(into: unknown[], items: readonly unknown[]): void {
+  for (const one of items) into.push(one)
 }
 
-function failureOf({ name, message }: Extract<Reply, { says: 'failed' }>): Error {
+function toError({ name, message }: Extract<Reply, { type: 'failed' }>): Error {
   if (name === 'RootDirectoryError') return new RootDirectoryError(message)
   if (name === 'SourceFileError') return new SourceFileError(message)
   // The folder exceeded V8's stack or string length.
-  if (name === 'RangeError') return new FolderTooMuch(`The folder holds more than can be looked at: ${message}`)
+  if (name === 'RangeError') return new FolderLimitExceeded(`The folder is too large to be read: ${message}`)
   return new Error(`the folder could not be read: ${name}: ${message}`)
 }
 

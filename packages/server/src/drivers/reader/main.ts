@@ -4,31 +4,31 @@ import type { Awaitable } from '../../platform/awaitable.ts'
 import { readStack } from '../../source/compose/index.ts'
 import { detectFolder } from '../../source/detection/index.ts'
 import { listSource } from '../../source/list-source.ts'
-import type { Question, Reply, TaskName, Tasks } from './messages.ts'
+import type { ReaderRequest, Reply, TaskName, Tasks } from './messages.ts'
 
 /** Maximum parts per message, so that one message does not block the receiving process. */
-const partsAtOnce = 500
+const partsPerMessage = 500
 /** Maximum size of an answer, which is shown to users and stored in a row. */
-const maxAnswer = 4 * 1024 ** 2
+const maxResultLength = 4 * 1024 ** 2
 
-process.on('message', (question: Question) => void answer(question))
+process.on('message', (question: ReaderRequest) => void handleRequest(question))
 process.on('disconnect', () => process.exit())
-yieldToOthers()
-notify({ says: 'ready' })
+lowerPriority()
+sendReply({ type: 'ready' })
 
-async function answer({ task, asked: requested }: Question): Promise<void> {
+async function handleRequest({ task, input: requested }: ReaderRequest): Promise<void> {
   try {
     const found = await tasks[task](requested as never)
-    if (JSON.stringify(found).length > maxAnswer) throw new RangeError('the result is too large')
-    notify({ says: 'done', answer: found })
+    if (JSON.stringify(found).length > maxResultLength) throw new RangeError('the result is too large')
+    sendReply({ type: 'done', answer: found })
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error('unknown')
-    notify({ says: 'failed', name, message: message.slice(0, 1000) })
+    sendReply({ type: 'failed', name, message: message.slice(0, 1000) })
   }
 }
 
 /** The function of each task. */
-const tasks: { [Task in TaskName]: (requested: Tasks[Task]['asked']) => Awaitable<Tasks[Task]['answer']> } = {
+const tasks: { [Task in TaskName]: (requested: Tasks[Task]['input']) => Awaitable<Tasks[Task]['answer']> } = {
   detect: ({ folder, options }) => detectFolder(folder, options),
   list,
   readStack: (files) => {
@@ -37,23 +37,23 @@ const tasks: { [Task in TaskName]: (requested: Tasks[Task]['asked']) => Awaitabl
   },
 }
 
-async function list({ folder, leftOut: excluded }: Tasks['list']['asked']): Promise<null> {
+async function list({ folder, excluded }: Tasks['list']['input']): Promise<null> {
   let parts: unknown[] = []
   for await (const entry of listSource(folder, excluded)) {
-    if (parts.push(entry) < partsAtOnce) continue
-    await new Promise<void>((sent) => process.send!({ says: 'parts', parts } satisfies Reply, undefined, {}, () => sent()))
+    if (parts.push(entry) < partsPerMessage) continue
+    await new Promise<void>((sent) => process.send!({ type: 'parts', parts } satisfies Reply, undefined, {}, () => sent()))
     parts = []
   }
-  notify({ says: 'parts', parts })
+  sendReply({ type: 'parts', parts })
   return null
 }
 
-function notify(reply: Reply): void {
+function sendReply(reply: Reply): void {
   process.send?.(reply)
 }
 
 /** Lowers the priority, so that requests come first on a busy machine. */
-function yieldToOthers(): void {
+function lowerPriority(): void {
   try {
     setPriority(5)
   } catch {

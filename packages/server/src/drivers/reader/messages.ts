@@ -5,20 +5,20 @@ import type { Excluded, SourceEntry } from '../../source/list-source.ts'
 
 /** Tasks of a reader: the input, the parts it sends on its way, and the answer. */
 export interface Tasks {
-  detect: { asked: { folder: string; options: Omit<DetectOptions, 'abort'> }; part: never; answer: Detection }
-  list: { asked: { folder: string; leftOut: Excluded }; part: SourceEntry; answer: null }
-  readStack: { asked: StackFiles; part: never; answer: StackReading }
+  detect: { input: { folder: string; options: Omit<DetectOptions, 'abort'> }; part: never; answer: Detection }
+  list: { input: { folder: string; excluded: Excluded }; part: SourceEntry; answer: null }
+  readStack: { input: StackFiles; part: never; answer: StackReading }
 }
 export type TaskName = keyof Tasks
 
-export interface Question {
+export interface ReaderRequest {
   task: TaskName
-  asked: Tasks[TaskName]['asked']
+  input: Tasks[TaskName]['input']
 }
 
 /** A `failed` with a known error name becomes that error again. */
 export type Reply =
-  | { says: 'ready' }
-  | { says: 'parts'; parts: unknown[] }
-  | { says: 'done'; answer: unknown }
-  | { says: 'failed'; name: string; message: string }
+  | { type: 'ready' }
+  | { type: 'parts'; parts: unknown[] }
+  | { type: 'done'; answer: unknown }
+  | { type: 'failed'; name: string; message: string }

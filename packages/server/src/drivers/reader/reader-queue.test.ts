@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { ReaderQueue, TooManyWaiting } from './reader-queue.ts'
 
 /** Takes turns by name and notes the order in which they began. */
-function turnsOf(atOnce: number, maxWaiting = 100) {
-  const turns = new ReaderQueue({ atOnce, maxWaiting })
+function turnsOf(maxConcurrent: number, maxWaiting = 100) {
+  const turns = new ReaderQueue({ maxConcurrent, maxWaiting })
   const began: string[] = []
   const ends = new Map<string, () => void>()
   const request = (holder: string, name: string, abort?: AbortSignal) =>
-    turns.take(holder, abort).then((end) => {
+    turns.acquire(holder, abort).then((end) => {
       began.push(name)
       ends.set(name, end)
     })
@@ -56,7 +56,7 @@ test('a queue has a bound of its own, and others are not refused with it', async
 test('who gives up before asking, or while waiting, leaves no trace', async () => {
   const { turns, ask: request, began, end } = turnsOf(1)
   await expect(request('one', 'never', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
-  expect(turns.hasRoom).toBe(true)
+  expect(turns.hasFreeSlot).toBe(true)
   await request('one', 'first')
   const gone = new AbortController()
   const waiting = request('two', 'gives up', gone.signal)
@@ -66,7 +66,7 @@ test('who gives up before asking, or while waiting, leaves no trace', async () =
   await end('first')
   expect(began).toEqual(['first', 'stays'])
   await end('stays')
-  expect(turns.hasRoom).toBe(true)
+  expect(turns.hasFreeSlot).toBe(true)
 })
 
 test('a turn that is ended twice is ended once', async () => {
@@ -76,5 +76,5 @@ test('a turn that is ended twice is ended once', async () => {
   await end('a')
   await end('a')
   await request('three', 'c')
-  expect(turns.hasRoom).toBe(false)
+  expect(turns.hasFreeSlot).toBe(false)
 })

@@ -3,13 +3,13 @@ export class TooManyWaiting extends Error {
   override readonly name = 'TooManyWaiting'
 }
 
-interface Waiting {
+interface Waiter {
   begin(): void
 }
 
 export interface QueueSettings {
   /** Number of concurrent reads. */
-  atOnce: number
+  maxConcurrent: number
   /** Maximum queued reads of one holder. */
   maxWaiting: number
 }
@@ -21,80 +21,80 @@ export interface QueueSettings {
 export class ReaderQueue {
   readonly #settings: QueueSettings
   /** Queues in order of service: the last one served is at the end. */
-  readonly #queues = new Map<string, Set<Waiting>>()
-  readonly #underWay = new Map<string, number>()
-  #busy = 0
+  readonly #queues = new Map<string, Set<Waiter>>()
+  readonly #runningByHolder = new Map<string, number>()
+  #running = 0
 
   constructor(settings: QueueSettings) {
     this.#settings = settings
   }
 
-  get hasRoom(): boolean {
-    return this.#busy < this.#settings.atOnce
+  get hasFreeSlot(): boolean {
+    return this.#running < this.#settings.maxConcurrent
   }
 
   /** Resolves when it is the holder's turn, with the function that ends it. Rejects with the reason of `abort`. */
-  async take(holder: string, abort?: AbortSignal): Promise<() => void> {
+  async acquire(holder: string, abort?: AbortSignal): Promise<() => void> {
     abort?.throwIfAborted()
-    if (this.#queues.has(holder) || !this.#mayBegin(holder)) await this.#wait(holder, abort)
-    else this.#begin(holder)
-    let isOver = false
+    if (this.#queues.has(holder) || !this.#mayStart(holder)) await this.#wait(holder, abort)
+    else this.#start(holder)
+    let isReleased = false
     return () => {
-      if (isOver) return
-      isOver = true
-      this.#end(holder)
+      if (isReleased) return
+      isReleased = true
+      this.#release(holder)
     }
   }
 
-  #mayBegin(holder: string): boolean {
-    const share = Math.max(1, this.#settings.atOnce - 1)
-    return this.hasRoom && (this.#underWay.get(holder) ?? 0) < share
+  #mayStart(holder: string): boolean {
+    const share = Math.max(1, this.#settings.maxConcurrent - 1)
+    return this.hasFreeSlot && (this.#runningByHolder.get(holder) ?? 0) < share
   }
 
-  #begin(holder: string): void {
-    this.#busy += 1
-    this.#underWay.set(holder, (this.#underWay.get(holder) ?? 0) + 1)
+  #start(holder: string): void {
+    this.#running += 1
+    this.#runningByHolder.set(holder, (this.#runningByHolder.get(holder) ?? 0) + 1)
   }
 
-  #end(holder: string): void {
-    this.#busy -= 1
-    const left = this.#underWay.get(holder)! - 1
-    if (left > 0) this.#underWay.set(holder, left)
-    else this.#underWay.delete(holder)
-    this.#serve()
+  #release(holder: string): void {
+    this.#running -= 1
+    const remaining = this.#runningByHolder.get(holder)! - 1
+    if (remaining > 0) this.#runningByHolder.set(holder, remaining)
+    else this.#runningByHolder.delete(holder)
+    this.#startNext()
   }
 
   #wait(holder: string, abort?: AbortSignal): Promise<void> {
-    const queue = this.#queues.get(holder) ?? new Set<Waiting>()
+    const queue = this.#queues.get(holder) ?? new Set<Waiter>()
     if (queue.size >= this.#settings.maxWaiting)
       throw new TooManyWaiting(`${queue.size} of your folders are already waiting to be read. Try again when they are done.`)
     this.#queues.set(holder, queue)
     return new Promise((resolve, reject) => {
-      const leave = () => {
+      const onAbort = () => {
         queue.delete(waiting)
         if (queue.size === 0) this.#queues.delete(holder)
         reject(abort!.reason)
       }
       const begin = () => {
-        abort?.removeEventListener('abort', leave)
+        abort?.removeEventListener('abort', onAbort)
         resolve()
       }
-      const waiting: Waiting = { begin }
-      abort?.addEventListener('abort', leave, { once: true })
+      const waiting: Waiter = { begin }
+      abort?.addEventListener('abort', onAbort, { once: true })
       queue.add(waiting)
     })
   }
 
   /** Starts the next reads. A slot is taken here, not by the waiting caller, so that no other caller can take it in between. */
-  #serve(): void {
+  #startNext(): void {
     for (const [holder, queue] of [...this.#queues]) {
-      if (!this.hasRoom) return
-      if (!this.#mayBegin(holder)) continue
+      if (!this.hasFreeSlot) return
+      if (!this.#mayStart(holder)) continue
       const [first] = queue
       queue.delete(first!)
       this.#queues.delete(holder)
       if (queue.size > 0) this.#queues.set(holder, queue)
-      this.#begin(holder)
+      this.#start(holder)
       first!.begin()
     }
   }

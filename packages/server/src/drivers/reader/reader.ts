@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { processorSeconds, processStat } from '../../platform/process-stat.ts'
-import type { Question, Reply } from './messages.ts'
+import type { ReaderRequest, Reply } from './messages.ts'
 import { type ReaderProgram, spawnReader } from './spawn-reader.ts'
 
 /** The process ended before it answered. */
@@ -21,22 +21,25 @@ export class Reader {
     this.#child.on('error', (cause) => this.#end(new ReaderEnded('it could not be started', { cause })))
     this.#child.on('exit', (code, signal) => this.#end(new ReaderEnded(`it ended with ${signal ?? code}`)))
     this.#ended.promise.catch(() => undefined)
-    this.#hold(false)
+    this.#keepProcessRunning(false)
   }
 
-  async request(question: Question, onParts: (parts: unknown[]) => void): Promise<Reply> {
+  async request(request: ReaderRequest, onParts: (parts: unknown[]) => void): Promise<Reply> {
     const { promise, resolve } = Promise.withResolvers<Reply>()
     this.#onReply = (reply) => {
-      if (reply.says === 'parts') onParts(reply.parts)
-      else if (reply.says !== 'ready') resolve(reply)
+      if (reply.type === 'parts') onParts(reply.parts)
+      else if (reply.type !== 'ready') resolve(reply)
     }
-    this.#hold(true)
+    this.#keepProcessRunning(true)
     try {
-      this.#child.send(question, (error) => error && this.#end(new ReaderEnded('it cannot be spoken to', { cause: error })))
+      this.#child.send(
+        request,
+        (error) => error && this.#end(new ReaderEnded('a message could not be sent to it', { cause: error })),
+      )
       return await Promise.race([promise, this.#ended.promise])
     } finally {
       this.#onReply = () => undefined
-      this.#hold(false)
+      this.#keepProcessRunning(false)
     }
   }
 
@@ -57,8 +60,8 @@ export class Reader {
     this.#ended.reject(why)
   }
 
-  /** An idle process does not keep ours running. */
-  #hold(isHeld: boolean): void {
+  /** An idle reader does not keep this process running. */
+  #keepProcessRunning(isHeld: boolean): void {
     const { channel } = this.#child
     if (isHeld) {
       this.#child.ref()

@@ -1,6 +1,6 @@
 // A reader that misbehaves on purpose; the folder name selects how.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Question, Reply, Tasks } from './messages.ts'
+import type { ReaderRequest, Reply, Tasks } from './messages.ts'
 
 const harm: Record<string, () => unknown> = {
   '/spin': () => {
@@ -21,13 +21,13 @@ const harm: Record<string, () => unknown> = {
   '/wait': () => pause(60_000),
 }
 
-process.on('message', async ({ asked: requested }: Question) => {
-  const { folder } = requested as Tasks['detect']['asked']
+process.on('message', async ({ input: requested }: ReaderRequest) => {
+  const { folder } = requested as Tasks['detect']['input']
   try {
     await harm[folder]?.()
-    process.send?.({ says: 'done', answer: { name: String(process.pid) } } satisfies Reply)
+    process.send?.({ type: 'done', answer: { name: String(process.pid) } } satisfies Reply)
   } catch (error) {
-    process.send?.({ says: 'failed', name: (error as Error).name, message: (error as Error).message } satisfies Reply)
+    process.send?.({ type: 'failed', name: (error as Error).name, message: (error as Error).message } satisfies Reply)
   }
 })
 process.on('disconnect', () => process.exit())

@@ -5,7 +5,7 @@ import { type HttpServer, serve } from '../../../../../tests/kit/http-server.ts'
 import { Secret } from '../../platform/secrets/secret.ts'
 import { createWebRequest } from '../web-request/web-request.ts'
 import { createImageRegistry, type ImageRegistrySettings } from './image-registry.ts'
-import { challengeIn, mayGetPassword } from './registry-challenge.ts'
+import { mayGetPassword, parseChallenge } from './registry-challenge.ts'
 
 const never = new AbortController().signal
 const digest = `sha256:${'a'.repeat(64)}`
@@ -186,4 +186,4 @@ test.each([
   ['Bearer realm="https://a.test/t",service="s"', 'bearer'],
   ['Basic realm="x", Bearer realm="https://a.test/t"', 'bearer'],
   ['Bearer realm="not a url"', null],
-])('the challenge %s', (header, kind) => expect(challengeIn(header)?.kind ?? null).toBe(kind))
+])('the challenge %s', (header, kind) => expect(parseChallenge(header)?.kind ?? null).toBe(kind))

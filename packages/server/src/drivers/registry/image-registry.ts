@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { digestIn, mirrorNames, registryOf, repositoryOf } from '../runtime/image-name.ts'
 import { WebRequestFailed, WebRequestRefused } from '../web-request/failures.ts'
-import type { OutgoingRequest, WebAnswer, WebRequest } from '../web-request/web-request.ts'
-import { challengeIn, isLoopback, mayGetPassword } from './registry-challenge.ts'
+import type { OutgoingRequest, WebRequest, WebResponse } from '../web-request/web-request.ts'
+import { isLoopback, mayGetPassword, parseChallenge } from './registry-challenge.ts'
 import type { RegistryLogin } from './registry-login.ts'
 
 /** Why the digest of an image could not be resolved. The message names the host and never a credential. */
@@ -32,25 +32,25 @@ export interface ImageRegistrySettings {
   timeoutMs?: number
 }
 
-const accepted = [
+const manifestTypes = [
   'application/vnd.oci.image.index.v1+json',
   'application/vnd.docker.distribution.manifest.list.v2+json',
   'application/vnd.oci.image.manifest.v1+json',
   'application/vnd.docker.distribution.manifest.v2+json',
 ].join(', ')
 
-const requestMs = 10_000
+const requestTimeoutMs = 10_000
 /** The largest manifest that registries must accept. */
-const maxManifest = 4 * 1024 * 1024
-const maxToken = 64 * 1024
+const maxManifestBytes = 4 * 1024 * 1024
+const maxTokenBytes = 64 * 1024
 const maxRedirects = 3
 
 export function createImageRegistry(settings: ImageRegistrySettings): ImageRegistry {
   const { registries, imageMirror } = settings
   return {
     async digestOf(image, logins, abort) {
-      const fixed = digestIn(image)
-      if (fixed) return fixed
+      const pinned = digestIn(image)
+      if (pinned) return pinned
       const hasLogin = logins.some(({ host }) => host === registryOf(image))
       const fromMirror = imageMirror !== null && !hasLogin
       if (!fromMirror && registries !== null && !registries.includes(registryOf(image)))
@@ -97,23 +97,25 @@ class ManifestRequest {
   }
 
   async digest(): Promise<string> {
-    let answer = await this.#manifest('HEAD')
-    if (answer.status === 401 && (await this.#signIn(answer))) answer = await this.#manifest('HEAD')
-    if (answer.status === 200 && !answer.headers['docker-content-digest']) return this.#hashed(await this.#manifest('GET'))
-    this.#check(answer)
-    const digest = answer.headers['docker-content-digest'] ?? ''
+    let response = await this.#manifest('HEAD')
+    if (response.status === 401 && (await this.#signIn(response))) response = await this.#manifest('HEAD')
+    if (response.status === 200 && !response.headers['docker-content-digest'])
+      return this.#digestOfBody(await this.#manifest('GET'))
+    this.#check(response)
+    const digest = response.headers['docker-content-digest'] ?? ''
     if (!/^sha256:[0-9a-f]{64}$/.test(digest)) throw this.#failure('invalid', 'sent a digest that is not sha256')
     return digest
   }
 
   /** The digest computed from the manifest, for registries that send no digest header. */
-  #hashed(answer: WebAnswer): string {
+  #digestOfBody(answer: WebResponse): string {
     this.#check(answer)
-    if (answer.truncated) throw this.#failure('invalid', `sent a manifest that is incomplete or larger than ${maxManifest} bytes`)
+    if (answer.truncated)
+      throw this.#failure('invalid', `sent a manifest that is incomplete or larger than ${maxManifestBytes} bytes`)
     return `sha256:${createHash('sha256').update(answer.body).digest('hex')}`
   }
 
-  #check({ status }: WebAnswer): void {
+  #check({ status }: WebResponse): void {
     if (status === 200) return
     if (status === 404) throw this.#failure('not_found', `has no image ${this.#path} with that tag`)
     if (status === 401 || status === 403)
@@ -125,24 +127,27 @@ class ManifestRequest {
   }
 
   /** Follows a few redirects; the credential is sent only to the registry's own origin. */
-  async #manifest(method: 'HEAD' | 'GET'): Promise<WebAnswer> {
+  async #manifest(method: 'HEAD' | 'GET'): Promise<WebResponse> {
     let url = this.#url
     for (let hops = 0; hops <= maxRedirects; hops++) {
-      const isOwn = url.origin === this.#origin.origin
-      const headers = { accept: accepted, ...(isOwn && this.#authorization ? { authorization: this.#authorization } : {}) }
-      const answer = await this.#send({ url: url.href, method, headers, maxResponseBytes: maxManifest })
+      const isRegistryOrigin = url.origin === this.#origin.origin
+      const headers = {
+        accept: manifestTypes,
+        ...(isRegistryOrigin && this.#authorization ? { authorization: this.#authorization } : {}),
+      }
+      const answer = await this.#send({ url: url.href, method, headers, maxResponseBytes: maxManifestBytes })
       const next = answer.outcome === 'redirected' ? URL.parse(answer.headers.location ?? '', url.href) : null
       if (!next) return answer
       if (next.protocol !== 'https:' && next.origin !== this.#origin.origin)
         throw this.#failure('invalid', 'redirects to a URL that is not https')
       url = next
     }
-    throw this.#failure('invalid', 'sends from one address to the next without end')
+    throw this.#failure('invalid', 'redirects too often')
   }
 
   /** Returns false when there is no way to sign in. */
-  async #signIn({ headers }: WebAnswer): Promise<boolean> {
-    const challenge = challengeIn(headers['www-authenticate'])
+  async #signIn({ headers }: WebResponse): Promise<boolean> {
+    const challenge = parseChallenge(headers['www-authenticate'])
     if (challenge?.kind === 'bearer') {
       this.#authorization = `Bearer ${await this.#token(challenge.realm, challenge.service)}`
       return true
@@ -163,18 +168,18 @@ class ManifestRequest {
     if (service !== null) url.searchParams.set('service', service)
     url.searchParams.set('scope', `repository:${this.#path}:pull`)
     const headers: Record<string, string> = this.#login ? { authorization: basic(this.#login) } : {}
-    const answer = await this.#send({ url: url.href, method: 'GET', headers, maxResponseBytes: maxToken })
+    const answer = await this.#send({ url: url.href, method: 'GET', headers, maxResponseBytes: maxTokenBytes })
     if (answer.status === 401 || answer.status === 403) this.#check(answer)
-    const token = answer.status === 200 && !answer.truncated ? tokenIn(answer.body) : null
+    const token = answer.status === 200 && !answer.truncated ? parseToken(answer.body) : null
     if (token === null) throw this.#failure('invalid', 'returned no token')
     return token
   }
 
-  async #send(request: OutgoingRequest): Promise<WebAnswer> {
+  async #send(request: OutgoingRequest): Promise<WebResponse> {
     try {
       return await this.#settings.web.send({
         ...request,
-        timeoutMs: this.#settings.timeoutMs ?? requestMs,
+        timeoutMs: this.#settings.timeoutMs ?? requestTimeoutMs,
         abort: this.#abort,
       })
     } catch (error) {
@@ -193,7 +198,7 @@ class ManifestRequest {
 const basic = ({ username, password }: RegistryLogin) =>
   `Basic ${Buffer.from(`${username}:${password.reveal()}`).toString('base64')}`
 
-function tokenIn(body: string): string | null {
+function parseToken(body: string): string | null {
   try {
     const { token, access_token } = JSON.parse(body) as { token?: unknown; access_token?: unknown }
     const found = token ?? access_token

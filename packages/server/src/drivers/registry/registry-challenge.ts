@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 export type Challenge = { kind: 'basic' } | { kind: 'bearer'; realm: URL; service: string | null }
 
 /** Null when the header has no supported scheme. */
-export function challengeIn(header: string | undefined): Challenge | null {
+export function parseChallenge(header: string | undefined): Challenge | null {
   const bearer = /\bBearer\s+(.*)$/is.exec(header ?? '')?.[1]
   if (bearer !== undefined) {
     const parameters = new Map(

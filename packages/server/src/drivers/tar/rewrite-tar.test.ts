@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { sanitizeArchive, withoutTopFolder } from '../runtime/docker/build/tar-names.ts'
 import { readTar } from './read-tar.ts'
 import { rewriteTar } from './rewrite-tar.ts'
-import { encodeHeader, fillAfter, type TarHeader, tarEnd } from './tar-header.ts'
+import { encodeHeader, paddingAfter, type TarHeader, tarEnd } from './tar-header.ts'
 
 const odd = 'caf\xe9-\xff'
 const usual = { mode: 0o640, uid: 3_000_000, gid: 7, mtime: new Date(1_700_000_000_000), linkname: '' }
@@ -27,7 +27,7 @@ const archive = Buffer.concat([
   encodeHeader({ ...usual, name: './', type: 'directory', size: 0 }),
   encodeHeader({ ...usual, name: `./${odd}`, type: 'file', size: 700 }),
   Buffer.alloc(700, 'x'),
-  fillAfter(700),
+  paddingAfter(700),
   encodeHeader({ ...usual, name: `./${'d'.repeat(200)}/${odd}`, type: 'link', size: 0, linkname: `./${odd}` }),
   tarEnd,
 ])

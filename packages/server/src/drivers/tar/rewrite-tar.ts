@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../platform/awaitable.ts'
 import { readTar } from './read-tar.ts'
-import { encodeHeader, fillAfter, type TarHeader, tarEnd } from './tar-header.ts'
+import { encodeHeader, paddingAfter, type TarHeader, tarEnd } from './tar-header.ts'
 
 type HeaderOf = (header: TarHeader) => Awaitable<TarHeader | null>
 
@@ -16,12 +16,12 @@ export async function* rewriteTar(tar: AsyncIterable<Uint8Array>, headerOf: Head
 /** Rewrites entries without the end-of-archive mark, so that others may follow. */
 export async function* rewriteEntries(tar: AsyncIterable<Uint8Array>, headerOf: HeaderOf): AsyncGenerator<Uint8Array> {
   for await (const { header, content } of readTar(tar)) {
-    const kept = await headerOf(header)
-    if (!kept) continue
-    const isFile = kept.type === 'file' || kept.type === 'contiguous-file'
-    yield encodeHeader({ ...kept, size: isFile ? header.size : 0 })
+    const newHeader = await headerOf(header)
+    if (!newHeader) continue
+    const isFile = newHeader.type === 'file' || newHeader.type === 'contiguous-file'
+    yield encodeHeader({ ...newHeader, size: isFile ? header.size : 0 })
     if (!isFile) continue
     yield* content
-    yield fillAfter(header.size)
+    yield paddingAfter(header.size)
   }
 }

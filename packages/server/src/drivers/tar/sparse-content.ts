@@ -10,7 +10,7 @@ export interface Piece {
 }
 
 /** The bytes of a regular file. */
-export async function* inOrder(content: AsyncIterable<Uint8Array>): AsyncGenerator<Piece> {
+export async function* regularPieces(content: AsyncIterable<Uint8Array>): AsyncGenerator<Piece> {
   let at = 0
   for await (const bytes of content) {
     yield { at, bytes }
@@ -22,25 +22,25 @@ export async function* inOrder(content: AsyncIterable<Uint8Array>): AsyncGenerat
  * The bytes of a sparse file, each with its offset. The content begins with lines of numbers, padded to a whole block: the
  * number of pieces, then the offset and the length of each. Their bytes follow.
  */
-export async function* piecesOf(content: AsyncIterable<Uint8Array>, realSize: number): AsyncGenerator<Piece> {
+export async function* sparsePieces(content: AsyncIterable<Uint8Array>, realSize: number): AsyncGenerator<Piece> {
   const reader = new Reader(content)
-  const map = await mapIn(reader)
+  const map = await readMap(reader)
   await reader.skipToBlock()
   for (const [position, length] of map) {
     if (position + length > realSize) throw damaged()
     for (let done = 0; done < length; ) {
-      const bytes = await reader.some(length - done)
+      const bytes = await reader.readSome(length - done)
       yield { at: position + done, bytes }
       done += bytes.length
     }
   }
 }
 
-async function mapIn(reader: Reader): Promise<[place: number, length: number][]> {
-  const count = await reader.number()
+async function readMap(reader: Reader): Promise<[place: number, length: number][]> {
+  const count = await reader.readNumber()
   if (count > maxPieces) throw damaged()
   const map: [number, number][] = []
-  for (let at = 0; at < count; at += 1) map.push([await reader.number(), await reader.number()])
+  for (let at = 0; at < count; at += 1) map.push([await reader.readNumber(), await reader.readNumber()])
   return map
 }
 
@@ -56,7 +56,7 @@ class Reader {
   }
 
   /** Returns at least one byte. */
-  async some(max: number): Promise<Uint8Array> {
+  async readSome(max: number): Promise<Uint8Array> {
     while (this.#chunk.length === 0) {
       const next = await this.#source.next()
       if (next.done) throw damaged()
@@ -69,10 +69,10 @@ class Reader {
   }
 
   /** Reads a line of digits. */
-  async number(): Promise<number> {
+  async readNumber(): Promise<number> {
     let digits = ''
     for (;;) {
-      const code = this.#chunk.length > 0 ? this.#next() : ((await this.some(1))[0] as number)
+      const code = this.#chunk.length > 0 ? this.#next() : ((await this.readSome(1))[0] as number)
       if (code === 0x0a) break
       digits += String.fromCharCode(code)
       if (digits.length > maxNumber) throw damaged()
@@ -83,7 +83,7 @@ class Reader {
   }
 
   async skipToBlock(): Promise<void> {
-    while (this.#at % block !== 0) await this.some(block - (this.#at % block))
+    while (this.#at % block !== 0) await this.readSome(block - (this.#at % block))
   }
 
   #next(): number {

@@ -143,7 +143,7 @@ function ustar(header: TarHeader, flag?: string): Buffer {
 }
 
 /** Padding after an entry's content. */
-export const fillAfter = (size: number): Buffer => Buffer.alloc(Math.ceil(size / block) * block - size)
+export const paddingAfter = (size: number): Buffer => Buffer.alloc(Math.ceil(size / block) * block - size)
 export const tarEnd = Buffer.alloc(2 * block)
 
 function checksum(bytes: Buffer): number {

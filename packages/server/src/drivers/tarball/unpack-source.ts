@@ -12,12 +12,12 @@ export async function unpackSource(
   intoFolder: string,
   limits: TarballLimits = {},
 ): Promise<{ rootName: string | null }> {
-  const whole = `${intoFolder}.whole`
+  const unpackedFolder = `${intoFolder}.whole`
   try {
-    const { commonRoot } = await unpackTarball(file, whole, limits)
-    await rename(commonRoot === null ? whole : join(whole, commonRoot), intoFolder)
+    const { commonRoot } = await unpackTarball(file, unpackedFolder, limits)
+    await rename(commonRoot === null ? unpackedFolder : join(unpackedFolder, commonRoot), intoFolder)
     return { rootName: commonRoot }
   } finally {
-    await rm(whole, { recursive: true, force: true, maxRetries: 3 })
+    await rm(unpackedFolder, { recursive: true, force: true, maxRetries: 3 })
   }
 }

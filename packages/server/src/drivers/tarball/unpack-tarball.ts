@@ -48,8 +48,7 @@ async function createFile(
 
 function explain(entry: CheckedEntry, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EEXIST')
-    return new BadEntry(entry.path, 'has the name of another entry on this file system, which takes both for one')
+  if (code === 'EEXIST') return new BadEntry(entry.path, 'has the same name as another entry on this file system')
   if (code === 'ENAMETOOLONG') return new BadEntry(entry.path, 'has a name that is too long')
   if (code === 'EILSEQ' || code === 'EINVAL') return new BadEntry(entry.path, 'has a name that this file system does not support')
   return error

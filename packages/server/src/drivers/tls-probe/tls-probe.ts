@@ -18,18 +18,18 @@ export type TlsProbe = (
   abort: AbortSignal,
 ) => Promise<ServedCertificate>
 
-const probeMs = 10_000
+const probeTimeoutMs = 10_000
 
 export const probeTls: TlsProbe = ({ host, port }, servername, abort) =>
   new Promise((resolve, reject) => {
-    // The certificate is judged here, so that a problem is described instead of only failing the connection.
-    const socket = connect({ host: reachable(host), port, servername, rejectUnauthorized: false, timeout: probeMs })
-    const giveUp = () => socket.destroy(new Error('the check was aborted'))
-    abort.addEventListener('abort', giveUp, { once: true })
-    socket.on('timeout', () => socket.destroy(new Error(`no answer within ${probeMs / 1000} seconds`)))
+    // The certificate is validated here, so that a problem is described instead of only failing the connection.
+    const socket = connect({ host: reachableHost(host), port, servername, rejectUnauthorized: false, timeout: probeTimeoutMs })
+    const onAbort = () => socket.destroy(new Error('the check was aborted'))
+    abort.addEventListener('abort', onAbort, { once: true })
+    socket.on('timeout', () => socket.destroy(new Error(`no answer within ${probeTimeoutMs / 1000} seconds`)))
     socket.on('error', reject)
     socket.on('close', () => {
-      abort.removeEventListener('abort', giveUp)
+      abort.removeEventListener('abort', onAbort)
       reject(new Error('the connection was closed during the handshake'))
     })
     socket.on('secureConnect', () => {
@@ -48,14 +48,14 @@ export const probeTls: TlsProbe = ({ host, port }, servername, abort) =>
     })
   })
 
-const longestChain = 10
+const maxChainLength = 10
 
 /** The certificates that the server sent, leaf first. */
 function chainOf(leaf: DetailedPeerCertificate): X509Certificate[] {
   const chain: X509Certificate[] = []
   for (
     let one: DetailedPeerCertificate | undefined = leaf;
-    one?.raw && chain.length < longestChain;
+    one?.raw && chain.length < maxChainLength;
     one = one.issuerCertificate
   ) {
     chain.push(new X509Certificate(one.raw))
@@ -74,4 +74,4 @@ const isIssuedBy = (one: X509Certificate, issuer: X509Certificate) => one.checkI
 const isSelfSigned = (one: X509Certificate) => isIssuedBy(one, one)
 
 /** An address to reach a listener on all addresses. */
-const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)
+const reachableHost = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)

@@ -2,7 +2,7 @@ import type { Log } from '../../platform/log.ts'
 import { addressGuard } from '../archive-store/address-guard.ts'
 import type { ArchiveStore, S3Config } from '../archive-store/archive-store.ts'
 import { createArchiveStores } from '../archive-store/create-archive-stores.ts'
-import { aboveOf, partsOf } from '../archive-store/object-name.ts'
+import { keyPrefixOf, parseArchiveName } from '../archive-store/object-name.ts'
 import type { UploadStore, UploadTerms } from './upload-store.ts'
 
 /** Short, because a caller waits. */
@@ -36,7 +36,7 @@ export function s3UploadStore(config: S3Config, log: Log): UploadStore {
 }
 
 function signer(config: S3Config): Pick<UploadStore, 'addressFor' | 'close'> {
-  let made: Promise<import('@aws-sdk/client-s3').S3Client> | undefined
+  let creating: Promise<import('@aws-sdk/client-s3').S3Client> | undefined
   const client = async () => {
     const { s3Client } = await import('../archive-store/s3-client.ts')
     return s3Client(config, addressGuard({ allowPrivate: true, mayBeHere: true }))
@@ -45,18 +45,18 @@ function signer(config: S3Config): Pick<UploadStore, 'addressFor' | 'close'> {
     async addressFor(name: string, { sizeBytes, contentType, seconds }: UploadTerms) {
       const { PutObjectCommand } = await import('@aws-sdk/client-s3')
       const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner')
-      made ??= client()
+      creating ??= client()
       const command = new PutObjectCommand({
         Bucket: config.bucket,
-        Key: aboveOf(config.prefix) + partsOf(name).join('/'),
+        Key: keyPrefixOf(config.prefix) + parseArchiveName(name).join('/'),
         ContentLength: sizeBytes,
         ContentType: contentType,
       })
       // The length is signed too, so the store rejects a body of another length.
       const signableHeaders = new Set(['host', 'content-type', 'content-length'])
-      const url = await getSignedUrl(await made, command, { expiresIn: seconds, signableHeaders })
+      const url = await getSignedUrl(await creating, command, { expiresIn: seconds, signableHeaders })
       return { url, method: 'PUT', headers: { 'content-type': contentType, 'content-length': String(sizeBytes) } }
     },
-    close: async () => (await made)?.destroy(),
+    close: async () => (await creating)?.destroy(),
   }
 }

@@ -9,7 +9,7 @@ export type AddressReach = 'public' | 'inside' | 'never'
 
 /** Classifies an address from the resolver or the URL; an unreadable one is `never`. */
 export function reachOf(address: string): AddressReach {
-  const ip = parsed(address)
+  const ip = parseAddress(address)
   if (!ip) return 'never'
   if (metadataServices.has(ip.toNormalizedString())) return 'never'
   return ip instanceof ipaddr.IPv4 ? reachOfIPv4(ip) : reachOfIPv6(ip)
@@ -17,20 +17,20 @@ export function reachOf(address: string): AddressReach {
 
 /** Cloud metadata services, which give a machine its credentials. */
 export function isMetadataService(address: string): boolean {
-  const ip = parsed(address)
+  const ip = parseAddress(address)
   return ip !== null && metadataServices.has(ip.toNormalizedString())
 }
 
 /** The canonical form of an address; an IPv4 address embedded in IPv6 becomes IPv4. Null when it cannot be parsed. */
 export function plainAddress(address: string): string | null {
-  const ip = parsed(address)
+  const ip = parseAddress(address)
   if (!(ip instanceof ipaddr.IPv6)) return ip?.toNormalizedString() ?? null
   const bytes = ip.toByteArray()
-  const isDisguised = ip.isIPv4MappedAddress() || ip.match(wellKnownNat64) || (ip.match(oldIPv4) && bytes[12] !== 0)
-  return isDisguised ? bytes.slice(12).join('.') : ip.toNormalizedString()
+  const embedsIPv4 = ip.isIPv4MappedAddress() || ip.match(wellKnownNat64) || (ip.match(ipv4Compatible) && bytes[12] !== 0)
+  return embedsIPv4 ? bytes.slice(12).join('.') : ip.toNormalizedString()
 }
 
-function parsed(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
+function parseAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   if (isIPv4(address)) return ipaddr.IPv4.parse(address)
   // The URL parser writes `::127.0.0.1` in hexadecimal; the library mistakes the other form for `::ffff:127.0.0.1`.
   const plain = URL.parse(`http://[${address}]`)?.hostname.slice(1, -1)
@@ -63,7 +63,7 @@ function reachOfIPv4(ip: ipaddr.IPv4): AddressReach {
 
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 /** `::a.b.c.d`, including `::` and `::1`. */
-const oldIPv4 = ipaddr.IPv6.parseCIDR('::/96')
+const ipv4Compatible = ipaddr.IPv6.parseCIDR('::/96')
 const wellKnownNat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
 
 function reachOfIPv6(ip: ipaddr.IPv6): AddressReach {

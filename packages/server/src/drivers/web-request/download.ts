@@ -31,9 +31,9 @@ export function createDownload({
     try {
       for (let hops = 0; hops <= maxRedirects; hops += 1) {
         const addresses = await acceptableAddresses(url, resolve, mayReach, limit.signal)
-        const answer = await fetched(url, { addresses, ca: undefined, signal: limit.signal }, file, maxBytes)
-        if ('sha256' in answer) return answer
-        url = checkedUrl(new URL(answer.location, url).href)
+        const result = await fetchToFile(url, { addresses, ca: undefined, signal: limit.signal }, file, maxBytes)
+        if ('sha256' in result) return result
+        url = checkedUrl(new URL(result.location, url).href)
       }
       throw new WebRequestFailed('bad_answer', `${url.hostname} redirects too often`)
     } catch (failure) {
@@ -46,7 +46,7 @@ export function createDownload({
   }
 }
 
-async function fetched(
+async function fetchToFile(
   url: URL,
   pinned: Parameters<typeof open>[2],
   file: string,
@@ -59,13 +59,13 @@ async function fetched(
     if (statusCode >= 300 && statusCode < 400 && headers.location) return { location: headers.location }
     if (statusCode !== 200) throw new WebRequestFailed('bad_answer', `${url.hostname} answered ${statusCode}`)
     const hash = createHash('sha256')
-    let left = maxBytes
+    let remainingBytes = maxBytes
     await pipeline(
       response,
       async function* (chunks: AsyncIterable<Uint8Array>) {
         for await (const chunk of chunks) {
-          left -= chunk.length
-          if (left < 0) throw new WebRequestFailed('bad_answer', `${url.hostname} sends more than ${maxBytes} bytes`)
+          remainingBytes -= chunk.length
+          if (remainingBytes < 0) throw new WebRequestFailed('bad_answer', `${url.hostname} sends more than ${maxBytes} bytes`)
           hash.update(chunk)
           yield chunk
         }

@@ -13,10 +13,10 @@ export function isThisMachine(address: string): boolean {
   // Compared in canonical form: ::ffff:7f00:1 and 0:0:0:0:0:0:0:1 are loopback as well.
   const plain = plainAddress(address.replace(/%.*$/, ''))
   if (plain === null || isMetadataService(plain)) return true
-  return /^(127|0)\.|^169\.254\.|^fe[89ab]/.test(plain) || hereOrNowhere.has(plain) || ownAddresses().has(plain)
+  return /^(127|0)\.|^169\.254\.|^fe[89ab]/.test(plain) || loopbackOrUnspecified.has(plain) || ownAddresses().has(plain)
 }
 
-const hereOrNowhere = new Set(['::', '::1'].map(plainAddress))
+const loopbackOrUnspecified = new Set(['::', '::1'].map(plainAddress))
 
 const ownAddresses = (): ReadonlySet<string | null> =>
   new Set(

@@ -24,5 +24,5 @@ export function publicNames(servers?: readonly string[]): Resolve {
   }
 }
 
-/** The machine's own idea of a name: hosts file, search domains, mDNS. Where private receivers are allowed, these name them. */
+/** Resolves a name as the machine does: hosts file, search domains, mDNS. Used where private receivers are allowed. */
 export const systemNames: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address)

@@ -17,7 +17,7 @@ export interface OutgoingRequest {
   abort?: AbortSignal
 }
 
-export interface WebAnswer {
+export interface WebResponse {
   status: number
   /** A redirect is reported and never followed. */
   outcome: 'ok' | 'redirected' | 'refused' | 'broken'
@@ -32,7 +32,7 @@ export interface WebRequest {
    * Resolves the name once and connects only to the addresses that were checked. Rejects with WebRequestRefused before anything is
    * sent, with WebRequestFailed when no status arrived, and with the abort reason when the caller aborted.
    */
-  send(request: OutgoingRequest): Promise<WebAnswer>
+  send(request: OutgoingRequest): Promise<WebResponse>
 }
 
 export interface WebRequestOptions {
@@ -45,10 +45,10 @@ export interface WebRequestOptions {
 }
 
 export function createWebRequest(options: WebRequestOptions): WebRequest {
-  const { allowPrivate, classify: judge = reachOf } = options
+  const { allowPrivate, classify = reachOf } = options
   const resolve = options.resolve ?? (allowPrivate ? systemNames : publicNames())
   const ca = options.ca ? [...getCACertificates(), options.ca] : undefined
-  const mayReach = (address: string) => ['public', ...(allowPrivate ? ['inside'] : [])].includes(judge(address))
+  const mayReach = (address: string) => ['public', ...(allowPrivate ? ['inside'] : [])].includes(classify(address))
 
   return {
     async send(request) {
@@ -137,13 +137,13 @@ async function lookUp(name: string, resolve: Resolve, signal: AbortSignal): Prom
   throw new WebRequestFailed('name_not_found', `No address was found for the host name ${name}`)
 }
 
-interface Pinned {
+interface PinnedConnection {
   addresses: readonly string[]
   ca: string[] | undefined
   signal: AbortSignal
 }
 
-async function exchange(request: OutgoingRequest, url: URL, pinned: Pinned): Promise<WebAnswer> {
+async function exchange(request: OutgoingRequest, url: URL, pinned: PinnedConnection): Promise<WebResponse> {
   const outgoing = open(request, url, pinned)
   try {
     const response = await responseTo(outgoing, request.body)
@@ -159,16 +159,16 @@ async function exchange(request: OutgoingRequest, url: URL, pinned: Pinned): Pro
 }
 
 /** Opens a request with its own agent: no pooled connection outlives its address check, and no proxy is used. */
-export function open(request: OutgoingRequest, url: URL, { addresses, ca, signal }: Pinned): http.ClientRequest {
+export function open(request: OutgoingRequest, url: URL, { addresses, ca, signal }: PinnedConnection): http.ClientRequest {
   const scheme = url.protocol === 'https:' ? https : http
-  const connecting = {
+  const agentOptions = {
     keepAlive: false,
     lookup: pinnedLookup(addresses),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 2_000,
   }
   return scheme.request({
-    agent: new scheme.Agent(connecting),
+    agent: new scheme.Agent(agentOptions),
     hostname: bareHost(url),
     port: url.port || null,
     path: url.pathname + url.search,
@@ -198,7 +198,7 @@ const pinnedLookup =
       addresses.map((address) => ({ address, family: isIP(address) })),
     )
 
-function outcomeOf(status: number): WebAnswer['outcome'] {
+function outcomeOf(status: number): WebResponse['outcome'] {
   if (status < 300) return 'ok'
   if (status < 400) return 'redirected'
   return status < 500 ? 'refused' : 'broken'
@@ -206,13 +206,13 @@ function outcomeOf(status: number): WebAnswer['outcome'] {
 
 async function readBounded(stream: AsyncIterable<Uint8Array>, maxBytes: number) {
   const chunks: Uint8Array[] = []
-  let room = maxBytes
+  let remainingBytes = maxBytes
   let truncated = false
   try {
     for await (const chunk of stream) {
-      chunks.push(chunk.subarray(0, room))
-      truncated = chunk.length > room
-      room -= Math.min(room, chunk.length)
+      chunks.push(chunk.subarray(0, remainingBytes))
+      truncated = chunk.length > remainingBytes
+      remainingBytes -= Math.min(remainingBytes, chunk.length)
       if (truncated) break
     }
   } catch {

@@ -10,14 +10,14 @@ export function withCallLog<Driver extends object>(
   { title, log, methods }: { title: string; log: Log; methods: readonly MethodNames<Driver>[] },
 ): Driver {
   return wrapMethods(driver, methods, async (call, args, method) => {
-    const began = performance.now()
-    const took = () => ({ driver: title, method, durationMs: Math.round(performance.now() - began) })
+    const startedAt = performance.now()
+    const timing = () => ({ driver: title, method, durationMs: Math.round(performance.now() - startedAt) })
     try {
       const result = await call(...args)
-      log.debug(took(), `${title}: ${method}`)
+      log.debug(timing(), `${title}: ${method}`)
       return result
     } catch (error) {
-      log.debug({ ...took(), err: error }, `${title}: ${method} failed`)
+      log.debug({ ...timing(), err: error }, `${title}: ${method} failed`)
       throw error
     }
   })

@@ -26,7 +26,7 @@ interface Options<Driver> {
   title: string
   limits: TimeLimits<Driver>
   /** Creates the error that the interface promises. */
-  late?: (message: string) => Error
+  timeoutError?: (message: string) => Error
 }
 
 /**
@@ -35,21 +35,25 @@ interface Options<Driver> {
  */
 export function withTimeLimits<Driver extends object>(
   driver: Driver,
-  { title, limits, late = timedOut }: Options<Driver>,
+  { title, limits, timeoutError = timedOut }: Options<Driver>,
 ): Driver {
   const table = limits as Record<string, { ms: number; abortAt: number | null }>
   return wrapMethods(driver, Object.keys(limits) as MethodNames<Driver>[], (call, args, method) => {
     const { ms, abortAt } = table[method]!
-    const given = abortAt === null ? undefined : (args[abortAt] as AbortSignal | undefined)
-    const work = (signal: AbortSignal) => call(...(abortAt === null ? args : placed(args, abortAt, signal))) as Promise<unknown>
-    return within({ ms, abort: given, late: () => late(`${title} did not answer within ${ms / 1000} s`) }, work)
+    const callerSignal = abortAt === null ? undefined : (args[abortAt] as AbortSignal | undefined)
+    const work = (signal: AbortSignal) =>
+      call(...(abortAt === null ? args : withSignalAt(args, abortAt, signal))) as Promise<unknown>
+    return within(
+      { ms, abort: callerSignal, timeoutError: () => timeoutError(`${title} did not answer within ${ms / 1000} s`) },
+      work,
+    )
   })
 }
 
 const timedOut = (message: string) => new DriverTimedOut(message)
 
-function placed(args: readonly unknown[], at: number, signal: AbortSignal): unknown[] {
-  const given = [...args]
-  given[at] = signal
-  return given
+function withSignalAt(args: readonly unknown[], at: number, signal: AbortSignal): unknown[] {
+  const replaced = [...args]
+  replaced[at] = signal
+  return replaced
 }

@@ -1,7 +1,7 @@
-interface Within {
+interface TimeLimitOptions {
   ms: number
   abort: AbortSignal | undefined
-  late(): Error
+  timeoutError(): Error
 }
 
 /**
@@ -9,21 +9,21 @@ interface Within {
  * it at once.
  */
 export async function within<Result>(
-  { ms, abort, late }: Within,
+  { ms, abort, timeoutError }: TimeLimitOptions,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   abort?.throwIfAborted()
-  const ending = new AbortController()
+  const endController = new AbortController()
   const ended = Promise.withResolvers<never>()
   const end = (reason: unknown) => {
     ended.reject(reason)
-    ending.abort(reason)
+    endController.abort(reason)
   }
   const stop = () => end(abort?.reason)
-  const timer = setTimeout(() => end(late()), ms)
+  const timer = setTimeout(() => end(timeoutError()), ms)
   abort?.addEventListener('abort', stop, { once: true })
   try {
-    return await Promise.race([work(ending.signal), ended.promise])
+    return await Promise.race([work(endController.signal), ended.promise])
   } finally {
     clearTimeout(timer)
     abort?.removeEventListener('abort', stop)

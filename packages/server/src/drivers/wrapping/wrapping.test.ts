@@ -40,8 +40,8 @@ test('a call that heeds no signal ends at its limit, in words, and its signal sa
 })
 
 test('the failure is the one that the interface promises', async () => {
-  const late = (message: string) => new RangeError(message)
-  const driver = withTimeLimits(new Clerk(), { title: 'it', limits: { count: { ms: 5, abortAt: null } }, late })
+  const timeoutError = (message: string) => new RangeError(message)
+  const driver = withTimeLimits(new Clerk(), { title: 'it', limits: { count: { ms: 5, abortAt: null } }, timeoutError })
   await expect(driver.count()).rejects.toBeInstanceOf(RangeError)
 })
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { readIdentity, readOrMakeIdentity } from '../../drivers/archive/instance-key.ts'
+import { readIdentity, readOrCreateIdentity } from '../../drivers/archive/instance-key.ts'
 import { openedFile, sealedFile } from '../../drivers/archive/sealed-file.ts'
 import { operatorText } from '../../drivers/runtime/engine-unreachable.ts'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
@@ -48,7 +48,7 @@ export async function backupInstance(config: Config, file: string, { withEngine 
   const target = resolve(file)
   if (existsSync(target)) throw new InstanceBackupRefused(`${target} already exists. Choose another file.`)
   const keyFile = backupKeyFile(config.dataDir)
-  const { identity } = await readOrMakeIdentity(keyFile)
+  const { identity } = await readOrCreateIdentity(keyFile)
   const snapshot = await mkdtemp(join(tmpdir(), 'berth-snapshot-'))
   const partialFile = `${target}.part`
   try {

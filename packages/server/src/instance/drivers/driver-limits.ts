@@ -68,7 +68,7 @@ const limitStores = (stores: ArchiveStores): ArchiveStores =>
   withTimeLimits(stores, {
     title: 'The destination',
     limits: { hostKeyOf: { ms: 20_000, abortAt: 1 } },
-    late: (message) => new StoreFailure('timeout', message),
+    timeoutError: (message) => new StoreFailure('timeout', message),
   })
 
 /** A server that accepts the connection but does not answer counts as unreachable. */
@@ -76,5 +76,5 @@ export const limitReader = (reader: ServerReader): ServerReader =>
   withTimeLimits(reader, {
     title: 'The server',
     limits: { ping: { ms: 15_000, abortAt: 0 } },
-    late: (message) => new ServerUnreachable('unreachable', message),
+    timeoutError: (message) => new ServerUnreachable('unreachable', message),
   })

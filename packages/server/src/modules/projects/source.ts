@@ -7,7 +7,7 @@ import {
   resolveAllowed,
 } from '../../drivers/folder/allowed-folder.ts'
 import { RemoteRefused } from '../../drivers/git/git-errors.ts'
-import { refuseInsideHost } from '../../drivers/git/public-addresses.ts'
+import { refuseNonPublicHost } from '../../drivers/git/public-addresses.ts'
 import { parseRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import { projectJson } from '../../platform/db/json-columns/projects.ts'
@@ -165,7 +165,7 @@ function checkedRemote(gitUrl: string, { settings }: ProjectsDeps): string {
     const { scheme, host, url } = parseRemote(gitUrl)
     // Plain http is for loopback only; on a shared service that is not the user's machine.
     if (scheme === 'http' && settings.mode === 'cloud') throw new RemoteRefused('is not encrypted; use https')
-    if (settings.mode === 'cloud') refuseInsideHost(host)
+    if (settings.mode === 'cloud') refuseNonPublicHost(host)
     return url
   } catch (error) {
     if (error instanceof RemoteRefused) refuse('gitUrl', error.message)

@@ -1,7 +1,7 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
 import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
-import { type Fields, isHmacOf, nameOf, payloadOf } from '../payload.ts'
-import { type About, isZeros, pullRequestOf, pushOf } from '../read-delivery.ts'
+import { type Fields, isHmacOf, parseRepositoryName, payloadOf } from '../payload.ts'
+import { type DeliverySource, isZeroCommit, pullRequestOf, pushOf } from '../read-delivery.ts'
 
 /** Forgejo sends the same headers under its own name as well. */
 const header = (headers: DeliveryHeaders, name: string) =>
@@ -16,18 +16,18 @@ export function readGiteaDelivery(headers: DeliveryHeaders, rawBody: Buffer): De
   const event = header(headers, 'event')
   const body = payloadOf(headers, rawBody)
   if (!event || !body) return null
-  const about = { id: header(headers, 'delivery'), repository: nameOf(body.in('repository').text('full_name')) }
+  const about = { id: header(headers, 'delivery'), repository: parseRepositoryName(body.in('repository').text('full_name')) }
   if (event === 'push') return readPush(about, body)
   if (event === 'pull_request' || event === 'pull_request_sync') return readPullRequest(about, body)
-  return { ...about, kind: 'ignored', reason: `Nothing happens on ${event.slice(0, 100)}` }
+  return { ...about, kind: 'ignored', reason: `The event ${event.slice(0, 100)} is not handled` }
 }
 
-function readPush(about: About, body: Fields): Delivery | null {
+function readPush(about: DeliverySource, body: Fields): Delivery | null {
   const head = body.in('head_commit')
   const after = body.text('after')
   return pushOf(about, {
     ref: body.text('ref'),
-    isDeleted: isZeros(after),
+    isDeleted: isZeroCommit(after),
     after,
     defaultBranch: body.in('repository').text('default_branch'),
     head: () => ({
@@ -44,13 +44,13 @@ const actions = new Map<string, 'opened' | 'updated' | 'closed'>([
   ['closed', 'closed'],
 ])
 
-function readPullRequest(about: About, body: Fields): Delivery | null {
+function readPullRequest(about: DeliverySource, body: Fields): Delivery | null {
   const request = body.in('pull_request')
   const [head, base] = [request.in('head'), request.in('base')]
   return pullRequestOf(about, {
     noun: 'pull request',
     action: actions.get(body.text('action') ?? ''),
-    number: request.whole('number') ?? body.whole('number'),
+    number: request.integer('number') ?? body.integer('number'),
     title: request.text('title'),
     htmlUrl: request.text('html_url'),
     author: request.in('user').text('login'),
@@ -58,8 +58,8 @@ function readPullRequest(about: About, body: Fields): Delivery | null {
     branch: head.text('ref'),
     commit: head.text('sha'),
     targetBranch: base.text('ref'),
-    from: head.in('repo').whole('id'),
-    to: base.in('repo').whole('id'),
+    from: head.in('repo').integer('id'),
+    to: base.in('repo').integer('id'),
     sourceRepository: head.in('repo').text('full_name'),
   })
 }

@@ -10,7 +10,7 @@ import type { RestCall, RestClient } from '../rest-client.ts'
 import { repositoryPath } from './repository-path.ts'
 
 const isEmpty = (call: RestCall, name: RepositoryName) => async () =>
-  new Fields(await call.get(repositoryPath(name))).yes('empty')
+  new Fields(await call.get(repositoryPath(name))).isTrue('empty')
 
 /** Repositories and contents have GitHub's form; a branch's commit has another field name. */
 export function createRepositories(
@@ -68,7 +68,7 @@ export function createRepositories(
           .catch(emptyInsteadOfMissing(isEmpty(call, name)))
         const fields = new Fields(data)
         if (Array.isArray(data) || fields.text('type') !== 'file') throw new GitHostError('not_found', `${path} is not a file`)
-        const [content, sizeBytes] = [fields.text('content'), fields.whole('size')]
+        const [content, sizeBytes] = [fields.text('content'), fields.integer('size')]
         if (sizeBytes === null) return invalidResponse(title, 'a file')
         if (sizeBytes > maxFileBytes) return refuseLarge(path)
         const ref = branch ?? from(await call.get(repositoryPath(name))).defaultBranch ?? ''
@@ -84,7 +84,7 @@ export function createRepositories(
 const branchFrom = (value: unknown, title: string): HostBranch => {
   const fields = new Fields(value)
   return githubBranch(
-    { name: fields.text('name'), protected: fields.yes('protected'), commit: { sha: fields.in('commit').text('id') } },
+    { name: fields.text('name'), protected: fields.isTrue('protected'), commit: { sha: fields.in('commit').text('id') } },
     title,
   )
 }

@@ -82,9 +82,9 @@ function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'c
   return {
     setCommitStatus: (access, name, commit, { state, description, context, targetUrl }, limits) =>
       client.request(access, limits, async (call) => {
-        const words = { state, context, description: description.slice(0, 140) }
+        const status = { state, context, description: description.slice(0, 140) }
         await call.send('POST', `${repositoryPath(name)}/statuses/${commit}`, {
-          ...words,
+          ...status,
           ...(targetUrl ? { target_url: targetUrl } : {}),
         })
       }),
@@ -93,10 +93,10 @@ function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'c
         const hidden = `<!-- ${marker.replace(/--+>?/g, '-')} -->`
         const path = `${repositoryPath(name)}/issues`
         const comments = await call.list({ path: `${path}/${number}/comments`, from: (value) => new Fields(value) })
-        const ours = comments.find((comment) => comment.text('body')?.startsWith(hidden))?.whole('id')
+        const existingId = comments.find((comment) => comment.text('body')?.startsWith(hidden))?.integer('id')
         const body = { body: `${hidden}\n${text}` }
-        await (ours
-          ? call.send('PATCH', `${path}/comments/${ours}`, body)
+        await (existingId
+          ? call.send('PATCH', `${path}/comments/${existingId}`, body)
           : call.send('POST', `${path}/${number}/comments`, body))
       }),
   }

@@ -26,7 +26,7 @@ export function createApp(client: GitHubClient): HostApp | null {
     hasInstallation: (id, limits) =>
       client.request('app', limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /app', { request: { signal } })
-        if (new Fields(data).whole('id') !== appId) return invalidResponse(client.title, 'an app')
+        if (new Fields(data).integer('id') !== appId) return invalidResponse(client.title, 'an app')
         return octokit.rest.apps.getInstallation({ installation_id: id, request: { signal } }).then(
           () => true,
           (error: unknown) => {
@@ -53,7 +53,7 @@ export function createApp(client: GitHubClient): HostApp | null {
 
 function installationFrom(data: unknown, title: string): Installation {
   const fields = new Fields(data)
-  const id = fields.whole('id')
+  const id = fields.integer('id')
   if (id === null) return invalidResponse(title, 'an installation')
   return { id, account: accountFrom((data as { account?: unknown }).account, title), suspended: fields.has('suspended_at') }
 }

@@ -19,7 +19,7 @@ export interface GitHubSettings {
 }
 
 /** Work with an Octokit client for one call; the signal aborts it. */
-export type RequestOptions = (octokit: Octokit, signal: AbortSignal) => Promise<unknown>
+export type OctokitWork = (octokit: Octokit, signal: AbortSignal) => Promise<unknown>
 
 const maxClients = 200
 /** Longest rate limit that is waited for, since a user waits for the response; a longer one is reported. */
@@ -48,35 +48,35 @@ export class GitHubClient {
   ): Promise<Result> {
     return withinLimits(this.title, limits ?? {}, async (signal) => {
       try {
-        return await work(access === 'app' ? await this.#ofApp() : await this.#of(access), signal)
+        return await work(access === 'app' ? await this.#appClient() : await this.#clientOf(access), signal)
       } catch (error) {
         throw signal.aborted ? error : asGitHostError(error, this.title)
       }
     })
   }
 
-  async #ofApp(): Promise<Octokit> {
+  async #appClient(): Promise<Octokit> {
     const { app } = await this.#load()
     if (!app) throw new GitHostError('unauthorized', `This instance has no app at ${this.title}`)
     return app.octokit as Octokit
   }
 
-  #of(access: Access): Promise<Octokit> {
+  #clientOf(access: Access): Promise<Octokit> {
     // Keyed by the token itself: a client of one user's token must never be used for another's.
     const key = access.kind === 'token' ? `${access.id} ${hashToken(access.token.reveal())}` : access.id
     const known = this.#clients.get(key)
     if (known) return known
-    const made = this.#make(access)
-    made.catch(() => this.#clients.delete(key))
-    this.#clients.set(key, made)
+    const creating = this.#createClient(access)
+    creating.catch(() => this.#clients.delete(key))
+    this.#clients.set(key, creating)
     for (const oldest of this.#clients.keys()) {
       if (this.#clients.size <= maxClients) break
       this.#clients.delete(oldest)
     }
-    return made
+    return creating
   }
 
-  async #make(access: Access): Promise<Octokit> {
+  async #createClient(access: Access): Promise<Octokit> {
     const { Octokit, app, throttle } = await this.#load()
     if (access.kind === 'token') return new Octokit({ auth: access.token.reveal(), throttle: { ...throttle, id: access.id } })
     if (!app) throw new GitHostError('unauthorized', `This instance has no app at ${this.title}`)
@@ -91,7 +91,7 @@ export class GitHubClient {
   async #compose() {
     const { App, Octokit: Plain } = await import('octokit')
     const { appId, privateKey, apiUrl } = this.settings
-    const throttle = { ...limitHandlers, ...(new URL(apiUrl).host === 'api.github.com' ? {} : await withoutPauses()) }
+    const throttle = { ...limitHandlers, ...(new URL(apiUrl).host === 'api.github.com' ? {} : await throttlesWithoutPauses()) }
     const Composed = Plain.defaults({
       baseUrl: apiUrl,
       userAgent: 'berth',
@@ -105,15 +105,15 @@ export class GitHubClient {
   }
 }
 
-const nothing = () => undefined
+const ignore = () => undefined
 /** Octokit's own log lines contain URLs; the error has the relevant part. */
-const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
-const mayWait = (seconds: number, _options: unknown, _octokit: unknown, retryCount: number) =>
+const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+const waitsOnce = (seconds: number, _options: unknown, _octokit: unknown, retryCount: number) =>
   seconds <= maxWaitSeconds && retryCount === 0
-const limitHandlers = { onRateLimit: mayWait, onSecondaryRateLimit: mayWait }
+const limitHandlers = { onRateLimit: waitsOnce, onSecondaryRateLimit: waitsOnce }
 
 /** GitHub.com requires a second between two writes, and three where users are notified; an Enterprise Server does not. */
-async function withoutPauses() {
+async function throttlesWithoutPauses() {
   const { default: Bottleneck } = await import('bottleneck')
   const oneByOne = (id: string) => new Bottleneck.Group({ id, maxConcurrent: 1, timeout: 120_000 })
   return { write: oneByOne('write'), notifications: oneByOne('notifications') }

@@ -1,7 +1,7 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
 import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
-import { type Fields, isHmacOf, nameOf, payloadOf } from '../payload.ts'
-import { type About, pullRequestOf, pushOf } from '../read-delivery.ts'
+import { type Fields, isHmacOf, parseRepositoryName, payloadOf } from '../payload.ts'
+import { type DeliverySource, pullRequestOf, pushOf } from '../read-delivery.ts'
 
 export function isSignedByGitHub(secret: Secret, headers: DeliveryHeaders, rawBody: Buffer): boolean {
   const given = /^sha256=([0-9a-f]{64})$/i.exec(headerOf(headers, 'x-hub-signature-256') ?? '')?.[1] ?? null
@@ -14,24 +14,24 @@ export function readGitHubDelivery(headers: DeliveryHeaders, rawBody: Buffer): D
   if (!event || !body) return null
   const about = {
     id: headerOf(headers, 'x-github-delivery'),
-    repository: nameOf(body.in('repository').text('full_name')),
+    repository: parseRepositoryName(body.in('repository').text('full_name')),
   }
   const read = readers.get(event)
-  return read ? read(about, body) : { ...about, kind: 'ignored', reason: `Nothing happens on ${event.slice(0, 100)}` }
+  return read ? read(about, body) : { ...about, kind: 'ignored', reason: `The event ${event.slice(0, 100)} is not handled` }
 }
 
-const readers = new Map<string, (about: About, body: Fields) => Delivery | null>([
+const readers = new Map<string, (about: DeliverySource, body: Fields) => Delivery | null>([
   ['ping', (about) => ({ ...about, kind: 'ping' })],
   ['push', readPush],
   ['pull_request', readPullRequest],
   ['installation', readInstallation],
 ])
 
-function readPush(about: About, body: Fields): Delivery | null {
+function readPush(about: DeliverySource, body: Fields): Delivery | null {
   const head = body.in('head_commit')
   return pushOf(about, {
     ref: body.text('ref'),
-    isDeleted: body.yes('deleted'),
+    isDeleted: body.isTrue('deleted'),
     after: body.text('after'),
     defaultBranch: body.in('repository').text('default_branch'),
     head: () => ({
@@ -48,13 +48,13 @@ const actions = new Map<string, 'opened' | 'updated' | 'closed'>([
   ['closed', 'closed'],
 ])
 
-function readPullRequest(about: About, body: Fields): Delivery | null {
+function readPullRequest(about: DeliverySource, body: Fields): Delivery | null {
   const request = body.in('pull_request')
   const [head, base] = [request.in('head'), request.in('base')]
   return pullRequestOf(about, {
     noun: 'pull request',
     action: actions.get(body.text('action') ?? ''),
-    number: request.whole('number'),
+    number: request.integer('number'),
     title: request.text('title'),
     htmlUrl: request.text('html_url'),
     author: request.in('user').text('login'),
@@ -62,8 +62,8 @@ function readPullRequest(about: About, body: Fields): Delivery | null {
     branch: head.text('ref'),
     commit: head.text('sha'),
     targetBranch: base.text('ref'),
-    from: head.in('repo').whole('id'),
-    to: base.in('repo').whole('id'),
+    from: head.in('repo').integer('id'),
+    to: base.in('repo').integer('id'),
     sourceRepository: head.in('repo').text('full_name'),
   })
 }
@@ -74,12 +74,13 @@ const installationKinds = {
   unsuspend: 'installation_resumed',
 } as const
 
-function readInstallation(about: About, body: Fields): Delivery | null {
+function readInstallation(about: DeliverySource, body: Fields): Delivery | null {
   const action = body.text('action') ?? ''
   const installation = body.in('installation')
-  const installationId = installation.whole('id')
+  const installationId = installation.integer('id')
   if (installationId === null) return null
-  if (!Object.hasOwn(installationKinds, action)) return { ...about, kind: 'ignored', reason: 'The installation goes on' }
+  if (!Object.hasOwn(installationKinds, action))
+    return { ...about, kind: 'ignored', reason: 'The installation was neither removed nor suspended' }
   const kind = installationKinds[action as keyof typeof installationKinds]
   return { ...about, kind, installationId, account: installation.in('account').text('login') }
 }

@@ -17,29 +17,29 @@ export function asGitHostError(error: unknown, title: string): unknown {
   if (error.cause instanceof GitHostError) return error.cause
   if (!isRequestFailure(error)) return error
   const { status, response } = error
-  const says = wordsIn(response?.data)
+  const detail = errorDetail(response?.data)
   const resetAt = limitedUntil(error)
   if (resetAt)
     return new GitHostError('limited', `${title} rate limit reached. Try again after ${resetAt.toISOString()}`, {
       status,
       resetAt,
     })
-  const more = { status }
-  if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, more)
-  if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${says ? `: ${says}` : ''}`, more)
-  if ((status === 404 || status === 409) && /\brepository is empty\b/i.test(says))
-    return new GitHostError('empty', `${title}: the repository is empty. Push a first commit.`, more)
+  const extra = { status }
+  if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, extra)
+  if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${detail ? `: ${detail}` : ''}`, extra)
+  if ((status === 404 || status === 409) && /\brepository is empty\b/i.test(detail))
+    return new GitHostError('empty', `${title}: the repository is empty. Push a first commit.`, extra)
   if (status === 404 || status === 410 || status === 451)
-    return new GitHostError('not_found', `${title} returned not found: it does not exist, or the login has no access`, more)
+    return new GitHostError('not_found', `${title} returned not found: it does not exist, or the login has no access`, extra)
   if (status === 422 || status === 409)
     return new GitHostError(
       isTaken(response?.data) ? 'conflict' : 'refused',
-      `${title} refuses this${says ? `: ${says}` : ''}`,
-      more,
+      `${title} refuses this${detail ? `: ${detail}` : ''}`,
+      extra,
     )
   if (status === 500 && !response) return new GitHostError('away', `${title} is unreachable`)
-  if (status >= 500) return new GitHostError('away', `${title} answers ${status}: it is down or overloaded`, more)
-  return new GitHostError('refused', `${title} answers ${status}${says ? `: ${says}` : ''}`, more)
+  if (status >= 500) return new GitHostError('away', `${title} answers ${status}: it is down or overloaded`, extra)
+  return new GitHostError('refused', `${title} answers ${status}${detail ? `: ${detail}` : ''}`, extra)
 }
 
 /** The end of a rate limit: primary limits name the time, secondary ones a wait. */
@@ -55,7 +55,7 @@ function limitedUntil({ status, message, response }: RequestFailure): Date | nul
 
 const isTaken = (data: unknown): boolean => /already exists/i.test(JSON.stringify(data ?? ''))
 
-function wordsIn(data: unknown): string {
+function errorDetail(data: unknown): string {
   if (typeof data !== 'object' || data === null || !('message' in data) || typeof data.message !== 'string') return ''
   const errors = 'errors' in data && Array.isArray(data.errors) ? data.errors : []
   const details = errors

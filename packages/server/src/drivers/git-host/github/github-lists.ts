@@ -12,7 +12,7 @@ export interface ListRequest<Item> {
   from(value: unknown): Item
 }
 
-interface Reading {
+interface ListContext {
   octokit: Octokit
   signal: AbortSignal
   pages: PageCache
@@ -25,7 +25,7 @@ const perPage = 100
 const maxPages = 200
 
 /** Reads all pages: the first says how many there are, the others are read concurrently. */
-export async function readList<Item>(request: ListRequest<Item>, reading: Reading): Promise<Item[]> {
+export async function readList<Item>(request: ListRequest<Item>, reading: ListContext): Promise<Item[]> {
   const first = await readPage(request, 1, reading)
   if (first.lastPage > maxPages)
     throw new GitHostError('refused', `${reading.title} has more than ${maxPages * perPage} results. Filter by owner.`)
@@ -34,31 +34,31 @@ export async function readList<Item>(request: ListRequest<Item>, reading: Readin
   return [first, ...rest].flatMap(({ items }) => items)
 }
 
-async function readPage<Item>(request: ListRequest<Item>, page: number, reading: Reading): Promise<Page<Item>> {
+async function readPage<Item>(request: ListRequest<Item>, page: number, reading: ListContext): Promise<Page<Item>> {
   const { octokit, signal, pages, accessId, title } = reading
   const key = `${accessId} ${request.route} ${JSON.stringify(request.parameters)} ${page}`
-  const kept = pages.get<Item>(key)
-  const headers = kept?.etag ? { 'if-none-match': kept.etag } : {}
+  const cached = pages.get<Item>(key)
+  const headers = cached?.etag ? { 'if-none-match': cached.etag } : {}
   const parameters = { ...request.parameters, per_page: perPage, page, headers, request: { signal } }
   try {
-    const answer = await octokit.request(request.route, parameters)
-    const list = request.under ? (answer.data as Record<string, unknown> | null)?.[request.under] : answer.data
+    const response = await octokit.request(request.route, parameters)
+    const list = request.under ? (response.data as Record<string, unknown> | null)?.[request.under] : response.data
     if (!Array.isArray(list)) return invalidResponse(title, 'a list')
     const read: Page<Item> = {
-      etag: answer.headers.etag ?? null,
+      etag: response.headers.etag ?? null,
       items: list.map((value) => request.from(value)),
-      lastPage: lastPageIn(answer.headers.link, page),
+      lastPage: parseLastPage(response.headers.link, page),
     }
     if (read.etag) pages.set(key, read)
     return read
   } catch (error) {
-    if (kept && error instanceof Error && 'status' in error && error.status === 304) return kept
+    if (cached && error instanceof Error && 'status' in error && error.status === 304) return cached
     throw error
   }
 }
 
 /** Takes only the number from the header: URLs in a response are never requested. */
-function lastPageIn(link: string | undefined, page: number): number {
+function parseLastPage(link: string | undefined, page: number): number {
   const found = /[?&]page=(\d{1,6})[^>]*>\s*;\s*rel="last"/.exec(link ?? '')?.[1]
   return Math.max(found ? Number(found) : page, page)
 }

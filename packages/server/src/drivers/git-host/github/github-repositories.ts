@@ -104,7 +104,7 @@ const refOf = (branch: string | undefined) => (branch ? { ref: branch } : {})
 function fileFrom(data: unknown, path: string, title: string) {
   const fields = new Fields(data)
   if (Array.isArray(data) || fields.text('type') !== 'file') throw new GitHostError('not_found', `${path} is not a file`)
-  const [content, sizeBytes, sha] = [fields.text('content'), fields.whole('size'), fields.text('sha') ?? '']
+  const [content, sizeBytes, sha] = [fields.text('content'), fields.integer('size'), fields.text('sha') ?? '']
   if (sizeBytes === null) return invalidResponse(title, 'a file')
   if (sizeBytes > maxFileBytes) return refuseLarge(path)
   const isWhole = content !== null && fields.text('encoding') === 'base64' && (content !== '' || sizeBytes === 0)

@@ -1,12 +1,12 @@
 import { invalidResponse, timeFrom, webAddress } from '../answer-parts.ts'
 import type { HostAccount, HostBranch, HostFileEntry, HostHook, HostRepository } from '../git-host.ts'
-import { Fields, nameOf } from '../payload.ts'
+import { Fields, parseRepositoryName } from '../payload.ts'
 
 /** Converts responses of GitHub to the common form. A response of another shape is an error, never a partial result. */
 
 export function accountFrom(value: unknown, title: string): HostAccount {
   const fields = new Fields(value)
-  const [id, login] = [fields.whole('id'), fields.text('login')]
+  const [id, login] = [fields.integer('id'), fields.text('login')]
   if (id === null || !login) return invalidResponse(title, 'an account')
   const type = fields.text('type') === 'Organization' ? 'organization' : 'user'
   return { id: String(id), login, type, avatarUrl: webAddress(fields.text('avatar_url')) }
@@ -14,15 +14,15 @@ export function accountFrom(value: unknown, title: string): HostAccount {
 
 export function repositoryFrom(value: unknown, title: string, webUrl: string): HostRepository {
   const fields = new Fields(value)
-  const [id, fullName] = [fields.whole('id'), fields.text('full_name')]
-  const name = nameOf(fullName)
+  const [id, fullName] = [fields.integer('id'), fields.text('full_name')]
+  const name = parseRepositoryName(fullName)
   if (id === null || !fullName || !name) return invalidResponse(title, 'a repository')
   return {
     id: String(id),
     name: name.repo,
     fullName,
     owner: name.owner,
-    private: fields.yes('private'),
+    private: fields.isTrue('private'),
     description: fields.text('description'),
     defaultBranch: fields.text('default_branch'),
     language: fields.text('language'),
@@ -37,7 +37,7 @@ export function branchFrom(value: unknown, title: string): HostBranch {
   const fields = new Fields(value)
   const [name, commit] = [fields.text('name'), fields.in('commit').text('sha')]
   if (!name || !commit) return invalidResponse(title, 'a branch')
-  return { name, commit, protected: fields.yes('protected') }
+  return { name, commit, protected: fields.isTrue('protected') }
 }
 
 const entryTypes = { file: 'file', dir: 'dir', symlink: 'symlink', submodule: 'submodule' } as const
@@ -47,19 +47,19 @@ export function entryFrom(value: unknown, title: string): HostFileEntry {
   const [name, path, type] = [fields.text('name'), fields.text('path'), fields.text('type') ?? '']
   if (!name || !path || !Object.hasOwn(entryTypes, type)) return invalidResponse(title, 'a folder')
   const known = entryTypes[type as keyof typeof entryTypes]
-  return { name, path, type: known, sizeBytes: known === 'file' ? fields.whole('size') : null }
+  return { name, path, type: known, sizeBytes: known === 'file' ? fields.integer('size') : null }
 }
 
 export function hookFrom(value: unknown, title: string): HostHook {
   const fields = new Fields(value)
-  const id = fields.whole('id')
+  const id = fields.integer('id')
   if (id === null) return invalidResponse(title, 'a hook')
   const events = (value as { events?: unknown }).events
   return {
     id,
     url: fields.in('config').text('url') ?? '',
     events: Array.isArray(events) ? events.filter((event) => typeof event === 'string') : [],
-    active: fields.yes('active'),
+    active: fields.isTrue('active'),
     createdAt: timeFrom(fields.text('created_at')),
     updatedAt: timeFrom(fields.text('updated_at')),
   }

@@ -1,8 +1,8 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
 import { constantTimeEqual } from '../../../platform/secrets/token.ts'
 import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
-import { Fields, nameOf, payloadOf } from '../payload.ts'
-import { type About, isZeros, pullRequestOf, pushOf } from '../read-delivery.ts'
+import { Fields, parseRepositoryName, payloadOf } from '../payload.ts'
+import { type DeliverySource, isZeroCommit, pullRequestOf, pushOf } from '../read-delivery.ts'
 
 /** GitLab does not sign deliveries: it sends the secret itself. */
 export function isSignedByGitLab(secret: Secret, headers: DeliveryHeaders): boolean {
@@ -16,18 +16,18 @@ export function readGitLabDelivery(headers: DeliveryHeaders, rawBody: Buffer): D
   if (!body || !kind || !headerOf(headers, 'x-gitlab-event')) return null
   const about = {
     id: headerOf(headers, 'idempotency-key') ?? headerOf(headers, 'x-gitlab-event-uuid'),
-    repository: nameOf(body.in('project').text('path_with_namespace')),
+    repository: parseRepositoryName(body.in('project').text('path_with_namespace')),
   }
   if (kind === 'push') return readPush(about, body)
   if (kind === 'merge_request') return readMergeRequest(about, body)
-  return { ...about, kind: 'ignored', reason: `Nothing happens on ${kind.slice(0, 100)}` }
+  return { ...about, kind: 'ignored', reason: `The event ${kind.slice(0, 100)} is not handled` }
 }
 
-function readPush(about: About, body: Fields): Delivery | null {
+function readPush(about: DeliverySource, body: Fields): Delivery | null {
   const after = body.text('after')
   return pushOf(about, {
     ref: body.text('ref'),
-    isDeleted: isZeros(after),
+    isDeleted: isZeroCommit(after),
     after,
     defaultBranch: body.in('project').text('default_branch'),
     head: (commit) => {
@@ -46,14 +46,14 @@ const actions = new Map<string, 'opened' | 'updated' | 'closed'>([
   ['merge', 'closed'],
 ])
 
-function readMergeRequest(about: About, body: Fields): Delivery | null {
+function readMergeRequest(about: DeliverySource, body: Fields): Delivery | null {
   const request = body.in('object_attributes')
   const action = actions.get(request.text('action') ?? '')
   return pullRequestOf(about, {
     noun: 'merge request',
     // An update with new commits names the previous one; any other update changes only its text.
     action: action === 'updated' && !request.has('oldrev') ? undefined : action,
-    number: request.whole('iid'),
+    number: request.integer('iid'),
     title: request.text('title'),
     htmlUrl: request.text('url'),
     author: body.in('user').text('username'),
@@ -61,8 +61,8 @@ function readMergeRequest(about: About, body: Fields): Delivery | null {
     branch: request.text('source_branch'),
     commit: request.in('last_commit').text('id'),
     targetBranch: request.text('target_branch'),
-    from: request.whole('source_project_id'),
-    to: request.whole('target_project_id'),
+    from: request.integer('source_project_id'),
+    to: request.integer('target_project_id'),
     sourceRepository: request.in('source').text('path_with_namespace'),
   })
 }

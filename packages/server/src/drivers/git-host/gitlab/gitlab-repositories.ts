@@ -12,7 +12,7 @@ export const projectPath = ({ owner, repo }: RepositoryName): string => `/projec
 
 const isEmpty = (call: RestCall, name: RepositoryName) => async () => {
   const project = new Fields(await call.get(projectPath(name)))
-  return project.yes('empty_repo') || !project.has('default_branch')
+  return project.isTrue('empty_repo') || !project.has('default_branch')
 }
 
 export function createRepositories(client: RestClient): RepositoryCalls {
@@ -36,7 +36,7 @@ export function createRepositories(client: RestClient): RepositoryCalls {
     repository: (access, name, limits) => client.request(access, limits, async (call) => from(await call.get(projectPath(name)))),
     createRepository: (access, { name, owner, private: isPrivate }, limits) =>
       client.request(access, limits, async (call) => {
-        const namespace = owner ? new Fields(await call.get(`/namespaces/${encodeURIComponent(owner)}`)).whole('id') : undefined
+        const namespace = owner ? new Fields(await call.get(`/namespaces/${encodeURIComponent(owner)}`)).integer('id') : undefined
         if (namespace === null) return invalidResponse(title, 'a namespace')
         const visibility = isPrivate ? 'private' : 'public'
         return from(
@@ -75,7 +75,7 @@ export function createRepositories(client: RestClient): RepositoryCalls {
         const ref = branch ?? from(await call.get(projectPath(name))).defaultBranch ?? 'HEAD'
         const at = `${projectPath(name)}/repository/files/${encodeURIComponent(path)}`
         const fields = new Fields(await call.get(at, { ref }).catch(emptyInsteadOfMissing(isEmpty(call, name))))
-        const [content, sizeBytes] = [fields.text('content'), fields.whole('size')]
+        const [content, sizeBytes] = [fields.text('content'), fields.integer('size')]
         if (sizeBytes !== null && sizeBytes > maxFileBytes) return refuseLarge(path)
         if (content === null || sizeBytes === null || fields.text('encoding') !== 'base64')
           return invalidResponse(title, 'a file')

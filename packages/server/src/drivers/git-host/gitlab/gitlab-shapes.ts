@@ -1,18 +1,18 @@
 import { invalidResponse, timeFrom, webAddress } from '../answer-parts.ts'
 import type { HostAccount, HostBranch, HostFileEntry, HostHook, HostRepository } from '../git-host.ts'
-import { Fields, nameOf } from '../payload.ts'
+import { Fields, parseRepositoryName } from '../payload.ts'
 
 export function accountFrom(value: unknown, title: string): HostAccount {
   const fields = new Fields(value)
-  const [id, login] = [fields.whole('id'), fields.text('username')]
+  const [id, login] = [fields.integer('id'), fields.text('username')]
   if (id === null || !login) return invalidResponse(title, 'an account')
   return { id: String(id), login, type: 'user', avatarUrl: webAddress(fields.text('avatar_url')) }
 }
 
 export function repositoryFrom(value: unknown, title: string, webUrl: string): HostRepository {
   const fields = new Fields(value)
-  const [id, fullName] = [fields.whole('id'), fields.text('path_with_namespace')]
-  const name = nameOf(fullName)
+  const [id, fullName] = [fields.integer('id'), fields.text('path_with_namespace')]
+  const name = parseRepositoryName(fullName)
   if (id === null || !fullName || !name) return invalidResponse(title, 'a project')
   return {
     id: String(id),
@@ -34,7 +34,7 @@ export function branchFrom(value: unknown, title: string): HostBranch {
   const fields = new Fields(value)
   const [name, commit] = [fields.text('name'), fields.in('commit').text('id')]
   if (!name || !commit) return invalidResponse(title, 'a branch')
-  return { name, commit, protected: fields.yes('protected') }
+  return { name, commit, protected: fields.isTrue('protected') }
 }
 
 /** A GitLab tree contains no sizes. */
@@ -60,12 +60,12 @@ const eventNames = {
 
 export function hookFrom(value: unknown, title: string): HostHook {
   const fields = new Fields(value)
-  const id = fields.whole('id')
+  const id = fields.integer('id')
   if (id === null) return invalidResponse(title, 'a hook')
   return {
     id,
     url: fields.text('url') ?? '',
-    events: Object.entries(eventNames).flatMap(([field, name]) => (fields.yes(field) ? [name] : [])),
+    events: Object.entries(eventNames).flatMap(([field, name]) => (fields.isTrue(field) ? [name] : [])),
     // GitLab disables a webhook that fails repeatedly, temporarily or permanently.
     active: !fields.has('disabled_until') && fields.text('alert_status') !== 'disabled',
     createdAt: timeFrom(fields.text('created_at')),

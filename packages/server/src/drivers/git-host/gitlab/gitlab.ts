@@ -92,7 +92,7 @@ function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'c
         const hidden = `<!-- ${marker.replace(/--+>?/g, '-')} -->`
         const path = `${projectPath(name)}/merge_requests/${number}/notes`
         const notes = await call.list({ path, from: (value) => new Fields(value) })
-        const ours = notes.find((note) => note.text('body')?.startsWith(hidden))?.whole('id')
+        const ours = notes.find((note) => note.text('body')?.startsWith(hidden))?.integer('id')
         const body = { body: `${hidden}\n${text}` }
         await (ours ? call.send('PUT', `${path}/${ours}`, body) : call.send('POST', path, body))
       }),

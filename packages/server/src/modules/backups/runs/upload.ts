@@ -1,5 +1,5 @@
 import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
-import { partsThere } from '../../../drivers/archive/parts-there.ts'
+import { findStoredParts } from '../../../drivers/archive/parts-there.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import { folderOf, type ManifestArtifact } from '../content/manifest.ts'
 import type { SavedContent } from '../content/saved-content.ts'
@@ -75,5 +75,5 @@ async function storeItem(
 async function listReusableParts({ run, store: storeItem, deps, abort }: RunContext): Promise<ReadonlyMap<string, ArchivePart>> {
   const parts = new Map<string, ArchivePart>()
   for await (const part of earlierParts(deps.database.db, run)) if (!parts.has(part.name)) parts.set(part.name, part)
-  return parts.size === 0 ? new Map() : partsThere(storeItem, `${run.projectId}/`, parts.values(), abort)
+  return parts.size === 0 ? new Map() : findStoredParts(storeItem, `${run.projectId}/`, parts.values(), abort)
 }

@@ -1,4 +1,4 @@
-import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { FolderLimitExceeded, folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { TooManyWaiting } from '../../../drivers/reader/reader-queue.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { RootDirectoryError } from '../../../source/detection/root-directory-error.ts'
@@ -57,7 +57,7 @@ export const makePlan: DeployStep = {
         error instanceof PlanRefused ||
         error instanceof RootDirectoryError ||
         error instanceof SourceFileError ||
-        error instanceof FolderTooMuch ||
+        error instanceof FolderLimitExceeded ||
         error instanceof TooManyWaiting
       )
         throw new DeployFailed('plan_failed', error.message)

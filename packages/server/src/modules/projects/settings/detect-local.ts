@@ -1,5 +1,5 @@
 import type { UpdateProject } from '@berth/contract'
-import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { FolderLimitExceeded, folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { TooManyWaiting } from '../../../drivers/reader/reader-queue.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { Detection } from '../../../source/detection/index.ts'
@@ -19,7 +19,7 @@ export async function detectLocal(folder: string, organizationId: string, settin
     })
   } catch (error) {
     if (error instanceof RootDirectoryError) refuse('rootDirectory', error.message)
-    if (error instanceof FolderTooMuch) fail('source_unreadable', { message: error.message, cause: error })
+    if (error instanceof FolderLimitExceeded) fail('source_unreadable', { message: error.message, cause: error })
     if (error instanceof TooManyWaiting) fail('rate_limited', { message: error.message, cause: error })
     throw error
   }

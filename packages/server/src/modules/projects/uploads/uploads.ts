@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { limits, Service } from '@berth/contract'
 import { Type } from 'typebox'
-import { FolderTooMuch, folderReader } from '../../../drivers/reader/folder-reader.ts'
+import { FolderLimitExceeded, folderReader } from '../../../drivers/reader/folder-reader.ts'
 import { TooManyWaiting } from '../../../drivers/reader/reader-queue.ts'
 import { drain, readTarball } from '../../../drivers/tarball/read-tarball.ts'
 import { receiveTarball } from '../../../drivers/tarball/receive-tarball.ts'
@@ -200,7 +200,7 @@ function toApiFailure(error: unknown): unknown {
   try {
     if (error instanceof TooLarge) fail('payload_too_large', { message: error.message, field: 'upload' })
     if (error instanceof BadEntry || error instanceof BadArchive) refuse('upload', error.message)
-    if (error instanceof FolderTooMuch) fail('source_unreadable', { message: error.message, cause: error })
+    if (error instanceof FolderLimitExceeded) fail('source_unreadable', { message: error.message, cause: error })
     if (error instanceof TooManyWaiting) fail('rate_limited', { message: error.message, cause: error })
     if (isDiskFull(error)) fail('storage_full', { cause: error })
     if (isConnectionLost(error)) refuse('upload', 'is incomplete: the connection was lost')

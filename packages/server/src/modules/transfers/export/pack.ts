@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BundleFile } from '@berth/contract'
 import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
-import { partsThere } from '../../../drivers/archive/parts-there.ts'
+import { findStoredParts } from '../../../drivers/archive/parts-there.ts'
 import { createTransferWriter, type TransferWriter } from '../../../drivers/archive/transfer-archives.ts'
 import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
 import { isMissing } from '../../../drivers/archive-store/store-failure.ts'
@@ -103,7 +103,7 @@ async function earlierParts(store: ArchiveStore, pass: number, abort: AbortSigna
   if (pass === 1) return new Map()
   try {
     const parts = JSON.parse((await readWhole(store, indexName(pass - 1), maxIndexBytes, abort)).toString('utf8'))
-    return await partsThere(store, '', parts as ArchivePart[], abort)
+    return await findStoredParts(store, '', parts as ArchivePart[], abort)
   } catch (error) {
     if (isMissing(error)) return new Map()
     throw error

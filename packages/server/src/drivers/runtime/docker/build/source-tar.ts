@@ -4,7 +4,7 @@ import { lstat, open, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Excluded, SourceEntry } from '../../../../source/list-source.ts'
-import { FolderTooMuch, folderReader, type ReadFor } from '../../../reader/folder-reader.ts'
+import { FolderLimitExceeded, folderReader, type ReadContext } from '../../../reader/folder-reader.ts'
 import { TooManyWaiting } from '../../../reader/reader-queue.ts'
 import { tarEnd } from '../../../tar/tar-header.ts'
 import { fileEntry, folderEntry, symlinkEntry, textEntry } from '../../../tar/write-tar.ts'
@@ -14,16 +14,16 @@ import { BuildFailed, type BuildRequest } from '../../runtime.ts'
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** Lists the source in a process with limits, because a folder and its `.dockerignore` rules can be of any size. */
-export async function listSource(folder: string, excluded: Excluded, readFor: ReadFor): Promise<SourceEntry[]> {
+export async function listSource(folder: string, excluded: Excluded, readFor: ReadContext): Promise<SourceEntry[]> {
   try {
     return await folderReader.list(folder, excluded, readFor)
   } catch (error) {
-    if (error instanceof FolderTooMuch || error instanceof TooManyWaiting) throw new BuildFailed('bad_plan', error.message)
+    if (error instanceof FolderLimitExceeded || error instanceof TooManyWaiting) throw new BuildFailed('bad_plan', error.message)
     throw error
   }
 }
 
-export const readFor = ({ organizationId, owner }: BuildRequest, abort: AbortSignal): ReadFor => ({
+export const readFor = ({ organizationId, owner }: BuildRequest, abort: AbortSignal): ReadContext => ({
   organizationId: organizationId ?? owner.projectId,
   abort,
 })

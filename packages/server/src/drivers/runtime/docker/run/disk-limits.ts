@@ -1,6 +1,6 @@
 import { access, constants } from 'node:fs/promises'
 import type { ContainerInfo } from 'dockerode'
-import { bytesOfAName } from '../../../folder/folder-size.ts'
+import { bytesPerEntry } from '../../../folder/folder-size.ts'
 import { measureFolders } from '../../../folder/measure-folder.ts'
 import { type FreeSpace, freeSpaceAt } from '../../process/disk/free-space.ts'
 import { callEngine, callEngineOrMissing, type Engine, isRemote, statusOf } from '../engine.ts'
@@ -108,7 +108,7 @@ export class DiskLimits {
     const thresholdBytes = Math.min(measureAfterDropBytes, (this.#smallestMb * megabyte) / 4)
     return (
       this.#highestFreeSpace.bytes - room.bytes > thresholdBytes ||
-      (this.#highestFreeSpace.inodes - room.inodes) * bytesOfAName > thresholdBytes
+      (this.#highestFreeSpace.inodes - room.inodes) * bytesPerEntry > thresholdBytes
     )
   }
 

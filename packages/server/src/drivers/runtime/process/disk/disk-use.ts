@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { pauseEnd } from '../../../../platform/pause-end.ts'
-import { bytesOfAName } from '../../../folder/folder-size.ts'
+import { bytesPerEntry } from '../../../folder/folder-size.ts'
 import { measureFolders } from '../../../folder/measure-folder.ts'
 import { type FreeSpace, freeSpaceAt } from './free-space.ts'
 import { writtenBytes } from './written-bytes.ts'
@@ -115,7 +115,7 @@ export class DiskMeasurement {
   #hasDroppedTo({ bytes, inodes }: FreeSpace): boolean {
     return (
       this.#highestFreeSpace.bytes - bytes > this.#thresholdBytes ||
-      (this.#highestFreeSpace.inodes - inodes) * bytesOfAName > this.#thresholdBytes
+      (this.#highestFreeSpace.inodes - inodes) * bytesPerEntry > this.#thresholdBytes
     )
   }
 
@@ -131,7 +131,7 @@ async function deletedFileBytes(pids: readonly number[], device: number): Promis
   for (const pid of pids)
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       const found = await stat(`/proc/${pid}/fd/${fd}`).catch(() => null)
-      if (found?.isFile() && found.nlink === 0 && found.dev === device) files.set(found.ino, found.blocks * 512 + bytesOfAName)
+      if (found?.isFile() && found.nlink === 0 && found.dev === device) files.set(found.ino, found.blocks * 512 + bytesPerEntry)
     }
   return [...files.values()].reduce((sum, bytes) => sum + bytes, 0)
 }

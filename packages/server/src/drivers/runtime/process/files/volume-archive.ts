@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs'
 import { chmod, type FileHandle, lchown, lstat, mkdir, readlink, rename } from 'node:fs/promises'
 import { DirectoryHandle } from '../../../folder/directory-handle.ts'
 import { unpackTar } from '../../../folder/unpack-tar.ts'
-import { asBytes, asText, encodeHeader, fillAfter, type TarHeader, tarEnd } from '../../../tar/tar-header.ts'
+import { asBytes, asText, encodeHeader, paddingAfter, type TarHeader, tarEnd } from '../../../tar/tar-header.ts'
 import { VolumeUnreadable } from '../../runtime.ts'
 import { removeTree } from './remove-tree.ts'
 import { isSparse, sparseEntry, type VolumeReadOptions } from './sparse-file.ts'
@@ -54,7 +54,7 @@ async function* entryOf(folder: DirectoryHandle, name: Buffer, stat: Stats, path
     const { size } = openStat
     yield encodeHeader({ ...header, type: 'file', size })
     yield* bytesOf(file, size, path, options.abort)
-    yield fillAfter(size)
+    yield paddingAfter(size)
   }
 }
 
@@ -63,7 +63,7 @@ async function* sparseContent(file: FileHandle, header: Omit<TarHeader, 'type'>,
     const { size, sparse } = found
     yield encodeHeader({ ...header, type: 'file', size, ...(sparse ? { sparse } : {}) })
     yield* content
-    yield fillAfter(size)
+    yield paddingAfter(size)
     return
   }
   throw new VolumeUnreadable(`${asText(path)} could not be read`)

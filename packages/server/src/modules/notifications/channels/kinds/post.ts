@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { WebRequestFailed, WebRequestRefused } from '../../../../drivers/web-request/failures.ts'
-import type { WebAnswer, WebRequest } from '../../../../drivers/web-request/web-request.ts'
+import type { WebRequest, WebResponse } from '../../../../drivers/web-request/web-request.ts'
 import { clamp, oneLine } from './clamp.ts'
 import { DeliveryFailed } from './kind.ts'
 
@@ -34,7 +34,7 @@ function notSent(error: unknown): unknown {
   return error
 }
 
-function refused(response: WebAnswer, { receiver, final, words, secrets }: Post): DeliveryFailed {
+function refused(response: WebResponse, { receiver, final, words, secrets }: Post): DeliveryFailed {
   const { status, outcome } = response
   const reported = words ? clamp(withoutSecrets(wordsIn(response.body, words), secrets), 200) : ''
   const reason =
@@ -58,7 +58,7 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
 }
 
 /** Reads Retry-After in seconds, at most one hour. The limit keeps a receiver from delaying the attempts for longer. */
-function retryAfterMs({ headers }: WebAnswer): number | undefined {
+function retryAfterMs({ headers }: WebResponse): number | undefined {
   const seconds = Number(headers['retry-after'] ?? Number.NaN)
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 3600) * 1000 : undefined
 }
