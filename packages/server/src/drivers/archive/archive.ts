@@ -50,7 +50,7 @@ export interface ArchiveWriteOptions {
   base: string
   /** Type of the content, for its name: `tar`, `sql`, `rdb`. A tar is split where its files begin. */
   extension: string
-  /** Parts of earlier archives at the same destination, by `content`; see `partsThere`. */
+  /** Parts of earlier archives at the same destination, by `content`; see `findStoredParts`. */
   earlier?: ReadonlyMap<string, ArchivePart>
   onProgress?: (progress: WriteProgress) => void
   abort: AbortSignal

@@ -58,7 +58,7 @@ export class FolderReader {
     this.#settings.entry = entry
   }
 
-  /** Throws `RootDirectoryError`, `SourceFileError`, `FolderTooMuch`, `TooManyWaiting` and the reason of `abort`. */
+  /** Throws `RootDirectoryError`, `SourceFileError`, `FolderLimitExceeded`, `TooManyWaiting` and the reason of `abort`. */
   async detect(folder: string, { abort, organizationId, ...options }: DetectOptions & ReadContext): Promise<Detection> {
     const { answer } = await this.#call({ task: 'detect', input: { folder, options } }, { abort, organizationId })
     return answer as Detection

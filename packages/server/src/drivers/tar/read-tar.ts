@@ -2,7 +2,7 @@ import { block, decodeHeader, decodeRecords, TarError, type TarHeader } from './
 
 /** Limit of an extended header. Names have at most some KiB; a longer one is an attack on memory. */
 const maxExtensionLength = 1024 * 1024
-const cutOff = () => new TarError('The tar archive is incomplete', { isCutOff: true })
+const incompleteMessage = () => new TarError('The tar archive is incomplete', { isCutOff: true })
 
 export interface TarEntry {
   header: TarHeader
@@ -12,22 +12,23 @@ export interface TarEntry {
 
 /** Reads the entries of a tar stream. Only headers are copied. Throws when the archive is truncated or is not a tar. */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarEntry, void, void> {
-  const bytes = new Bytes(source)
-  const everywhere = new Map<string, string>()
-  let here = new Map<string, string>()
+  const bytes = new ByteSource(source)
+  const globalRecords = new Map<string, string>()
+  let entryRecords = new Map<string, string>()
   try {
     while (true) {
-      const raw = await bytes.exactly(block)
+      const raw = await bytes.readExactly(block)
       if (!raw) return
       const header = decodeHeader(raw)
       if (!header) continue
       if (!Number.isSafeInteger(header.size)) throw new TarError('The tar archive has an entry without a size')
       if ('xgLK'.includes(header.flag)) {
-        for (const [key, value] of await extension(bytes, header)) (header.flag === 'g' ? everywhere : here).set(key, value)
+        for (const [key, value] of await readExtension(bytes, header))
+          (header.flag === 'g' ? globalRecords : entryRecords).set(key, value)
         continue
       }
-      const content = new Content(bytes, apply(header, everywhere, here))
-      here = new Map()
+      const content = new Content(bytes, applyRecords(header, globalRecords, entryRecords))
+      entryRecords = new Map()
       yield { header, content }
       await content.skip()
     }
@@ -36,10 +37,10 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-async function extension(bytes: Bytes, { flag, size }: { flag: string; size: number }): Promise<Map<string, string>> {
+async function readExtension(bytes: ByteSource, { flag, size }: { flag: string; size: number }): Promise<Map<string, string>> {
   if (size > maxExtensionLength) throw new TarError('The tar archive has a header that is too long')
-  const raw = await bytes.exactly(Math.ceil(size / block) * block)
-  if (!raw) throw cutOff()
+  const raw = await bytes.readExactly(Math.ceil(size / block) * block)
+  if (!raw) throw incompleteMessage()
   const content = raw.subarray(0, size)
   if (flag === 'x' || flag === 'g') return decodeRecords(content)
   const end = content.indexOf(0)
@@ -47,50 +48,51 @@ async function extension(bytes: Bytes, { flag, size }: { flag: string; size: num
 }
 
 /** Applies extended headers; returns the number of content bytes that follow. */
-function apply(header: TarHeader, everywhere: Map<string, string>, here: Map<string, string>): number {
-  const reported = (key: string) => here.get(key) ?? everywhere.get(key)
-  header.name = reported('path') || header.name
-  header.linkname = reported('linkpath') || header.linkname
+function applyRecords(header: TarHeader, globalRecords: Map<string, string>, entryRecords: Map<string, string>): number {
+  const valueOf = (key: string) => entryRecords.get(key) ?? globalRecords.get(key)
+  header.name = valueOf('path') || header.name
+  header.linkname = valueOf('linkpath') || header.linkname
   for (const key of ['size', 'uid', 'gid'] as const) {
-    const number = reported(key)
+    const number = valueOf(key)
     if (number !== undefined) header[key] = /^\d{1,15}$/.test(number) ? Number(number) : Number.NaN
   }
   if (!Number.isSafeInteger(header.size)) throw new TarError('The tar archive has an entry without a size')
-  for (const key of here.keys()) if (key.startsWith('GNU.sparse')) header.isSparse = true
-  if (here.get('GNU.sparse.major') === '1' && here.get('GNU.sparse.minor') === '0' && header.type === 'file') {
-    const realSize = here.get('GNU.sparse.realsize') ?? ''
+  for (const key of entryRecords.keys()) if (key.startsWith('GNU.sparse')) header.isSparse = true
+  if (entryRecords.get('GNU.sparse.major') === '1' && entryRecords.get('GNU.sparse.minor') === '0' && header.type === 'file') {
+    const realSize = entryRecords.get('GNU.sparse.realsize') ?? ''
     if (!/^\d{1,15}$/.test(realSize)) throw new TarError('The tar archive has an entry without a size')
-    header.name = here.get('GNU.sparse.name') || header.name
+    header.name = entryRecords.get('GNU.sparse.name') || header.name
     header.sparse = { realSize: Number(realSize) }
   }
   return header.size
 }
 
 class Content implements AsyncIterable<Uint8Array> {
-  readonly #bytes: Bytes
-  readonly #fill: number
-  #left: number
+  readonly #bytes: ByteSource
+  readonly #padding: number
+  #remaining: number
 
-  constructor(bytes: Bytes, size: number) {
+  constructor(bytes: ByteSource, size: number) {
     this.#bytes = bytes
-    this.#left = size
-    this.#fill = Math.ceil(size / block) * block - size
+    this.#remaining = size
+    this.#padding = Math.ceil(size / block) * block - size
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    while (this.#left > 0) {
-      const piece = await this.#bytes.some(this.#left)
-      this.#left -= piece.length
+    while (this.#remaining > 0) {
+      const piece = await this.#bytes.readSome(this.#remaining)
+      this.#remaining -= piece.length
       yield piece
     }
   }
 
   async skip(): Promise<void> {
-    for (let left = this.#left + this.#fill; left > 0; ) left -= (await this.#bytes.some(left)).length
+    for (let remaining = this.#remaining + this.#padding; remaining > 0; )
+      remaining -= (await this.#bytes.readSome(remaining)).length
   }
 }
 
-class Bytes {
+class ByteSource {
   readonly #source: AsyncIterator<Uint8Array>
   #chunk: Uint8Array = new Uint8Array()
 
@@ -99,19 +101,19 @@ class Bytes {
   }
 
   /** Returns at least one byte. */
-  async some(max: number): Promise<Uint8Array> {
-    if (!(await this.#more())) throw cutOff()
+  async readSome(max: number): Promise<Uint8Array> {
+    if (!(await this.#ensureChunk())) throw incompleteMessage()
     const piece = this.#chunk.subarray(0, max)
     this.#chunk = this.#chunk.subarray(piece.length)
     return piece
   }
 
   /** Null: the source has ended before the first of them. */
-  async exactly(count: number): Promise<Buffer | null> {
+  async readExactly(count: number): Promise<Buffer | null> {
     const gathered = Buffer.alloc(count)
     for (let at = 0; at < count; ) {
-      if (at === 0 && !(await this.#more())) return null
-      const piece = await this.some(count - at)
+      if (at === 0 && !(await this.#ensureChunk())) return null
+      const piece = await this.readSome(count - at)
       gathered.set(piece, at)
       at += piece.length
     }
@@ -122,7 +124,7 @@ class Bytes {
     await this.#source.return?.()
   }
 
-  async #more(): Promise<boolean> {
+  async #ensureChunk(): Promise<boolean> {
     while (this.#chunk.length === 0) {
       const next = await this.#source.next()
       if (next.done) return false

@@ -1,4 +1,4 @@
-import { encodeHeader, fillAfter, fromText, type TarHeader, tarEnd } from './tar-header.ts'
+import { encodeHeader, fromText, paddingAfter, type TarHeader, tarEnd } from './tar-header.ts'
 
 /** An entry to be written; its names are text. */
 export type NewEntry = Pick<TarHeader, 'name' | 'mode'> & Partial<Pick<TarHeader, 'uid' | 'gid' | 'mtime' | 'linkname'>>
@@ -13,7 +13,7 @@ export const symlinkEntry = (entry: NewEntry & { linkname: string }): Buffer => 
 
 /** A file whose content is in memory. */
 export const textEntry = (entry: NewEntry, content: Uint8Array): Buffer =>
-  Buffer.concat([header(entry, 'file', content.length), content, fillAfter(content.length)])
+  Buffer.concat([header(entry, 'file', content.length), content, paddingAfter(content.length)])
 
 /** A file with exactly `size` bytes of content. Throws `SizeMismatch`. */
 export async function* fileEntry(
@@ -28,7 +28,7 @@ export async function* fileEntry(
     yield chunk
   }
   if (left !== 0) throw new SizeMismatch(`${entry.name} does not have ${entry.size} bytes`)
-  yield fillAfter(entry.size)
+  yield paddingAfter(entry.size)
 }
 
 /** A whole archive of entries that are in memory. */

@@ -31,7 +31,7 @@ const maxPathBytes = 2_000
  */
 const maxLinkSteps = 2_000_000
 /** Steps between two yields to the event loop, some milliseconds. */
-const stepsAtOnce = 10_000
+const stepsBetweenYields = 10_000
 /** Linux has the same limit. */
 const maxLinkChain = 40
 
@@ -43,7 +43,7 @@ interface Link {
  * The paths that the archive has created so far. It decides by the archive's content alone, so inspecting and unpacking agree.
  */
 export class ArchiveTree {
-  readonly #made = new Map<string, 'file' | 'folder' | Link>()
+  readonly #entries = new Map<string, 'file' | 'folder' | Link>()
   readonly #topNames = new Set<string>()
   #linkSteps = 0
   #linkReachesTop = false
@@ -66,53 +66,53 @@ export class ArchiveTree {
 
   /** Symlinks are checked when all entries are known: a later entry can change the target of an earlier one. */
   async checkLinks(): Promise<void> {
-    let pauseAt = stepsAtOnce
-    for (const [path, made] of this.#made) {
-      if (typeof made === 'object' && this.#leavesFolder(path, made))
-        throw new BadEntry(path, `links out of the folder, to ${made.target}`)
+    let pauseAt = stepsBetweenYields
+    for (const [path, entry] of this.#entries) {
+      if (typeof entry === 'object' && this.#leavesFolder(path, entry))
+        throw new BadEntry(path, `links out of the folder, to ${entry.target}`)
       if (this.#linkSteps < pauseAt) continue
       // Yields to the event loop: an archive may contain any number of symlinks.
       await setImmediate()
-      pauseAt = this.#linkSteps + stepsAtOnce
+      pauseAt = this.#linkSteps + stepsBetweenYields
     }
   }
 
   get isEmpty(): boolean {
-    return this.#made.size === 0
+    return this.#entries.size === 0
   }
 
   /** The single top-level folder that contains everything, if no symlink leaves it: it can be taken as the root. */
   get commonRoot(): string | null {
     if (this.#linkReachesTop) return null
     const [only, second] = this.#topNames
-    return only !== undefined && second === undefined && this.#made.get(only) === 'folder' ? only : null
+    return only !== undefined && second === undefined && this.#entries.get(only) === 'folder' ? only : null
   }
 
   #enterFolders(path: string): string[] {
     const newFolders: string[] = []
     for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
       const folder = path.slice(0, end)
-      const made = this.#made.get(folder)
-      if (made === undefined) newFolders.push(folder)
-      else if (made === 'file') throw new BadEntry(path, `lies below ${folder}, which is a file`)
-      else if (made !== 'folder') throw new BadEntry(path, `would be written through the link ${folder}`)
+      const entry = this.#entries.get(folder)
+      if (entry === undefined) newFolders.push(folder)
+      else if (entry === 'file') throw new BadEntry(path, `lies below ${folder}, which is a file`)
+      else if (entry !== 'folder') throw new BadEntry(path, `would be written through the link ${folder}`)
     }
-    for (const folder of newFolders) this.#made.set(folder, 'folder')
+    for (const folder of newFolders) this.#entries.set(folder, 'folder')
     return newFolders
   }
 
   #addFolder(location: { path: string; newFolders: string[] }): CheckedEntry {
-    const made = this.#made.get(location.path)
-    if (made === 'folder') return { ...location, kind: 'folder' }
-    this.#refuseSecond(location.path)
-    this.#made.set(location.path, 'folder')
+    const existing = this.#entries.get(location.path)
+    if (existing === 'folder') return { ...location, kind: 'folder' }
+    this.#refuseDuplicate(location.path)
+    this.#entries.set(location.path, 'folder')
     return { path: location.path, newFolders: [...location.newFolders, location.path], kind: 'folder' }
   }
 
   #addFile(location: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
-    const replaces = this.#made.get(location.path) === 'file'
-    if (!replaces) this.#refuseSecond(location.path)
-    this.#made.set(location.path, 'file')
+    const replaces = this.#entries.get(location.path) === 'file'
+    if (!replaces) this.#refuseDuplicate(location.path)
+    this.#entries.set(location.path, 'file')
     // Only the executable bit is kept: never set-user-id, nor a mode that its owner cannot read.
     return { ...location, kind: 'file', executable: (header.mode & 0o111) !== 0, replaces }
   }
@@ -123,22 +123,22 @@ export class ArchiveTree {
       throw new BadEntry(header.name, 'is a link without a usable target')
     }
     if (target.startsWith('/')) throw new BadEntry(header.name, `links out of the folder, to ${target}`)
-    this.#refuseSecond(location.path)
-    this.#made.set(location.path, { target })
+    this.#refuseDuplicate(location.path)
+    this.#entries.set(location.path, { target })
     return { ...location, kind: 'symlink', target }
   }
 
   #addHardlink(location: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
     const target = safePath(header.linkname, header.name)
-    if (this.#made.get(target) !== 'file')
+    if (this.#entries.get(target) !== 'file')
       throw new BadEntry(header.name, `links to ${target}, which is not a file in the archive`)
-    this.#refuseSecond(location.path)
-    this.#made.set(location.path, 'file')
+    this.#refuseDuplicate(location.path)
+    this.#entries.set(location.path, 'file')
     return { ...location, kind: 'hardlink', target }
   }
 
-  #refuseSecond(path: string): void {
-    if (this.#made.has(path)) throw new BadEntry(path, 'is in the archive twice, as two different things')
+  #refuseDuplicate(path: string): void {
+    if (this.#entries.has(path)) throw new BadEntry(path, 'is in the archive twice, with different types')
   }
 
   /**
@@ -146,27 +146,27 @@ export class ArchiveTree {
    * the folder.
    */
   #leavesFolder(path: string, link: Link): boolean {
-    let at = folderOf(path)
-    const ahead = partsBackwards(link.target)
-    for (let links = 1; ahead.length > 0; ) {
+    let folder = folderOf(path)
+    const remainingParts = partsBackwards(link.target)
+    for (let links = 1; remainingParts.length > 0; ) {
       this.#linkSteps += 1
-      if (this.#linkSteps > maxLinkSteps) throw new BadArchive('holds links that lead through too many others')
-      const part = ahead.pop()!
+      if (this.#linkSteps > maxLinkSteps) throw new BadArchive('has links that lead through too many others')
+      const part = remainingParts.pop()!
       if (part === '..') {
-        if (at === '') return true
-        at = folderOf(at)
-        if (at === '') this.#linkReachesTop = true
+        if (folder === '') return true
+        folder = folderOf(folder)
+        if (folder === '') this.#linkReachesTop = true
         continue
       }
-      const next = at === '' ? part : `${at}/${part}`
-      const made = this.#made.get(next)
-      if (typeof made !== 'object') {
-        at = next
+      const next = folder === '' ? part : `${folder}/${part}`
+      const entry = this.#entries.get(next)
+      if (typeof entry !== 'object') {
+        folder = next
         continue
       }
       links += 1
       if (links > maxLinkChain) return false
-      ahead.push(...partsBackwards(made.target))
+      remainingParts.push(...partsBackwards(entry.target))
     }
     return false
   }

@@ -34,7 +34,7 @@ export class ChangedWhilePacking extends Error {
  * node_modules. The same files give the same bytes: the order is fixed, and times and owners are omitted.
  */
 export async function* packFolder(folder: string, options: PackOptions = {}): AsyncGenerator<Uint8Array> {
-  const tar = Readable.from(tarOf(folder, options))
+  const tar = Readable.from(tarFolder(folder, options))
   const gzip = createGzip()
   tar.on('error', (error) => gzip.destroy(error))
   try {
@@ -49,13 +49,13 @@ const alwaysExcluded = new Set(['.git', 'node_modules'])
 const ignoreFiles = ['.gitignore', '.berthignore']
 const maxIgnoreFileLength = 4 * 1024 ** 2
 
-interface Found {
+interface FolderEntry {
   /** Path relative to the folder, with slashes. */
   path: string
   kind: 'file' | 'folder' | 'symlink'
 }
 
-async function* tarOf(folder: string, options: PackOptions): AsyncGenerator<Uint8Array> {
+async function* tarFolder(folder: string, options: PackOptions): AsyncGenerator<Uint8Array> {
   const walk = new FolderWalk(folder, options)
   for await (const found of walk.entriesIn('', IgnoreRules.none)) {
     options.abort?.throwIfAborted()
@@ -83,7 +83,7 @@ class FolderWalk {
     this.#onIgnoredByDefault = onIgnoredByDefault
   }
 
-  async *entriesIn(path: string, above: IgnoreRules): AsyncGenerator<Found> {
+  async *entriesIn(path: string, above: IgnoreRules): AsyncGenerator<FolderEntry> {
     const entries = await readdir(join(this.#folder, path), { withFileTypes: true })
     const rules = await this.#rulesIn(path, entries, above)
     entries.sort((left, right) => (left.name < right.name ? -1 : 1))
@@ -121,7 +121,7 @@ class FolderWalk {
     throw new ChangedWhilePacking(at)
   }
 
-  async #kindOf(entry: Dirent, path: string): Promise<Found['kind'] | null> {
+  async #kindOf(entry: Dirent, path: string): Promise<FolderEntry['kind'] | null> {
     if (entry.isDirectory()) return 'folder'
     if (entry.isFile()) return 'file'
     if (entry.isSymbolicLink() && !(await leavesFolder(this.#folder, path))) return 'symlink'
@@ -138,7 +138,7 @@ async function leavesFolder(folder: string, path: string): Promise<boolean> {
 /** Fixed, so that the same files give the same bytes; the server ignores times in an archive. */
 const noTime = new Date(0)
 
-async function* entryOf(file: string, { path, kind }: Found): AsyncGenerator<Uint8Array> {
+async function* entryOf(file: string, { path, kind }: FolderEntry): AsyncGenerator<Uint8Array> {
   if (kind === 'folder') yield folderEntry({ name: `${path}/`, mode: 0o755, mtime: noTime })
   else if (kind === 'file') yield* fileOf(file, path)
   else yield symlinkEntry({ name: path, linkname: await readlink(file), mode: 0o777, mtime: noTime })

@@ -32,11 +32,12 @@ export const defaultLimits = { maxDecompressedBytes: 2 * 1024 ** 3, maxEntries: 
  * everything.
  */
 export async function readTarball(file: string, limits: TarballLimits, visit: EntryVisitor): Promise<TarballSummary> {
-  const reading = new Reading({ ...defaultLimits, ...limits }, visit)
+  const reading = new TarballReading({ ...defaultLimits, ...limits }, visit)
   const outcomes = await Promise.allSettled(decompress(file, reading, limits.abort))
   limits.abort?.throwIfAborted()
   const failures = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reading.explain(reason))
-  if (failures.length > 0) throw failures.find(isOurs) ?? failures.find((failure) => !isAftermath(failure)) ?? failures[0]
+  if (failures.length > 0)
+    throw failures.find(isArchiveError) ?? failures.find((failure) => !isFollowUpError(failure)) ?? failures[0]
   return reading.finish()
 }
 
@@ -44,7 +45,7 @@ export async function readTarball(file: string, limits: TarballLimits, visit: En
  * Decompresses the file with one reused buffer. A stream would leave hundreds of megabytes of buffers to the garbage collector,
  * which frees them late on a busy machine.
  */
-function decompress(file: string, reading: Reading, abort?: AbortSignal): Promise<void>[] {
+function decompress(file: string, reading: TarballReading, abort?: AbortSignal): Promise<void>[] {
   const gunzip = createGunzip()
   const entries = Promise.withResolvers<void>()
   const drained = pipeline(
@@ -56,23 +57,23 @@ function decompress(file: string, reading: Reading, abort?: AbortSignal): Promis
     },
     { signal: abort },
   )
-  // Without a first byte the entries are never asked for.
+  // Without a first byte the entries are never read.
   drained.catch(() => entries.resolve())
-  const fed = withFile(file, async (handle) => {
+  const feeding = withFile(file, async (handle) => {
     const buffer = Buffer.alloc(65_536)
     for (let size = -1; size !== 0 && !gunzip.destroyed; ) {
       size = (await handle.read(buffer, 0, buffer.length)).bytesRead
-      if (size > 0) await taken(gunzip, buffer.subarray(0, size))
+      if (size > 0) await writeChunk(gunzip, buffer.subarray(0, size))
     }
     gunzip.end()
   }).catch((error) => {
     gunzip.destroy(error)
   })
-  return [entries.promise, drained, fed]
+  return [entries.promise, drained, feeding]
 }
 
 /** A destroyed stream calls no callback, so its close event is awaited too; its reader receives the error. */
-async function taken(gunzip: Gunzip, chunk: Buffer): Promise<void> {
+async function writeChunk(gunzip: Gunzip, chunk: Buffer): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   gunzip.once('close', resolve)
   gunzip.write(chunk, () => resolve())
@@ -89,16 +90,16 @@ async function withFile(path: string, use: (handle: FileHandle) => Promise<void>
   }
 }
 
-const isOurs = (error: unknown) => error instanceof BadEntry || error instanceof BadArchive
+const isArchiveError = (error: unknown) => error instanceof BadEntry || error instanceof BadArchive
 
 /** An error that only follows from the failure of the other side. */
-const isAftermath = (error: unknown) =>
+const isFollowUpError = (error: unknown) =>
   error instanceof Error && 'code' in error && /STREAM_DESTROYED|PREMATURE_CLOSE/.test(String(error.code))
 
 /** POSIX ends an archive with two empty blocks; without them it may be truncated between two entries. */
 const endMarkBytes = 1024
 
-class Reading {
+class TarballReading {
   readonly #limits: { maxDecompressedBytes: number; maxEntries: number }
   readonly #visit: EntryVisitor
   readonly #tree = new ArchiveTree()
@@ -118,7 +119,7 @@ class Reading {
         this.#bytes += chunk.length
         this.#end = chunk.length >= endMarkBytes ? chunk : Buffer.concat([this.#end, chunk])
         this.#end = this.#end.subarray(-endMarkBytes)
-        done(this.#bytes > this.#limits.maxDecompressedBytes ? this.#tooMuch() : null, chunk)
+        done(this.#bytes > this.#limits.maxDecompressedBytes ? this.#tooLarge() : null, chunk)
       },
     })
   }
@@ -130,7 +131,7 @@ class Reading {
 
   async finish(): Promise<TarballSummary> {
     if (this.#end.length < endMarkBytes || this.#end.some((byte) => byte !== 0))
-      throw new BadArchive(`is cut off${this.#where()}`)
+      throw new BadArchive(`is cut off${this.#position()}`)
     if (this.#tree.isEmpty) throw new BadArchive('contains no files')
     await this.#tree.checkLinks()
     return { ...this.#summary, commonRoot: this.#tree.commonRoot }
@@ -141,15 +142,15 @@ class Reading {
     this.#summary.entries += 1
     if (this.#summary.entries > this.#limits.maxEntries)
       throw new BadArchive(`holds more than ${this.#limits.maxEntries} entries`)
-    if (header.size > this.#limits.maxDecompressedBytes) throw this.#tooMuch()
+    if (header.size > this.#limits.maxDecompressedBytes) throw this.#tooLarge()
     // Tar readers disagree on whether content follows. Old archives mark a folder by a trailing slash alone.
     const isFolder = header.type === 'directory' || (header.type === 'file' && header.name.endsWith('/'))
     if (isFolder && header.size > 0) throw new BadEntry(header.name, 'is a folder with a non-zero size')
-    const shown = await withoutAppleDouble(header, content)
-    const entry = shown && this.#tree.add(header)
-    if (!shown || !entry) return drain(shown ?? content)
+    const visibleContent = await withoutAppleDouble(header, content)
+    const entry = visibleContent && this.#tree.add(header)
+    if (!visibleContent || !entry) return drain(visibleContent ?? content)
     if (entry.kind === 'file') this.#summary.files += 1
-    await this.#visit(entry, this.#counted(shown))
+    await this.#visit(entry, this.#counted(visibleContent))
   }
 
   async *#counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -159,14 +160,14 @@ class Reading {
     }
   }
 
-  #tooMuch(): BadEntry {
+  #tooLarge(): BadEntry {
     return new BadEntry(
       this.#lastName ?? '',
       `makes the archive larger than ${megabytes(this.#limits.maxDecompressedBytes)} MB when unpacked`,
     )
   }
 
-  #where(): string {
+  #position(): string {
     return this.#lastName === undefined ? '' : ` at or after "${this.#lastName}"`
   }
 
@@ -175,15 +176,15 @@ class Reading {
     if (!(error instanceof Error)) return error
     const code = 'code' in error ? String(error.code) : ''
     if (code === 'Z_BUF_ERROR' || (error instanceof TarError && error.isCutOff))
-      return new BadArchive(`is cut off${this.#where()}`, error)
+      return new BadArchive(`is cut off${this.#position()}`, error)
     if (code.startsWith('Z_')) {
       return new BadArchive(
-        this.#bytes === 0 ? 'is not compressed with gzip' : `is damaged, or has data after its end${this.#where()}`,
+        this.#bytes === 0 ? 'is not compressed with gzip' : `is damaged, or has data after its end${this.#position()}`,
         error,
       )
     }
     if (error instanceof TarError) {
-      return new BadArchive(this.#lastName === undefined ? 'is not a tar archive' : `is damaged${this.#where()}`, error)
+      return new BadArchive(this.#lastName === undefined ? 'is not a tar archive' : `is damaged${this.#position()}`, error)
     }
     return error
   }
@@ -207,13 +208,13 @@ async function withoutAppleDouble(
     if (next.done) break
     start = Buffer.concat([start, next.value])
   }
-  const rest = joined(start, chunks)
+  const rest = prepend(start, chunks)
   if (!start.subarray(0, appleDoubleMagic.length).equals(appleDoubleMagic)) return rest
   await drain(rest)
   return null
 }
 
-async function* joined(start: Buffer, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* prepend(start: Buffer, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield start
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
 }

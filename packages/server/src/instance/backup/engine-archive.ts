@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { EngineCopy } from '../../drivers/runtime/docker/engine-copy.ts'
 import { readTar, type TarEntry } from '../../drivers/tar/read-tar.ts'
 import { rewriteEntries } from '../../drivers/tar/rewrite-tar.ts'
-import { encodeHeader, fillAfter, type TarHeader, tarEnd } from '../../drivers/tar/tar-header.ts'
+import { encodeHeader, paddingAfter, type TarHeader, tarEnd } from '../../drivers/tar/tar-header.ts'
 import { listEngineData } from '../../modules/deployments/index.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { Config } from '../config/config.ts'
@@ -48,7 +48,7 @@ export async function* engineEntries(
   const list = Buffer.from(JSON.stringify(volumes))
   yield encodeHeader({ ...plain, name: listName, type: 'file', size: list.length })
   yield list
-  yield fillAfter(list.length)
+  yield paddingAfter(list.length)
   for (const { id } of volumes) {
     yield encodeHeader({ ...plain, name: volumeTop(id), type: 'directory', size: 0 })
     yield* rewriteEntries(engine.readVolume(id, abort), (header) => below(volumeTop(id), header))
@@ -130,7 +130,7 @@ class Entries {
       const linkname = header.type === 'link' ? withoutPrefix(header.linkname) : header.linkname
       yield encodeHeader({ ...header, name: withoutPrefix(header.name), linkname })
       yield* content
-      yield fillAfter(header.size)
+      yield paddingAfter(header.size)
     }
     yield tarEnd
   }
