@@ -12,7 +12,7 @@ import { ReaderQueue } from './reader-queue.ts'
 
 /** A folder that exceeds the limits of one read; the message says which. */
 export class FolderLimitExceeded extends Error {
-  override readonly name = 'FolderTooMuch'
+  override readonly name = 'FolderLimitExceeded'
 }
 
 export interface FolderReaderSettings {

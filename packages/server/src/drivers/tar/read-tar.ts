@@ -49,11 +49,11 @@ async function readExtension(bytes: ByteSource, { flag, size }: { flag: string; 
 
 /** Applies extended headers; returns the number of content bytes that follow. */
 function applyRecords(header: TarHeader, globalRecords: Map<string, string>, entryRecords: Map<string, string>): number {
-  const valueOf = (key: string) => entryRecords.get(key) ?? globalRecords.get(key)
-  header.name = valueOf('path') || header.name
-  header.linkname = valueOf('linkpath') || header.linkname
+  const recordValue = (key: string) => entryRecords.get(key) ?? globalRecords.get(key)
+  header.name = recordValue('path') || header.name
+  header.linkname = recordValue('linkpath') || header.linkname
   for (const key of ['size', 'uid', 'gid'] as const) {
-    const number = valueOf(key)
+    const number = recordValue(key)
     if (number !== undefined) header[key] = /^\d{1,15}$/.test(number) ? Number(number) : Number.NaN
   }
   if (!Number.isSafeInteger(header.size)) throw new TarError('The tar archive has an entry without a size')

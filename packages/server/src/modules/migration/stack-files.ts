@@ -48,7 +48,7 @@ export async function readFilesOf(
         file: null,
         warnings: [`${project}: ${error.message}`],
       }
-    if (error instanceof Error && error.name === 'FolderTooMuch')
+    if (error instanceof Error && error.name === 'FolderLimitExceeded')
       return { state: 'unreadable', file: null, warnings: [`${project}: the Compose files are too large to read`] }
     throw error
   }
