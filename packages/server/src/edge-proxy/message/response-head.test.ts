@@ -16,7 +16,7 @@ describe('an answer of an upstream', () => {
       'B: 2',
     )
     expect(head).toMatchObject({ status: 200, statusLine: '200 OK', body: 3, keepAlive: true, keepAliveMs: 5_000 })
-    expect(head).toMatchObject({ kept: 'A: 1\r\nB: 2\r\n', contentLength: 3 })
+    expect(head).toMatchObject({ forwardedLines: 'A: 1\r\nB: 2\r\n', contentLength: 3 })
   })
 
   test.each([

@@ -34,7 +34,7 @@ test.each([
 test('a variable without a value is empty and named', () => {
   expect(interpolate('[$GONE][${ALSO}]', env)).toEqual({
     value: '[][]',
-    named: ['GONE', 'ALSO'],
+    referenced: ['GONE', 'ALSO'],
     unset: ['GONE', 'ALSO'],
     missing: [],
     malformed: [],

@@ -212,7 +212,7 @@ describe('a file that cannot be run is refused, never a crash', () => {
     expect(file.services[1]!.command).toBeNull()
     expect(file.refused.map((one) => one.message)).toEqual([
       expect.stringMatching(/Unresolved tag: !run/),
-      expect.stringMatching(/of a kind/),
+      expect.stringMatching(/has a type that Compose files do not support/),
     ])
   })
 

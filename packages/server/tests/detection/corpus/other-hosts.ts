@@ -147,12 +147,12 @@ export const otherHosts: readonly CorpusCase[] = [
   {
     name: 'app.json of Heroku',
     files: { ...app, 'app.json': { name: 'x', buildpacks: [], addons: ['heroku-postgresql'] }, Procfile: 'web: node web.js\n' },
-    is: { startCommand: 'node web.js', warnings: [expect.stringMatching(/^app\.json: add-ons are left out/)] },
+    is: { startCommand: 'node web.js', warnings: [expect.stringMatching(/^app\.json: add-ons are ignored/)] },
   },
   {
     name: 'railway.json with a schedule',
     files: { ...app, 'railway.json': { deploy: { cronSchedule: '0 1 * * *' } } },
-    is: { warnings: [expect.stringMatching(/^railway\.json: the cron schedule is left out/)] },
+    is: { warnings: [expect.stringMatching(/^railway\.json: the cron schedule is ignored/)] },
   },
   {
     name: 'nixpacks.toml with an install of its own',
