@@ -47,7 +47,7 @@ export function AccountPage() {
               ]}
             />
             <Text size="sm" c="dimmed" mt="md">
-              As {role} you {roleText[role].replace(/^(may|sees)/, (word) => (word === 'sees' ? 'see' : word))}
+              As {role} you {roleText[role].replace('their own', 'your own')}
             </Text>
           </Section>
         )}

@@ -41,7 +41,7 @@ export interface DeploymentsSettings {
   sleepAfterSeconds: number
   /** Interval between checks of an image tag in its registry. */
   imageCheckSeconds: number
-  /** A folder source must be below one of these roots, and not in another part of the data folder. */
+  /** A deployment waits this long for an unreachable server before it fails. */
   serverWaitSeconds: number
   hostUrls: HostUrls
   /** A folder source must be below one of these roots; inside the data folder only the folders for it are allowed. */

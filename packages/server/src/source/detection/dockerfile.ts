@@ -1,4 +1,4 @@
-import { instructionsOf, messageOf } from '../dockerfile/instructions.ts'
+import { instructionsOf, splitInstruction } from '../dockerfile/instructions.ts'
 import { substitute } from '../dockerfile/substitute.ts'
 import { setVariables } from '../dockerfile/variables.ts'
 
@@ -23,7 +23,7 @@ export function parseDockerfile(text: string): Dockerfile {
   let stage = global
   for (const { keyword, rest } of instructionsOf(text)) {
     if (keyword === 'FROM') {
-      const [image = '', , name] = messageOf(rest).words
+      const [image = '', , name] = splitInstruction(rest).words
       stage = { parent: stages.get(image.toLowerCase()) ?? global, instructions: [] }
       stages.set((name ?? `#${stages.size}`).toLowerCase(), stage)
     } else if (['ARG', 'ENV', 'EXPOSE', 'CMD'].includes(keyword)) stage.instructions.push({ keyword, rest })

@@ -43,7 +43,7 @@ export function* instructionsOf(text: string): Generator<Instruction> {
 }
 
 /** The arguments, and the options before them: `--from=build`. */
-export function messageOf(rest: string): { options: string[]; words: string[] } {
+export function splitInstruction(rest: string): { options: string[]; words: string[] } {
   const all = rest.split(/\s+/).filter((word) => word !== '')
   const first = all.findIndex((word) => !word.startsWith('--'))
   return first < 0 ? { options: all, words: [] } : { options: all.slice(0, first), words: all.slice(first) }

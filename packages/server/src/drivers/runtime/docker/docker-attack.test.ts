@@ -579,7 +579,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     expect(output).toEqual([failing.egressFilter()?.message])
     expect(failing.egressFilter()).toMatchObject({
       inForce: false,
-      words: expect.stringMatching(/The egress filter is not active: .+/),
+      message: expect.stringMatching(/The egress filter is not active: .+/),
     })
     await failing.close()
   })

@@ -115,7 +115,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       const { links, link } = connect({}, join(folder.path, 'nowhere.sock'))
       expect(await why(link.toDocker(never))).toMatchObject({
         reason: 'docker_not_running',
-        message: expect.stringContaining('there is no'),
+        message: expect.stringContaining('does not exist'),
       })
       await links.close()
       // A socket whose listening process has exited.

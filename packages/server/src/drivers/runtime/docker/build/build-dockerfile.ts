@@ -2,7 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { dirname, join, posix, relative, sep } from 'node:path'
 import type { ImageInspectInfo } from 'dockerode'
 import { errorMessage } from '../../../../platform/error-message.ts'
-import { instructionsOf, messageOf } from '../../../../source/dockerfile/instructions.ts'
+import { instructionsOf, splitInstruction } from '../../../../source/dockerfile/instructions.ts'
 import { readInside } from '../../../../source/read-inside.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import { callEngine } from '../engine.ts'
@@ -234,7 +234,7 @@ const buildKitOption = /^--(mount|link|chmod|parents|exclude|network|security)(=
 export function needsBuildKit(dockerfile: string): boolean {
   for (const { keyword, rest, hasHereDocuments } of instructionsOf(dockerfile)) {
     if (hasHereDocuments) return true
-    if (['RUN', 'COPY', 'ADD'].includes(keyword) && messageOf(rest).options.some((option) => buildKitOption.test(option)))
+    if (['RUN', 'COPY', 'ADD'].includes(keyword) && splitInstruction(rest).options.some((option) => buildKitOption.test(option)))
       return true
   }
   return false

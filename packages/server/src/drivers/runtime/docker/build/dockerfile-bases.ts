@@ -1,4 +1,4 @@
-import { type Instruction, instructionsOf, messageOf } from '../../../../source/dockerfile/instructions.ts'
+import { type Instruction, instructionsOf, splitInstruction } from '../../../../source/dockerfile/instructions.ts'
 import { substitute } from '../../../../source/dockerfile/substitute.ts'
 import { setVariables } from '../../../../source/dockerfile/variables.ts'
 import { BuildFailed } from '../../runtime.ts'
@@ -23,7 +23,7 @@ export async function withLocalBaseImages(
     if (instruction.keyword === 'ARG' && stageCount === 0) setVariables(instruction.rest, values, buildArguments)
     if (instruction.keyword !== 'FROM') continue
     if (++stageCount > maxStages) throw new BuildFailed('bad_plan', `The Dockerfile has more than ${maxStages} stages`)
-    const { words } = messageOf(instruction.rest)
+    const { words } = splitInstruction(instruction.rest)
     const image = expandImageName(words[0] ?? '', values)
     const name = image === null || stages.has(image.toLowerCase()) ? image : await find(image)
     if (name !== null && name !== image) {
@@ -45,7 +45,7 @@ function expandImageName(written: string, values: ReadonlyMap<string, string>): 
 function withImageName(text: string, { start, end, rest }: Instruction, written: string, name: string): string {
   const line = text.slice(start, end)
   const instruction = line.includes('\n') ? `FROM ${rest}` : line
-  const words = messageOf(rest)
+  const words = splitInstruction(rest)
   let at = instruction.search(/\S/) + 'FROM'.length
   for (const option of words.options) at = instruction.indexOf(option, at) + option.length
   at = instruction.indexOf(written, at)

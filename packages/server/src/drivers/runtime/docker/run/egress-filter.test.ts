@@ -9,6 +9,6 @@ test('where the engine turned out to be on another machine, no later look says t
   await egressFilter.apply()
   egressFilter.disable('The engine is elsewhere')
   await egressFilter.apply()
-  expect(egressFilter.state).toEqual({ inForce: false, words: 'The engine is elsewhere' })
+  expect(egressFilter.state).toEqual({ inForce: false, message: 'The engine is elsewhere' })
   expect(output.at(-1)).toBe('The engine is elsewhere')
 })

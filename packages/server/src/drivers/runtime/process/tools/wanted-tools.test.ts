@@ -13,10 +13,10 @@ describe('the tools that a project asks for', () => {
   })
 
   test('are another Node where it will not', () => {
-    expect(request({ runtimeVersion: { node: '22' } }).wanted).toEqual([{ tool: 'node', range: '22', instead: null }])
+    expect(request({ runtimeVersion: { node: '22' } }).wanted).toEqual([{ tool: 'node', range: '22', fallback: null }])
     expect(request({ runtimeVersion: { node: 'lts/jod' } }).wanted).toMatchObject([{ range: '22' }])
     expect(request({ runtimeVersion: { node: '24.1.0' } }).wanted).toEqual([
-      { tool: 'node', range: '24.1.0', instead: 'Node v24.21.0' },
+      { tool: 'node', range: '24.1.0', fallback: 'Node v24.21.0' },
     ])
   })
 
@@ -28,10 +28,10 @@ describe('the tools that a project asks for', () => {
   test('are the package manager in the version that is named, or one where the machine has none', () => {
     const pnpm = { packageManager: 'pnpm' }
     expect(request({ ...pnpm, runtimeVersion: { pnpm: '9.15.0' } }).wanted).toEqual([
-      { tool: 'pnpm', range: '9.15.0', instead: null },
+      { tool: 'pnpm', range: '9.15.0', fallback: null },
     ])
     expect(request({ ...pnpm, runtimeVersion: { pnpm: '9.15.0' } }, ['pnpm']).wanted).toMatchObject([
-      { instead: expect.any(String) },
+      { fallback: expect.any(String) },
     ])
     expect(request(pnpm).wanted).toMatchObject([{ tool: 'pnpm' }])
     expect(request(pnpm, ['pnpm']).wanted).toEqual([])
