@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { sanitizeArchive, withoutTopFolder } from '../runtime/docker/build/tar-names.ts'
 import { readTar } from './read-tar.ts'
 import { rewriteTar } from './rewrite-tar.ts'
-import { encodeHeader, paddingAfter, type TarHeader, tarEnd } from './tar-header.ts'
+import { decodeRecords, encodeHeader, paddingAfter, type TarHeader, tarEnd } from './tar-header.ts'
 
 const odd = 'caf\xe9-\xff'
 const usual = { mode: 0o640, uid: 3_000_000, gid: 7, mtime: new Date(1_700_000_000_000), linkname: '' }
@@ -73,6 +73,13 @@ test('a header that was changed, and one that asks for more memory than any need
 })
 
 const sumOf = (header: Buffer) => header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte), 0)
+
+test.each(['xxxxxxx', '0 a=b', '-5 a=b', '99 a=b\n', '7 a=b\n 7'])(
+  'the records %j end the reading of records, not the reader',
+  (text) => {
+    expect([...decodeRecords(Buffer.from(text))]).toEqual([])
+  },
+)
 
 test('global headers with records that are not read fill no memory', async () => {
   setFlagsFromString('--expose-gc')

@@ -96,7 +96,8 @@ export function decodeRecords(bytes: Buffer): Map<string, string> {
   const records = new Map<string, string>()
   for (let at = 0; at < bytes.length; ) {
     const space = bytes.indexOf(0x20, at)
-    const length = space === -1 ? 0 : Number(bytes.toString('latin1', at, space))
+    if (space === -1) break
+    const length = Number(bytes.toString('latin1', at, space))
     const end = at + length
     if (!Number.isSafeInteger(length) || end <= space || end > bytes.length) break
     const text = bytes.toString('latin1', space + 1, end - 1)
