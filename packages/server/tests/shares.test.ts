@@ -17,6 +17,7 @@ const ofTheInstance: Record<string, 'database only' | 'each organisation in turn
   'cloud.watch': 'each organisation in turn',
   'deployments.check-images': 'each organisation in turn',
   'edge.renew': 'database only',
+  'edge.watch': 'no organisation',
   'git-events.tidy': 'database only',
   'jobs.missed': 'database only',
   'jobs.prune': 'database only',

@@ -248,7 +248,7 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
   })
 
   test.each([
-    ['no credential', 'No key and no password', { privateKey: undefined }],
+    ['no credential', 'No private key or password', { privateKey: undefined }],
     ['a wrong key', 'refused the login', { privateKey: makeKeyPair().privateKey }],
     ['no Docker', 'Docker is not running', { dockerSocket: '/nowhere/docker.sock' }],
     ['no listener', 'connection refused', { port: 1 }],

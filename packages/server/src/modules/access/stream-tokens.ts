@@ -47,7 +47,7 @@ export function createStreamTokens({ database, clock }: AccessDeps): StreamToken
     const now = clock.now().getTime()
     if (!row || row.path !== path || row.expiresAt <= now) return null
     const caller = await renewed(db, row, now)
-    return caller && row.elsewhere ? { ...caller, onlyElsewhere: true as const } : caller
+    return caller && row.elsewhere ? { ...caller, onlyInCloud: true as const } : caller
   }
   return {
     async mint(path, caller) {

@@ -23,4 +23,4 @@ export async function forEachProject(
 }
 
 export const noteRefusal = (projectId: string, { message }: Failure, { log }: Pick<GitEventsDeps, 'log'>): void =>
-  log.info({ projectId, words: message }, 'git-events: project not updated')
+  log.info({ projectId, message }, 'git-events: project not updated')

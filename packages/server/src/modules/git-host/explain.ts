@@ -4,9 +4,9 @@ import { Failure } from '../../platform/failure.ts'
 /** Converts a git host error to an API failure; other errors are returned unchanged. */
 export function explained(error: unknown): unknown {
   if (!(error instanceof GitHostError)) return error
-  const { errorKind: trouble, message, resetAt } = error
-  const more = { words: message, cause: error }
-  switch (trouble) {
+  const { errorKind, message, resetAt } = error
+  const more = { message, cause: error }
+  switch (errorKind) {
     case 'unauthorized':
       return new Failure('no_source', { ...more, message: `${message}. Connect it again.` })
     case 'forbidden':
