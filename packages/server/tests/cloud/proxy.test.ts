@@ -72,7 +72,7 @@ const madeAtTheCall: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'time'],
   [/\b([a-z]{3})_[a-z2-7]{20}\b/g, '$1_id'],
   [/\bdph_[a-z2-7]{40}\b/g, 'dph_token'],
-  [/berth-verify=[\w-]{32,43}(?=")/g, 'berth-verify=code'],
+  [/berth-verify=[\w-]{32,43}/g, 'berth-verify=code'],
   [/"(token|confirmationToken)":"[\w-]{32,64}"/g, '"$1":"code"'],
   [/expires=\d{13}&maxBytes=300000000&signature=[0-9a-f]{8}\.[\w-]{43}(?=")/g, 'signed'],
 ]
