@@ -34,9 +34,6 @@ const runs = isWhole
     }
   : { all: quick ? ['unit', 'api-sqlite'] : [] }
 
-/** Niceness of a run in the background. */
-const lowPriority = 10
-
 // A signal from here on ends the current work and then this process, after the test machine was stopped.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interrupted = signal))
 
@@ -56,12 +53,12 @@ await summary()
 async function runEverything(early) {
   const checks = [program('types', tool('tsc'), ['--noEmit', '-p', '.']), program('lint', tool('biome'), ['check', '.'])]
   // Unit and API tests need neither what is built nor containers.
-  const computing = runs.computing && early && runVitest('computing', early, { isBackground: !isMatrix })
+  const computing = runs.computing && early && runVitest('computing', early)
   const [settings, built] = await Promise.all([
     quick ? early : step('test machine, containers', () => startMachine(['docker'])),
     quick || program('build', bundledNode(), ['scripts/build.mjs']),
   ])
-  if (isMatrix) await computing
+  await computing
   if (built && early && settings) await runVitest(isWhole ? 'waiting' : 'all', settings)
   await Promise.all([computing, ...checks])
 }
@@ -90,11 +87,8 @@ function program(name, path, args) {
   })
 }
 
-/**
- * Runs Vitest on the projects of one of the runs, and adds its figures to the tallies. A run in the background has a low priority,
- * and its output is shown when it ends.
- */
-function runVitest(run, settings, { isBackground = false } = {}) {
+/** Runs Vitest on the projects of one of the runs, and adds its figures to the tallies. */
+function runVitest(run, settings) {
   return step(run === 'all' ? 'tests' : `tests, ${run}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'berth-tally-'))
     const file = join(folder, 'tally.json')
@@ -102,9 +96,7 @@ function runVitest(run, settings, { isBackground = false } = {}) {
       const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'test', 'tally.mjs')}`]
       const named = runs[run].flatMap((name) => ['--project', name])
       const env = toolEnvironment({ ...settings, ...selection(), BERTH_TEST_TALLY: file })
-      const options = { env, quiet: isBackground, niceness: isBackground ? lowPriority : 0 }
-      const { code, output } = await runProgram(tool('vitest'), ['run', ...reporters, ...named, ...filters], options)
-      if (isBackground) console.log(output)
+      const { code } = await runProgram(tool('vitest'), ['run', ...reporters, ...named, ...filters], { env })
       if (interrupted) return
       if (code !== 0) troubles.push('tests')
       tallies.push(JSON.parse(readFileSync(file, 'utf8')))
