@@ -46,7 +46,7 @@ parentPort?.on('message', () => {
 async function report(): Promise<void> {
   if (!isOver || underWay > 0) return
   await sampling
-  parentPort?.postMessage({ latencies, failures, mostBytes: maxBytes })
+  parentPort?.postMessage({ latencies, failures, maxBytes })
   parentPort?.close()
   agent.destroy()
 }

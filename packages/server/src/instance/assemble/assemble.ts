@@ -85,7 +85,7 @@ export function assemble(parts: Parts): Assembled {
     stopping: stopping.signal,
     reads: new ReadSlots(),
     streams,
-    ...(cloud ? { cloud: cloud.elsewhere } : {}),
+    ...(cloud ? { cloud: cloud.proxy } : {}),
   }
   const app = createHttpServer(
     { version, logger, trustedProxies: config.trustedProxies, edgeKey },

@@ -30,7 +30,7 @@ export function createCloud(deps: CloudDeps) {
   const links = new Links(deps)
   return {
     handlers: cloudHandlers(deps, links),
-    elsewhere: createCloudProxy(links, deps),
+    proxy: createCloudProxy(links, deps),
     projects: cloudProjects(deps, links),
     jobs: [forgetJob(deps), watchJob(deps, links)] as Job<unknown, undefined>[],
     schedules: [watchSchedule],

@@ -62,7 +62,7 @@ function matches(requested: string, all: readonly Candidate[]): Candidate[] {
   const exact = all.filter(({ exactName }) => exactName === requested)
   if (exact.length > 0) return exact
   const byName = all.filter(
-    ({ container, labels: marks }) => (marks && !marks.isOneOff ? marks.service : container.name) === requested,
+    ({ container, labels }) => (labels && !labels.isOneOff ? labels.service : container.name) === requested,
   )
   if (byName.length > 0) return byName
   // A container of a Compose service, with or without the prefix.

@@ -22,23 +22,23 @@ const maxConcurrent = 4
 /** Reads the server once: its containers, then their Compose files. Nothing on the server changes. */
 export async function discover(reader: Pick<ServerReader, 'readDocker' | 'files'>, readFor: ReadFor): Promise<Discovery> {
   const docker = await reader.readDocker(readFor.abort)
-  const labelled = docker.containers.map((container) => ({ container, marks: readComposeLabels(container) }))
+  const labelled = docker.containers.map((container) => ({ container, labels: readComposeLabels(container) }))
   const groups = [
     ...Map.groupBy(
-      labelled.filter(({ marks: labels }) => labels !== null),
-      ({ marks: labels }) => (labels as ComposeLabels).project,
+      labelled.filter(({ labels }) => labels !== null),
+      ({ labels }) => (labels as ComposeLabels).project,
     ),
   ]
   const stacks = new Map<string, DiscoveredStack>()
   for (let offset = 0; offset < groups.length; offset += maxConcurrent)
     await Promise.all(
       groups.slice(offset, offset + maxConcurrent).map(async ([project, members]) => {
-        const labels = newest(members.map((one) => one.marks as ComposeLabels))
+        const labels = newest(members.map((one) => one.labels as ComposeLabels))
         const files = await readFilesOf(labels, reader.files, readFor)
         stacks.set(project, { labels, containers: members.map(({ container }) => container), files })
       }),
     )
-  return { docker, stacks, handRun: labelled.filter(({ marks: labels }) => labels === null).map(({ container }) => container) }
+  return { docker, stacks, handRun: labelled.filter(({ labels }) => labels === null).map(({ container }) => container) }
 }
 
 /** Containers of one stack may have been created from different files; those of a service are preferred over a one-off run. */

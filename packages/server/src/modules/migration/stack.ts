@@ -72,7 +72,7 @@ function usersBy(containers: readonly ReadContainer[], uses: (container: ReadCon
 
 function projectOf(
   name: string,
-  { labels: marks, containers, files }: DiscoveredStack,
+  { labels, containers, files }: DiscoveredStack,
   show: (one: ReadContainer) => DiscoveredService,
 ): ComposeProject {
   const running = containers.map(show)
@@ -83,8 +83,8 @@ function projectOf(
     services.some(({ drift, state }) => drift.length > 0 || state === 'missing') || isGone(running, files.file?.services)
   return {
     name: plainText(name),
-    workingDir: marks.workingDir && plainText(marks.workingDir),
-    configFiles: marks.configFiles.map(plainText),
+    workingDir: labels.workingDir && plainText(labels.workingDir),
+    configFiles: labels.configFiles.map(plainText),
     fileState: files.state === 'read' && hasDrift ? 'drifted' : files.state,
     services,
   }

@@ -20,8 +20,8 @@ interface WriteContext {
   progress: RowProgress
   deps: BackupsDeps
   abort: AbortSignal
-  /** Disk limit of a restore to copies. */
-  diskLimit?: RestoreDiskLimit
+  /** Disk limit of a restore to copies. Null: the project's own volumes are replaced, which its own limit covers. */
+  diskLimit: RestoreDiskLimit | null
   /** Called once data of the project was replaced, or may have been. */
   onWritten?: () => void
 }
@@ -38,7 +38,8 @@ export async function writeBack(
   onWritten?: () => void,
 ): Promise<void> {
   const { artifacts } = opened.manifest
-  const context: WriteContext = { ...(await startWriting(restore, opened, deps, abort)), ...(onWritten ? { onWritten } : {}) }
+  const started = await startWriting(restore, opened, deps, abort)
+  const context: WriteContext = { ...started, diskLimit: null, ...(onWritten ? { onWritten } : {}) }
   for (const artifact of artifacts) {
     if (artifact.kind === 'volume') await writeVolume((artifact.details as { volume: string }).volume, artifact, context)
     else if ((artifact.details as DumpDetails).file) await writeFile(artifact, context)
@@ -58,7 +59,7 @@ export async function writeCopies(
   const artifacts = opened.manifest.artifacts.filter(({ kind }) => kind !== 'source')
   const diskLimit = await diskLimitOfCopies(restore, deps)
   diskLimit.requireFits(artifacts.reduce((sum, { index }) => sum + index.plainBytes, 0))
-  const context = { ...(await startWriting(restore, opened, deps, abort)), bound: diskLimit }
+  const context: WriteContext = { ...(await startWriting(restore, opened, deps, abort)), diskLimit }
   for (const artifact of artifacts) {
     const name = copyName(restore, artifact)
     if (artifact.kind === 'volume') await writeVolume(name, artifact, context)
@@ -72,7 +73,7 @@ async function startWriting(
   opened: OpenedArchive,
   deps: BackupsDeps,
   abort: AbortSignal,
-): Promise<WriteContext> {
+): Promise<Omit<WriteContext, 'diskLimit'>> {
   // The source is restored separately, before anything is written.
   const written = opened.manifest.artifacts.filter(({ kind }) => kind !== 'source')
   const bytesTotal = written.reduce((sum, { index }) => sum + index.sizeBytes, 0)
