@@ -18,7 +18,7 @@ export function CronInput({ value, timezone, onChange, error }: Props) {
     <div>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <NativeSelect
-          label="How often"
+          label="Schedule"
           value={isCommon ? value : value ? 'own' : ''}
           data={[{ value: '', label: 'Manual only' }, ...schedules, { value: 'own', label: 'Custom schedule' }]}
           onChange={(event) => onChange(event.currentTarget.value === 'own' ? '30 2 * * 1-5' : event.currentTarget.value)}

@@ -24,7 +24,7 @@ export function DetectionReport({ detection }: { detection: Detection }) {
       </Text>
       <Facts
         facts={[
-          ['Kind', type],
+          ['Type', type],
           ['Framework', framework],
           ['Language', language],
           ['Package manager', packageManager],

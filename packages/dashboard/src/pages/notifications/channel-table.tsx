@@ -37,7 +37,7 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
     },
     { title: 'State', cell: ({ verified }) => <StatusBadge status={verified ? 'verified' : 'unverified'} /> },
     {
-      title: 'On',
+      title: 'Enabled',
       cell: ({ id, label, enabled }) => (
         <Switch
           size="xs"

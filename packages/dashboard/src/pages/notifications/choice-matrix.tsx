@@ -17,7 +17,7 @@ export function ChoiceMatrix({ channels }: { channels: readonly Channel[] }) {
   const setDefault = useChange(contract.notifications.putDefault, { refreshes: [contract.notifications.listDefaults] })
   const columns: Column<NotificationCategory>[] = [
     {
-      title: 'What',
+      title: 'Event',
       isHeading: true,
       cell: ({ label, description }) => (
         <div>

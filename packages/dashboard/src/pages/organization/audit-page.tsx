@@ -14,16 +14,16 @@ import { useList } from '../../data/read-list.ts'
 import { ChainCheck } from './chain-check.tsx'
 
 const columns: Column<AuditEntry>[] = [
-  { title: 'When', width: '9rem', cell: ({ at }) => <TimeAgo time={at} /> },
+  { title: 'Time', width: '9rem', cell: ({ at }) => <TimeAgo time={at} /> },
   {
-    title: 'Who',
+    title: 'User',
     width: '13rem',
     cell: ({ userEmail, tokenId }) => (
       <span className="wrap-anywhere">{`${userEmail ?? 'not signed in'}${tokenId ? ' (by token)' : ''}`}</span>
     ),
   },
   {
-    title: 'What',
+    title: 'Action',
     isHeading: true,
     cell: ({ action, objectKind, objectId, changes }) => {
       const text = JSON.stringify(changes)
@@ -37,7 +37,7 @@ const columns: Column<AuditEntry>[] = [
       )
     },
   },
-  { title: 'From', isWide: true, isNumber: true, cell: ({ ip }) => ip ?? '–' },
+  { title: 'IP address', isWide: true, isNumber: true, cell: ({ ip }) => ip ?? '–' },
 ]
 
 /** Every write with its user and address; each entry contains the hash of the previous one. */

@@ -39,10 +39,10 @@ export function InvitationsPage() {
       },
     )
   const columns: Column<Invitation>[] = [
-    { title: 'Person', isHeading: true, cell: (one) => one.email },
+    { title: 'User', isHeading: true, cell: (one) => one.email },
     { title: 'Role', cell: (one) => one.role },
     { title: 'Invited', cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
-    { title: 'Ends', isWide: true, cell: ({ expiresAt }) => <TimeAgo time={expiresAt} /> },
+    { title: 'Expires', isWide: true, cell: ({ expiresAt }) => <TimeAgo time={expiresAt} /> },
     {
       title: '',
       isNumber: true,

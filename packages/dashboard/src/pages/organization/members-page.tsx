@@ -32,7 +32,7 @@ export function MembersPage() {
   const isLast = (one: Member) => isLastOwner(members.data ?? [], one)
   const columns: Column<Member>[] = [
     {
-      title: 'Person',
+      title: 'User',
       isHeading: true,
       cell: ({ email, name }) => (
         <div>

@@ -24,7 +24,7 @@ export function StorageSection() {
   const rows = paths.flatMap((location) => location.projects.map((project) => ({ ...project, place: nameOf(location) })))
   const columns: Column<Row>[] = [
     { title: 'Project', isHeading: true, cell: ({ name, projectId }) => name ?? `${projectId} (deleted)` },
-    { title: 'Where', cell: ({ place: location }) => location },
+    { title: 'Location', cell: ({ place: location }) => location },
     { title: 'Artifacts', isNumber: true, cell: ({ artifactsBytes }) => sizeText(artifactsBytes) },
     { title: 'Build cache', isNumber: true, cell: ({ cacheBytes }) => sizeText(cacheBytes) },
   ]

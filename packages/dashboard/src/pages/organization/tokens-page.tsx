@@ -41,7 +41,7 @@ export function TokensPage() {
     },
     { title: 'Projects', isWide: true, cell: ({ projectIds }) => (projectIds ? plural(projectIds.length, 'project') : 'all') },
     { title: 'Last used', cell: ({ lastUsedAt }) => (lastUsedAt ? <TimeAgo time={lastUsedAt} /> : 'never') },
-    { title: 'Ends', cell: ({ expiresAt }) => (expiresAt ? <TimeAgo time={expiresAt} /> : 'never') },
+    { title: 'Expires', cell: ({ expiresAt }) => (expiresAt ? <TimeAgo time={expiresAt} /> : 'never') },
     {
       title: '',
       isNumber: true,

@@ -13,7 +13,7 @@ const ways = [
   {
     from: 'repository',
     icon: IconBrandGit,
-    title: 'Take a repository',
+    title: 'Import a repository',
     text: 'Deploy a branch and every push to it.',
   },
   {

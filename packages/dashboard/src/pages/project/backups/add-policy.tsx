@@ -53,7 +53,7 @@ export function AddPolicy({ project, isFirst }: { project: Project; isFirst: boo
         {services.length > 0 && (
           <NativeSelect
             mb="md"
-            label="Of what"
+            label="Content"
             value={serviceId}
             data={[
               { value: '', label: 'Whole project' },

@@ -36,7 +36,7 @@ export function PayloadFields({ form, set, volumes }: Props) {
             {...text('volumes')}
           />
           <Textarea
-            label="Leave out"
+            label="Exclude"
             description="Patterns as in .gitignore, one per line"
             placeholder={'cache/\n*.tmp'}
             autosize

@@ -30,7 +30,7 @@ export function PolicyFields({ projectId, form, onChange, error, volumes }: Prop
   return (
     <Stack>
       <NativeSelect
-        label="Where to"
+        label="Destination"
         value={form.destinationId}
         error={fieldError('destinationId')}
         data={(destinations.data ?? []).map(({ id, name, kind }) => ({

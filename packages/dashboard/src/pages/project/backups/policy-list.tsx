@@ -62,11 +62,11 @@ export function PolicyList({ project, policies }: Props) {
     { title: 'Next', cell: ({ nextRunAt, enabled }) => (enabled && nextRunAt ? <TimeAgo time={nextRunAt} /> : '–') },
     { title: 'Last proven', cell: ({ lastProvenAt }) => (lastProvenAt ? <TimeAgo time={lastProvenAt} /> : 'not yet') },
     {
-      title: 'On',
+      title: 'Enabled',
       cell: ({ id: policyId, enabled }) => (
         <Switch
           size="xs"
-          aria-label="On"
+          aria-label="Enabled"
           checked={enabled}
           disabled={!!writeRefusal}
           onChange={() => update.mutate({ params: { policyId }, body: { enabled: !enabled } })}

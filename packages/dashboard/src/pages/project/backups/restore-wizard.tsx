@@ -95,7 +95,7 @@ interface TargetProps {
 
 const TargetChoice = ({ target, onTarget, isPending, onNext }: TargetProps) => (
   <Stack>
-    <Radio.Group label="Where to" value={target} onChange={(value) => onTarget(value as BackupRestore['target'])}>
+    <Radio.Group label="Restore to" value={target} onChange={(value) => onTarget(value as BackupRestore['target'])}>
       <Stack gap="xs" mt="xs">
         <Radio
           value="in_place"

@@ -37,7 +37,7 @@ export function RunTable({ project, runs }: Props) {
     )
   const columns: Column<BackupRun>[] = [
     {
-      title: 'When',
+      title: 'Started',
       isHeading: true,
       cell: ({ createdAt, trigger }) => (
         <div>
@@ -51,7 +51,7 @@ export function RunTable({ project, runs }: Props) {
     { title: 'Status', cell: (run) => <RunState run={run} /> },
     { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
     {
-      title: 'Marks',
+      title: 'Checks',
       isWide: true,
       cell: (run) => {
         const labels = runLabels(run)

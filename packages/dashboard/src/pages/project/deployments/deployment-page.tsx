@@ -57,9 +57,9 @@ export function DeploymentPage() {
                 facts={[
                   ['Address', one.url && <ExternalLink url={one.url} />, 'wide'],
                   ['Environment', one.environment],
-                  ['Why', triggerText[one.trigger]],
-                  ['When', <TimeAgo key="when" time={one.createdAt} />],
-                  ['Took', durationMs === null ? null : durationText(durationMs)],
+                  ['Trigger', triggerText[one.trigger]],
+                  ['Created', <TimeAgo key="created" time={one.createdAt} />],
+                  ['Duration', durationMs === null ? null : durationText(durationMs)],
                   [
                     'Commit',
                     one.commit && (

@@ -40,16 +40,16 @@ export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
     { title: 'Status', cell: (one) => <StatusBadge status={one.status} title={one.error?.message} /> },
     { title: 'Commit', cell: (one) => one.commit && <span className="wrap-anywhere">{deploymentText(one)}</span> },
     { title: 'Environment', cell: (one) => one.environment, isWide: true },
-    { title: 'Why', cell: (one) => triggerText[one.trigger], isWide: true },
+    { title: 'Trigger', cell: (one) => triggerText[one.trigger], isWide: true },
     {
-      title: 'Took',
+      title: 'Duration',
       isNumber: true,
       cell: (one) => {
         const ms = elapsedMs(one.startedAt, one.finishedAt, now)
         return ms === null ? '–' : durationText(ms)
       },
     },
-    { title: 'When', isNumber: true, cell: (one) => <TimeAgo time={one.createdAt} /> },
+    { title: 'Created', isNumber: true, cell: (one) => <TimeAgo time={one.createdAt} /> },
   ]
   return <DataTable label="Deployments" isDense columns={columns} rows={deployments} keyOf={({ id }) => id} />
 }

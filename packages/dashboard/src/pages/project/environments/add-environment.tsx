@@ -38,7 +38,7 @@ export function AddEnvironment({ projectId }: { projectId: string }) {
           />
           <NativeSelect
             flex="1 1 8rem"
-            label="Kind"
+            label="Type"
             value={type}
             data={[...types]}
             onChange={(event) => setType(event.currentTarget.value as (typeof types)[number])}

@@ -49,10 +49,10 @@ export function EnvironmentTable({ project, environments }: Props) {
         </div>
       ),
     },
-    { title: 'Kind', cell: ({ type, deletingSince }) => (deletingSince ? 'being removed' : type) },
+    { title: 'Type', cell: ({ type, deletingSince }) => (deletingSince ? 'being removed' : type) },
     { title: 'Branch', isWide: true, cell: ({ branch }) => branch && <span className="wrap-anywhere">{branch}</span> },
     { title: 'Address', cell: ({ url }) => (url ? <ExternalLink url={url} /> : '–') },
-    { title: 'Since', isWide: true, cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
+    { title: 'Created', isWide: true, cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
     {
       title: '',
       isNumber: true,

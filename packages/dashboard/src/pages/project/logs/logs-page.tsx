@@ -62,7 +62,7 @@ export function LogsPage() {
                     onClick={() => setPaused(!isPaused)}
                     leftSection={isPaused ? <IconPlayerPlay size={14} /> : <IconPlayerPause size={14} />}
                   >
-                    {isPaused ? 'Go on' : 'Pause'}
+                    {isPaused ? 'Resume' : 'Pause'}
                   </Button>
                 </>
               }

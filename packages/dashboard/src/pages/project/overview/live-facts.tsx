@@ -7,6 +7,7 @@ import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { addressesOf } from '../../../rules/find-projects.ts'
+import { locationText } from '../../../text/location-text.ts'
 import { sizeText } from '../../../text/sizes.ts'
 
 interface Props {
@@ -53,12 +54,12 @@ export function LiveFacts({ project, deployments }: Props) {
           ['Live since', live?.finishedAt && <TimeAgo time={live.finishedAt} />],
           ['Size', live?.sizeBytes ? sizeText(live.sizeBytes) : null],
           [
-            'Kind',
+            'Type',
             [live?.plan?.type ?? project.type, live?.plan?.framework ?? project.config.framework].filter(Boolean).join(', '),
           ],
           ['Start command', live?.plan?.startCommand && <Code key="start">{live.plan.startCommand}</Code>],
           ['Port', live?.plan?.port],
-          ['Runs', project.location === 'cloud' ? 'In the cloud' : project.config.serverId ? 'On your server' : 'Here'],
+          ['Location', locationText(project)],
         ]}
       />
     </Section>

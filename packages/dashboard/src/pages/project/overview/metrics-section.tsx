@@ -67,7 +67,7 @@ function Charts({ points: all }: { points: readonly MetricPoint[] }) {
         ]}
       />
       <LineChart
-        title="Processor"
+        title="CPU"
         times={times}
         format={cores}
         series={[{ label: 'used', tone: 'main', values: valuesOf('cpuCores') }]}

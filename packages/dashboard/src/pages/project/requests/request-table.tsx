@@ -32,9 +32,9 @@ const columns: Column<RequestLine>[] = [
       </span>
     ),
   },
-  { title: 'Took', isNumber: true, cell: ({ durationMs }) => durationText(durationMs) },
+  { title: 'Duration', isNumber: true, cell: ({ durationMs }) => durationText(durationMs) },
   { title: 'Sent', isNumber: true, isWide: true, cell: ({ bytesOut }) => sizeText(bytesOut) },
-  { title: 'From', isWide: true, cell: ({ ip, userAgent }) => <span title={userAgent ?? undefined}>{ip}</span> },
+  { title: 'IP address', isWide: true, cell: ({ ip, userAgent }) => <span title={userAgent ?? undefined}>{ip}</span> },
 ]
 
 export function RequestTable({ requests }: { requests: readonly RequestLine[] }) {

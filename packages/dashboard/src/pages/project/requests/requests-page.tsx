@@ -69,7 +69,7 @@ export function RequestsPage() {
                 onClick={() => setPaused(!isPaused)}
                 leftSection={isPaused ? <IconPlayerPlay size={14} /> : <IconPlayerPause size={14} />}
               >
-                {isPaused ? 'Go on' : 'Pause'}
+                {isPaused ? 'Resume' : 'Pause'}
               </Button>
               <Button size="xs" variant="default" onClick={save} leftSection={<IconDownload size={14} />}>
                 Download

@@ -33,7 +33,7 @@ export function ResourcesSection({ projectId, side, title, description, allotmen
       <Section title={title} description={description} footer={<SaveFooter refusal={refusal} isPending={save.isPending} />}>
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
           <NumberInput
-            label="Processor (cores)"
+            label="CPU (cores)"
             min={0.1}
             max={limits.cpuCoresMaximum}
             step={0.1}

@@ -34,7 +34,7 @@ export function RuleTable({ projectId, rules }: Props) {
   }
   const columns: Column<RouteRule>[] = [
     { title: 'Rule', isHeading: true, cell: (rule) => <Text size="sm">{ruleText(rule)}</Text> },
-    { title: 'So far', cell: hitText },
+    { title: 'Hits', cell: hitText },
     {
       title: 'Dry run',
       cell: ({ id: ruleId, dryRun, ...rule }) => (
@@ -48,7 +48,7 @@ export function RuleTable({ projectId, rules }: Props) {
       ),
     },
     {
-      title: 'On',
+      title: 'Enabled',
       cell: ({ id: ruleId, enabled, ...rule }) => (
         <Switch
           size="xs"

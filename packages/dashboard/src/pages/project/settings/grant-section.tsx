@@ -39,9 +39,9 @@ export function GrantSection({ project: { id }, title = 'Access', actions }: Pro
           rows={grants.data}
           keyOf={(one) => one.userId}
           columns={[
-            { title: 'Person', isHeading: true, cell: ({ email }) => email },
-            { title: 'May', cell: (one) => one.level },
-            { title: 'Since', isWide: true, cell: ({ updatedAt }) => <TimeAgo time={updatedAt} /> },
+            { title: 'User', isHeading: true, cell: ({ email }) => email },
+            { title: 'Access', cell: (one) => one.level },
+            { title: 'Changed', isWide: true, cell: ({ updatedAt }) => <TimeAgo time={updatedAt} /> },
             {
               title: '',
               isNumber: true,
@@ -62,7 +62,7 @@ export function GrantSection({ project: { id }, title = 'Access', actions }: Pro
         <Group align="flex-end" gap="sm" px={{ base: 'md', sm: 'lg' }} pb="lg" pt="xs">
           <NativeSelect
             flex="2 1 12rem"
-            label="Person"
+            label="User"
             required
             value={userId}
             data={[
@@ -73,7 +73,7 @@ export function GrantSection({ project: { id }, title = 'Access', actions }: Pro
           />
           <NativeSelect
             flex="1 1 8rem"
-            label="May"
+            label="Access"
             value={level}
             data={[...levels]}
             onChange={(event) => setLevel(event.currentTarget.value as Level)}
