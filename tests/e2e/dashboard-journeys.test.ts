@@ -138,7 +138,7 @@ async function addPolicy(page: Page): Promise<void> {
   await policy.getByText('every night at 03:00').waitFor()
   await policy.getByRole('button', { name: 'Change' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('How often').selectOption('Every Sunday at 03:00')
+  await dialog.getByLabel('Schedule').selectOption('Every Sunday at 03:00')
   await dialog.getByText(/Next: Sunday.*( · Sunday.*){4}/).waitFor()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await policy.getByText('every sunday at 03:00').waitFor()

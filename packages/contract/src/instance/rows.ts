@@ -15,6 +15,7 @@ export const instance = {
         version: Type.String(),
         mode: oneOf('self-hosted', 'cloud'),
         isolation: Type.Optional(isolation),
+        setUp: Type.Optional(Type.Boolean({ description: 'False until the first owner exists; absent afterwards' })),
       }),
     ),
     errors: ['starting'],

@@ -2,6 +2,8 @@ import { ActionIcon, Switch, TextInput } from '@mantine/core'
 import { IconDownload, IconSearch } from '@tabler/icons-react'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { plainText, styledText } from '../rules/ansi.ts'
+import { downloadText } from '../text/download.ts'
 import { plural } from '../text/sizes.ts'
 import { clockTime } from '../text/times.ts'
 import classes from './log-viewer.module.css'
@@ -35,7 +37,7 @@ export function LogViewer({ label, lines, empty, fileName, height = '28rem', too
   const box = useRef<HTMLDivElement>(null)
   const wanted = search.toLowerCase()
   const shown = useMemo(
-    () => (wanted ? lines.filter(({ message }) => message.toLowerCase().includes(wanted)) : lines),
+    () => (wanted ? lines.filter(({ message }) => plainText(message).toLowerCase().includes(wanted)) : lines),
     [lines, wanted],
   )
   const rows = useVirtualizer({
@@ -119,15 +121,39 @@ const Line = ({ line, at, index, measure }: LineProps) => (
   >
     <span className={classes.time}>{clockTime(line.time)}</span>
     {line.origin && <span className={classes.origin}>{line.origin}</span>}
-    <span className={classes.message}>{line.message}</span>
+    <Message message={line.message} />
   </div>
 )
 
-function download(lines: readonly LogLine[], fileName: string) {
-  const text = lines.map(({ time, origin, message }) => `${time} ${origin ? `[${origin}] ` : ''}${message}\n`)
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob(text, { type: 'text/plain' }))
-  link.download = fileName
-  link.click()
-  URL.revokeObjectURL(link.href)
-}
+/** A message in its own colours. Escape sequences are never shown. */
+const Message = ({ message }: { message: string }) => (
+  <span className={classes.message}>
+    {styledText(message).map(({ text, color, background, isBold, isDim, isItalic, isUnderlined }, at) =>
+      color || background || isBold || isDim || isItalic || isUnderlined ? (
+        <span
+          key={at}
+          style={{
+            ...(color ? { color: cssColor(color) } : {}),
+            ...(background ? { background: cssColor(background) } : {}),
+            ...(isBold ? { fontWeight: 700 } : {}),
+            ...(isDim ? { opacity: 0.75 } : {}),
+            ...(isItalic ? { fontStyle: 'italic' } : {}),
+            ...(isUnderlined ? { textDecoration: 'underline' } : {}),
+          }}
+        >
+          {text}
+        </span>
+      ) : (
+        text
+      ),
+    )}
+  </span>
+)
+
+const cssColor = (color: string) => (color.startsWith('#') ? color : `var(--ansi-${color})`)
+
+const download = (lines: readonly LogLine[], fileName: string) =>
+  downloadText(
+    fileName,
+    lines.map(({ time, origin, message }) => `${time} ${origin ? `[${origin}] ` : ''}${plainText(message)}\n`),
+  )

@@ -7,10 +7,13 @@ interface Advice {
 }
 
 /** Explains a status and what the user can do; undefined if there is nothing to do. */
-export function statusAdvice({ status, statusReason }: Pick<Project, 'status' | 'statusReason'>): Advice | undefined {
+export function statusAdvice(
+  { status, statusReason }: Pick<Project, 'status' | 'statusReason'>,
+  { hasLiveVersion }: { hasLiveVersion: boolean },
+): Advice | undefined {
   const operation = runningOperation({ statusReason })
   if (operation) return { title: `Being ${operation}`, text: asSentence(statusReason as string), isBad: false }
-  const known = advice[status]
+  const known = status === 'failed' ? failedAdvice(hasLiveVersion) : advice[status]
   if (!known) return undefined
   // The title says this already.
   const reason = status === 'created' ? null : statusReason
@@ -23,13 +26,18 @@ export const runningOperation = ({ statusReason }: Pick<Project, 'statusReason'>
 
 const asSentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`)
 
+const failedAdvice = (hasLiveVersion: boolean): Advice => ({
+  title: hasLiveVersion ? 'The last deployment failed' : 'The first deployment failed',
+  text: `Open it below to see the failed step and its log. ${aliveText(hasLiveVersion)}`,
+  isBad: true,
+})
+
+/** Whether the project is online after a failed deployment. */
+export const aliveText = (hasLiveVersion: boolean): string =>
+  hasLiveVersion ? 'The previous version is still live.' : 'No version is live yet.'
+
 const advice: Partial<Record<Project['status'], Advice>> = {
   created: { title: 'Not deployed yet', text: 'Deploy it to put it online.', isBad: false },
-  failed: {
-    title: 'The last deployment failed',
-    text: 'Open it below to see the failed step and its log. The previous version stays live.',
-    isBad: true,
-  },
   unhealthy: {
     title: 'Unhealthy',
     text: 'Check the logs, or roll back to an earlier version.',

@@ -33,10 +33,15 @@ test('a file goes out with its type, and one that is named after its content is 
   expect(script.headers).toMatchObject({
     'content-type': 'application/javascript; charset=utf-8',
     'cache-control': 'public, max-age=31536000, immutable',
+    'x-content-type-options': 'nosniff',
   })
   const picture = await app.inject('/berth.svg?v=1')
   expect(picture.body).toBe('<svg/>')
-  expect(picture.headers).toMatchObject({ 'content-type': 'image/svg+xml', 'cache-control': 'no-cache' })
+  expect(picture.headers).toMatchObject({
+    'content-type': 'image/svg+xml',
+    'cache-control': 'no-cache',
+    'x-content-type-options': 'nosniff',
+  })
 })
 
 test('a file is not sent again to a client that has it, and HEAD and range requests work', async () => {

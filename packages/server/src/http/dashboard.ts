@@ -21,6 +21,7 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
     cacheControl: false,
     setHeaders: (reply, path) => {
       // Vite puts a content hash into asset names; all other files must be revalidated.
+      reply.header('x-content-type-options', 'nosniff')
       reply.header('cache-control', path.includes('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
     },
   })

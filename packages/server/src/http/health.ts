@@ -10,10 +10,12 @@ export interface InstanceFacts {
   isolation(): { kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'; message: string } | undefined
   /** Whether a user can sign in or set the instance up. */
   isReady(): Awaitable<boolean>
+  /** Whether the first owner exists. */
+  isSetUp(): Awaitable<boolean>
 }
 
 /** Handlers about the instance itself. */
-export function createInstance({ version, mode, isolation, isReady }: InstanceFacts) {
+export function createInstance({ version, mode, isolation, isReady, isSetUp }: InstanceFacts) {
   const handlers: Handlers<typeof contract.instance> = {
     health: async (_, { isSignedIn }) => {
       if (!(await isReady())) fail('starting', { retryAfterSeconds: 1 })
@@ -23,6 +25,7 @@ export function createInstance({ version, mode, isolation, isReady }: InstanceFa
           status: 'ok',
           version,
           mode,
+          ...((await isSetUp()) ? {} : { setUp: false }),
           ...(activeIsolation ? { isolation: { kind: activeIsolation.kind, words: activeIsolation.message } } : {}),
         },
       }

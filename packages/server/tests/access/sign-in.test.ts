@@ -226,6 +226,8 @@ describe('the first start', () => {
         await fresh.access.prepareFirstStart(settings)
         const then = await call(fresh, null, 'GET /health')
         expect([then.status, then.body.data.status]).toEqual([200, 'ok'])
+        // The dashboard explains how to become the owner while there is none.
+        expect(then.body.data.setUp).toBe(settings.adminEmail ? undefined : false)
       } finally {
         await fresh.stop()
       }

@@ -1,7 +1,8 @@
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { AccessForm } from '../../components/access-form.tsx'
 import { FrontPage } from '../../components/front-page.tsx'
-import { useSignIn } from '../../data/session.ts'
+import { useHealth, useSignIn } from '../../data/session.ts'
+import { NotSetUp } from './not-set-up.tsx'
 
 /** The sign-in form, at its own address or in place of the page that the visitor requested. */
 export function SignInPage() {
@@ -9,6 +10,8 @@ export function SignInPage() {
   const navigate = useNavigate()
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const onSuccess = () => path === '/sign-in' && void navigate({ to: '/' })
+  const health = useHealth()
+  if (health.data?.setUp === false) return <NotSetUp />
   return (
     <FrontPage title="Sign in">
       <AccessForm

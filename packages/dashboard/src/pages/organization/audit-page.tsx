@@ -1,8 +1,8 @@
 import { type AuditEntry, contract } from '@berth/contract'
-import { Code, Text, TextInput } from '@mantine/core'
+import { Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconListSearch } from '@tabler/icons-react'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Loaded } from '../../components/loaded.tsx'
@@ -10,40 +10,52 @@ import { MoreButton } from '../../components/more-button.tsx'
 import { Page } from '../../components/page.tsx'
 import { Section } from '../../components/section.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { useRead } from '../../data/read.ts'
 import { useList } from '../../data/read-list.ts'
+import { auditText } from '../../text/audit-text.ts'
+import classes from './audit-page.module.css'
 import { ChainCheck } from './chain-check.tsx'
 
-const columns: Column<AuditEntry>[] = [
+const columnsFor = (nameOf: (id: string) => string | undefined): Column<AuditEntry>[] => [
   { title: 'Time', width: '9rem', cell: ({ at }) => <TimeAgo time={at} /> },
   {
-    title: 'User',
-    width: '13rem',
-    cell: ({ userEmail, tokenId }) => (
-      <span className="wrap-anywhere">{`${userEmail ?? 'not signed in'}${tokenId ? ' (by token)' : ''}`}</span>
-    ),
-  },
-  {
-    title: 'Action',
+    title: 'Event',
     isHeading: true,
-    cell: ({ action, objectKind, objectId, changes }) => {
-      const text = JSON.stringify(changes)
-      return (
-        <div>
-          <Code>{action}</Code>
-          <Text size="xs" c="dimmed" title={text === '{}' ? undefined : text} lineClamp={2}>
-            <span title={objectId ?? undefined}>{objectKind}</span> {text === '{}' ? '' : text}
-          </Text>
-        </div>
-      )
-    },
+    cell: (entry) => (
+      <div>
+        <Text size="sm" className="wrap-anywhere">
+          <b>{entry.userEmail ?? (entry.userId ? 'A former user' : 'A visitor')}</b> {auditText(entry, nameOf)}
+          {entry.tokenId && ' (by token)'}
+        </Text>
+        <Details entry={entry} />
+      </div>
+    ),
   },
   { title: 'IP address', isWide: true, isNumber: true, cell: ({ ip }) => ip ?? '–' },
 ]
+
+/** The recorded request: method, path, object and fields. Secret values were never recorded. */
+function Details({ entry: { action, objectKind, objectId, changes } }: { entry: AuditEntry }) {
+  const fields = JSON.stringify(changes, null, 2)
+  return (
+    <details className={classes.details}>
+      <summary>Details</summary>
+      <pre>
+        {[action, [objectKind, objectId].filter(Boolean).join(' '), fields === '{}' ? '' : fields].filter(Boolean).join('\n')}
+      </pre>
+    </details>
+  )
+}
 
 /** Every write with its user and address; each entry contains the hash of the previous one. */
 export function AuditPage() {
   const [action, setAction] = useState('')
   const [settled] = useDebouncedValue(action.trim(), 300)
+  const projects = useRead(contract.projects.home, {})
+  const columns = useMemo(() => {
+    const names = new Map(projects.data?.map(({ id, name }) => [id, name]))
+    return columnsFor((id) => names.get(id))
+  }, [projects.data])
   const list = useList(contract.access.auditLog, { query: { limit: 100, ...(settled ? { action: settled } : {}) } })
   return (
     <Page

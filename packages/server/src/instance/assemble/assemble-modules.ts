@@ -149,7 +149,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     ...parts.watched,
   }
   const modules: Partial<Record<ModuleName, Module>> = {
-    instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady }),
+    instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady, isSetUp: access.isSetUp }),
     access,
     gitHost,
     registries,

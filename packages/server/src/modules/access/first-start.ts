@@ -48,6 +48,16 @@ export function createReadiness({ database: { db } }: AccessDeps): () => Awaitab
   return () => isReady || check()
 }
 
+/** Whether the first owner exists. Stays true once it is. */
+export function createSetUpCheck({ database: { db } }: AccessDeps): () => Awaitable<boolean> {
+  let isSetUp = false
+  const check = async () => {
+    isSetUp = await hasUsers(db)
+    return isSetUp
+  }
+  return () => isSetUp || check()
+}
+
 const wrongCode = 'The set-up code is invalid. Restart the instance to get a new link.'
 
 const isSetupCode = async (db: Db, code: string) =>

@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import { createAuditLog } from './audit-log.ts'
 import { type Credential, createAuthenticator, holdsNow, roleOf } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
-import { createAdmin, createReadiness, prepareFirstStart } from './first-start.ts'
+import { createAdmin, createReadiness, createSetUpCheck, prepareFirstStart } from './first-start.ts'
 import { grantsOf, replaceGrants, type TravellingGrant } from './grants.ts'
 import { accessHandlers } from './handlers.ts'
 import { invitationMailJob } from './invitation-mail.ts'
@@ -52,6 +52,8 @@ export function createAccess(deps: AccessDeps) {
     prepareFirstStart: (settings: Parameters<typeof prepareFirstStart>[0]) => prepareFirstStart(settings, deps),
     /** Whether a user can sign in or set the instance up. */
     isReady: createReadiness(deps),
+    /** Whether the first owner exists. */
+    isSetUp: createSetUpCheck(deps),
     expiringTokens: (now: Date, until: Date) => expiringTokens(now, until, deps),
     tooManyUsers: () => tooManyUsers(deps.database.db),
     createAdmin: (admin: Parameters<typeof createAdmin>[0]) => createAdmin(admin, deps),

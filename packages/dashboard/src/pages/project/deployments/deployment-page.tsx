@@ -14,7 +14,9 @@ import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useDeploymentStream } from '../../../data/deployment-stream.ts'
 import { useNow } from '../../../data/now.ts'
 import { useRead } from '../../../data/read.ts'
+import { plainText } from '../../../rules/ansi.ts'
 import { triggerText } from '../../../rules/newest-deployments.ts'
+import { aliveText } from '../../../rules/status-advice.ts'
 import { numberText, plural, sizeText } from '../../../text/sizes.ts'
 import { durationText, elapsedMs } from '../../../text/times.ts'
 import { DeploymentActions } from './deployment-actions.tsx'
@@ -26,6 +28,12 @@ export function DeploymentPage() {
   const { deploymentId } = useParams({ strict: false }) as { deploymentId: string }
   const read = useRead(contract.deployments.get, { params: { id: deploymentId } })
   const live = useDeploymentStream(deploymentId)
+  const { environment, projectId } = read.data ?? {}
+  const liveNow = useRead(
+    contract.projects.listDeployments,
+    { params: { id: projectId ?? '' }, query: { status: 'live', ...(environment ? { environment } : {}) } },
+    { isEnabled: projectId !== undefined },
+  )
   const now = useNow()
   const lines = useMemo(() => live.lines.map((line) => ({ ...line, origin: line.step })), [live.lines])
   // A completed stream sends no more events; a later read may show that the deployment was superseded.
@@ -44,11 +52,11 @@ export function DeploymentPage() {
               <Alert color="red" title={one.error.message} role="alert">
                 {one.error.logTail.length > 0 && (
                   <Code block mt="xs" className="wrap-anywhere">
-                    {one.error.logTail.join('\n')}
+                    {one.error.logTail.map(plainText).join('\n')}
                   </Code>
                 )}
                 <Text size="sm" mt="xs">
-                  The previous version is still live.
+                  {aliveText((liveNow.data?.length ?? 1) > 0)}
                 </Text>
               </Alert>
             )}

@@ -29,7 +29,9 @@ export function OverviewPage() {
   return (
     <Loaded query={query} skeleton={<PageSkeleton />}>
       {(project) => {
-        const advice = statusAdvice(project)
+        const advice = statusAdvice(project, {
+          hasLiveVersion: deployments.data?.some(({ status }) => status === 'live') ?? true,
+        })
         return (
           <Page title={project.name} description={sourceText(project)} actions={<DeployButton project={project} />}>
             {advice && (

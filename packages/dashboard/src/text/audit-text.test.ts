@@ -1,0 +1,32 @@
+import { type AnyRoute, contract } from '@berth/contract'
+import { expect, test } from 'vitest'
+import { auditText, hasAuditText } from './audit-text.ts'
+
+const nameOf = (id: string) => ({ prj_1: 'shop' })[id]
+const entry = (action: string, changes = {}, objectId: string | null = 'prj_1') => ({ action, changes, objectId })
+
+test('every write of the API has a sentence in the audit log', () => {
+  const rows = Object.values(contract).flatMap((module) => Object.values(module) as AnyRoute[])
+  const writes = rows.filter(({ method }) => method !== 'GET').map(({ at }) => at)
+  expect(writes.length).toBeGreaterThan(80)
+  expect(writes.filter((at) => !hasAuditText(at))).toEqual([])
+})
+
+test.each([
+  [entry('POST /deployments/build/access', { projectId: 'prj_1' }, 'dep_1'), 'deployed shop'],
+  [entry('POST /projects', { name: 'Blog' }), 'created the project Blog'],
+  [entry('PATCH /projects/:id', { healthCheck: {}, port: 1 }), 'changed health check, port of shop'],
+  [entry('DELETE /projects/:id', {}, 'prj_gone'), 'deleted prj_gone'],
+  [
+    entry('PATCH /projects/:id/env', { upserts: [{ key: 'A', value: '[secret]' }, { key: 'B' }], deletes: ['C'] }),
+    'changed variables of shop: set A, B, removed C',
+  ],
+  [
+    entry('PATCH /projects/:id/env', { deletes: ['A', 'B', 'C', 'D', 'E'] }),
+    'changed variables of shop: removed A, B, C, D and 1 more',
+  ],
+  [entry('POST /invitations', { email: 'bo@example.com', role: 'viewer' }), 'invited bo@example.com as viewer'],
+  [entry('POST /new/route'), 'POST /new/route'],
+])('an entry is told as a sentence: %o', (one, text) => {
+  expect(auditText(one, nameOf)).toBe(text)
+})
