@@ -5,6 +5,9 @@ type Change = RestoreReport['changes'][number]
 
 export function changeText({ action, currentBytes, newBytes, filesAdded, filesChanged, filesRemoved }: Change): string {
   if (action === 'keep') return 'unchanged'
+  // Both sides are counted file by file in the same way, so equal counts mean equal data.
+  if (action === 'replace' && filesAdded === 0 && filesChanged === 0 && filesRemoved === 0)
+    return `is identical to the backup: ${sizeText(newBytes)}`
   const sizes = currentBytes === null ? sizeText(newBytes) : `${sizeText(currentBytes)} → ${sizeText(newBytes)}`
   const files = [
     filesAdded !== null && `${plural(filesAdded, 'file')} added`,

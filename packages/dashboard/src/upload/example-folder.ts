@@ -25,4 +25,5 @@ export const exampleFolder = (): Folder => ({
     { path: 'style.css', file: new File([style], 'style.css') },
   ],
   skipped: 0,
+  envFiles: [],
 })

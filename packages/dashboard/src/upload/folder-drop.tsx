@@ -20,6 +20,7 @@ const steps = { packing: 'Packing', sending: 'Sending', detecting: 'Detecting th
 export function FolderDrop({ onSent, projectId }: Props) {
   const [progress, setProgress] = useState<UploadProgress>()
   const [error, setError] = useState<unknown>()
+  const [asked, setAsked] = useState<{ folder: Folder; decide(isIncluded: boolean): void }>()
   const [isDragOver, setDragOver] = useState(false)
   const input = useRef<HTMLInputElement>(null)
   const upload = async (folder: Promise<Folder> | Folder) => {
@@ -27,7 +28,11 @@ export function FolderDrop({ onSent, projectId }: Props) {
     setProgress({ step: 'packing', done: 0, total: 1 })
     try {
       const chosen = await folder
-      onSent(await sendFolder(chosen, setProgress, projectId), chosen.name)
+      const isIncluded =
+        chosen.envFiles.length === 0 || (await new Promise<boolean>((decide) => setAsked({ folder: chosen, decide })))
+      setAsked(undefined)
+      const files = isIncluded ? [...chosen.files, ...chosen.envFiles] : chosen.files
+      onSent(await sendFolder({ ...chosen, files }, setProgress, projectId), chosen.name)
     } catch (reason) {
       setError(reason)
     } finally {
@@ -50,7 +55,9 @@ export function FolderDrop({ onSent, projectId }: Props) {
         onDrop={drop}
       >
         <IconFolderUp size={36} stroke={1.3} aria-hidden />
-        {progress ? (
+        {asked ? (
+          <EnvFilesQuestion paths={asked.folder.envFiles.map(({ path }) => path)} onDecided={asked.decide} />
+        ) : progress ? (
           <UploadBar {...progress} />
         ) : (
           <>
@@ -77,6 +84,28 @@ export function FolderDrop({ onSent, projectId }: Props) {
         />
       </div>
       {error !== undefined && <ErrorState error={error} />}
+    </div>
+  )
+}
+
+const maxNamed = 5
+
+function EnvFilesQuestion({ paths, onDecided }: { paths: readonly string[]; onDecided(isIncluded: boolean): void }) {
+  const more = paths.length > maxNamed ? ` and ${paths.length - maxNamed} more` : ''
+  return (
+    <div role="alert">
+      <Text fw={600}>The folder contains .env files</Text>
+      <Text size="sm" my="xs" className="wrap-anywhere">
+        {paths.slice(0, maxNamed).join(', ')}
+        {more}. They usually contain secrets and become part of the build. Set the variables in the next step or on the Variables
+        page instead.
+      </Text>
+      <Group gap="xs" justify="center">
+        <Button onClick={() => onDecided(false)}>Upload without them</Button>
+        <Button variant="default" onClick={() => onDecided(true)}>
+          Include them
+        </Button>
+      </Group>
     </div>
   )
 }

@@ -9,10 +9,28 @@ export interface Folder {
   files: FolderFile[]
   /** Number of files that are not uploaded: the build creates them again, or they do not belong to the source. */
   skipped: number
+  /** Files with variables, which usually contain secrets. The user decides whether they are uploaded. */
+  envFiles: FolderFile[]
 }
 
 const ignoredNames = new Set(['node_modules', '.git', '.hg', '.svn', '.DS_Store', '__pycache__', '.venv'])
 const isUploaded = (path: string) => !path.split('/').some((part) => ignoredNames.has(part))
+
+const templates = /\.(?:example|sample|template|dist|defaults|vault)$/
+
+/** Whether a file is a `.env` file with values; templates such as `.env.example` contain none. */
+export function isEnvFile(path: string): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  return (name === '.env' || name.startsWith('.env.')) && !templates.test(name)
+}
+
+/** The folder with its `.env` files put aside. */
+export const withoutEnvFiles = ({ name, files, skipped }: Omit<Folder, 'envFiles'>): Folder => ({
+  name,
+  files: files.filter(({ path }) => !isEnvFile(path)),
+  skipped,
+  envFiles: files.filter(({ path }) => isEnvFile(path)),
+})
 
 /** The folder that `<input webkitdirectory>` returns. */
 export function folderOfInput(list: FileList): Folder {
@@ -21,7 +39,7 @@ export function folderOfInput(list: FileList): Folder {
   const hasCommonRoot = all.every(({ path }) => path.startsWith(`${name}/`))
   const inside = all.map(({ path, file }) => ({ path: hasCommonRoot ? path.slice(name.length + 1) : path, file }))
   const files = inside.filter(({ path }) => isUploaded(path))
-  return { name, files, skipped: inside.length - files.length }
+  return withoutEnvFiles({ name, files, skipped: inside.length - files.length })
 }
 
 /** The folder or the single files that were dropped onto the page. */
@@ -30,12 +48,12 @@ export async function folderOfDrop(items: DataTransferItemList): Promise<Folder>
   const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? [])
   const [first] = entries
   const single = entries.length === 1 && first?.isDirectory ? first : undefined
-  const folder: Folder = { name: single?.name ?? 'folder', files: [], skipped: 0 }
+  const folder = { name: single?.name ?? 'folder', files: [] as FolderFile[], skipped: 0 }
   for (const entry of single ? await childrenOf(single as FileSystemDirectoryEntry) : entries) await collect(entry, '', folder)
-  return folder
+  return withoutEnvFiles(folder)
 }
 
-async function collect(entry: FileSystemEntry, below: string, into: Folder): Promise<void> {
+async function collect(entry: FileSystemEntry, below: string, into: Pick<Folder, 'files' | 'skipped'>): Promise<void> {
   const path = below ? `${below}/${entry.name}` : entry.name
   if (!isUploaded(path)) into.skipped++
   else if (entry.isDirectory)

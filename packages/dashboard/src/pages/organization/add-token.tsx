@@ -1,5 +1,5 @@
 import { contract, type Permission } from '@berth/contract'
-import { Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../components/action-button.tsx'
 import { SecretOnce } from '../../components/secret-once.tsx'
@@ -8,6 +8,7 @@ import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
 import { useSession } from '../../data/session.ts'
+import { permissionGroups, scopeHints } from '../../text/permission-text.ts'
 
 const spans = [
   { value: '30', label: '30 days' },
@@ -57,12 +58,17 @@ export function AddToken() {
               value={name}
               onChange={(event) => setName(event.currentTarget.value)}
             />
-            <NativeSelect label="Works for" data={spans} value={days} onChange={(event) => setDays(event.currentTarget.value)} />
             <NativeSelect
-              label="Reaches"
+              label="Expires after"
+              data={spans}
+              value={days}
+              onChange={(event) => setDays(event.currentTarget.value)}
+            />
+            <NativeSelect
+              label="Projects"
               value={projectId}
               data={[
-                { value: '', label: 'Every project' },
+                { value: '', label: 'All projects' },
                 ...(projects.data ?? []).map((one) => ({ value: one.id, label: one.name })),
               ]}
               onChange={(event) => setProjectId(event.currentTarget.value)}
@@ -70,13 +76,34 @@ export function AddToken() {
           </SimpleGrid>
           <Checkbox label="Limit permissions" checked={isNarrow} onChange={(event) => setNarrow(event.currentTarget.checked)} />
           {isNarrow && (
-            <Checkbox.Group label="It may" value={scopes} onChange={setScopes}>
-              <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={6} mt="xs">
-                {(session?.permissions ?? []).map((tag) => (
-                  <Checkbox key={tag} value={tag} label={<span className="mono wrap-anywhere">{tag}</span>} />
-                ))}
-              </SimpleGrid>
-            </Checkbox.Group>
+            <>
+              <Checkbox.Group label="Permissions" value={scopes} onChange={setScopes}>
+                <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg" mt="xs">
+                  {permissionGroups.map(({ title, scopes: offered }) => (
+                    <Stack key={title} gap={6}>
+                      <Text size="xs" fw={600}>
+                        {title}
+                      </Text>
+                      {offered
+                        .filter(([scope]) => session?.permissions.includes(scope))
+                        .map(([scope, allows]) => (
+                          <Checkbox
+                            key={scope}
+                            value={scope}
+                            label={allows}
+                            description={<span className="mono wrap-anywhere">{scope}</span>}
+                          />
+                        ))}
+                    </Stack>
+                  ))}
+                </SimpleGrid>
+              </Checkbox.Group>
+              {scopeHints(scopes).map((hint) => (
+                <Alert key={hint} color="yellow" role="status">
+                  {hint}
+                </Alert>
+              ))}
+            </>
           )}
           <Text size="xs" c="dimmed">
             A token never has more permissions than you have when it is used.

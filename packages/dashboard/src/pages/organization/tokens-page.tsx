@@ -36,8 +36,9 @@ export function TokensPage() {
       ),
     },
     {
-      title: 'May',
-      cell: ({ scopes }) => (scopes ? <span title={scopes.join(', ')}>{plural(scopes.length, 'tag')}</span> : 'all of your role'),
+      title: 'Permissions',
+      cell: ({ scopes }) =>
+        scopes ? <span title={scopes.join(', ')}>{plural(scopes.length, 'permission')}</span> : 'all of yours',
     },
     { title: 'Projects', isWide: true, cell: ({ projectIds }) => (projectIds ? plural(projectIds.length, 'project') : 'all') },
     { title: 'Last used', cell: ({ lastUsedAt }) => (lastUsedAt ? <TimeAgo time={lastUsedAt} /> : 'never') },

@@ -1,5 +1,5 @@
 import { contract, type Project } from '@berth/contract'
-import { NumberInput, SimpleGrid, TextInput } from '@mantine/core'
+import { NumberInput, SimpleGrid, Switch, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
@@ -7,23 +7,21 @@ import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { projectReads } from '../../../data/project.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
+import { type HealthForm, healthCheckOf, healthForm } from '../../../rules/health-form.ts'
 
 /** The health check that a new version must pass before it goes live. */
 export function HealthSection({ project }: { project: Project }) {
   const { healthCheck } = project.config
-  const [path, setPath] = useState(healthCheck?.path ?? '')
-  const [seconds, setSeconds] = useState<number | ''>(healthCheck?.timeoutSeconds ?? '')
+  const [form, setForm] = useState(() => healthForm(healthCheck))
+  const set = (part: Partial<HealthForm>) => setForm({ ...form, ...part })
   const refusal = useProjectRefusal(project.id, 'write')
   const save = useChange(contract.projects.setOptions, {
     refreshes: projectReads,
     successMessage: 'Saved. Takes effect with the next deployment.',
   })
-  const submit = () => {
-    const check = { ...(path ? { path } : {}), ...(seconds ? { timeoutSeconds: seconds } : {}) }
-    save.mutate({ params: { id: project.id }, body: { healthCheck: path || seconds ? { ...healthCheck, ...check } : null } })
-  }
+  const submit = () => save.mutate({ params: { id: project.id }, body: { healthCheck: healthCheckOf(form) } })
   return (
-    <form onSubmit={submitting(() => submit())}>
+    <form onSubmit={submitting(submit)}>
       <Section
         title="Health check"
         description="A new version goes live only after its health check passes. Otherwise the old version stays live."
@@ -36,16 +34,32 @@ export function HealthSection({ project }: { project: Project }) {
             pattern="/.*"
             title="Begins with /"
             classNames={{ input: 'mono' }}
-            value={path}
-            onChange={(event) => setPath(event.currentTarget.value)}
+            value={form.path}
+            onChange={(event) => set({ path: event.currentTarget.value })}
           />
           <NumberInput
             label="Timeout (seconds)"
             placeholder="60"
             min={1}
             max={600}
-            value={seconds}
-            onChange={(value) => setSeconds(typeof value === 'number' ? value : '')}
+            value={form.timeoutSeconds}
+            onChange={(value) => set({ timeoutSeconds: typeof value === 'number' ? value : '' })}
+          />
+          <NumberInput
+            label="Interval (seconds)"
+            description="Time between two checks"
+            placeholder="default"
+            min={1}
+            max={600}
+            value={form.intervalSeconds}
+            onChange={(value) => set({ intervalSeconds: typeof value === 'number' ? value : '' })}
+          />
+          <Switch
+            mt={{ sm: 'xl' }}
+            label="Accept error responses"
+            description="A 4xx or 5xx response counts as healthy too. For apps whose start page needs a login, for example."
+            checked={form.acceptErrors}
+            onChange={(event) => set({ acceptErrors: event.currentTarget.checked })}
           />
         </SimpleGrid>
       </Section>
