@@ -13,6 +13,7 @@ import { addDomains } from './domains.ts'
 import { addEnv } from './env/commands.ts'
 import { addGit } from './git/commands.ts'
 import { groupCommands } from './help-groups.ts'
+import { addHooks } from './hooks.ts'
 import { addInit } from './init.ts'
 import { addInstanceBackup } from './instance-backup.ts'
 import { addList } from './list.ts'
@@ -50,6 +51,7 @@ export function addCommands(program: Command): void {
   addRun(program)
   addOpen(program)
   addDomains(program)
+  addHooks(program)
   addSleep(program)
   addDelete(program)
   addRestore(program)

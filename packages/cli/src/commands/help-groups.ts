@@ -14,6 +14,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     'volumes',
     'sleep',
     'git',
+    'hooks',
     'project',
     'unlink',
     'delete',

@@ -46,7 +46,11 @@ describe('a deploy hook', () => {
     expect(body.data).toEqual([{ ...rest, lastUsedAt: expect.any(String) }])
     const rows = await scene.instance.database.db.selectFrom('deployHooks').selectAll().execute()
     const { body: log } = await call(scene.instance, scene.people.owner.token, 'GET /audit-log', {})
-    expect(JSON.stringify([body, rows, log])).not.toContain(tokenOf(url))
+    expect(log.data).toContainEqual(
+      expect.objectContaining({ action: 'POST /hooks/deploy/:token', objectKind: 'deployHook', objectId: rest.id }),
+    )
+    const records = await scene.instance.database.db.selectFrom('auditLog').selectAll().execute()
+    expect(JSON.stringify([body, rows, log, records])).not.toContain(tokenOf(url))
   })
 
   test('pulls the image of a project again', async () => {

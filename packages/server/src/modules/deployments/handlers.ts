@@ -37,7 +37,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
       await deleteHook(db, deployHook.id)
       return undefined
     },
-    receiveHook: async ({ params }) => ({ data: { deploymentId: await deployByHook(params.token, deps) } }),
+    receiveHook: async ({ params }, { audit }) => ({ data: { deploymentId: await deployByHook(params.token, audit, deps) } }),
     listVolumes: ({ query }, { project }) => showVolumes(project, query, deps),
     removeVolume: async (_, { volume }) => {
       await removeVolume(volume, deps)

@@ -1,5 +1,5 @@
 import { contract, type DeployHook, type Project } from '@berth/contract'
-import { Alert, Code, Stack, TextInput } from '@mantine/core'
+import { Alert, Code, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
@@ -14,8 +14,10 @@ import { useProjectRefusal } from '../../../data/refusal.ts'
 export function HooksSection({ project: { id } }: { project: Project }) {
   const params = { id }
   const [name, setName] = useState('')
+  const [environment, setEnvironment] = useState('production')
   const [newUrl, setNewUrl] = useState<string>()
   const refusal = useProjectRefusal(id, 'write')
+  const environments = useRead(contract.projects.listEnvironments, { params })
   const hooks = useRead(contract.deployments.listHooks, { params })
   const refreshes = [contract.deployments.listHooks]
   const create = useChange(contract.deployments.createHook, { refreshes })
@@ -42,7 +44,7 @@ export function HooksSection({ project: { id } }: { project: Project }) {
   ]
   const add = () =>
     create.mutate(
-      { params, body: { name } },
+      { params, body: { name, environment } },
       {
         onSuccess: ({ data }) => {
           setNewUrl(data.url)
@@ -78,6 +80,15 @@ export function HooksSection({ project: { id } }: { project: Project }) {
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
           />
+          {(environments.data?.length ?? 0) > 1 && (
+            <NativeSelect
+              label="Environment"
+              disabled={!!refusal}
+              data={environments.data?.map(({ slug }) => slug) ?? []}
+              value={environment}
+              onChange={(event) => setEnvironment(event.currentTarget.value)}
+            />
+          )}
         </Stack>
       </Section>
     </form>

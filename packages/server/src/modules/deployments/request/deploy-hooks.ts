@@ -1,4 +1,5 @@
 import type { DeployHook, DeployHookBody } from '@berth/contract'
+import type { RequestContext } from '../../../http/handler.ts'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import { page } from '../../../platform/db/pages.ts'
@@ -8,7 +9,7 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
 import { randomCode } from '../../access/index.ts'
-import { requireEnvironment, sourceKind } from '../../projects/index.ts'
+import { findAnyProject, lockProject, requireEnvironment, sourceKind } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { requestDeployment } from './request-deployment.ts'
 
@@ -23,12 +24,6 @@ export async function createHook(
   const { db } = deps.database
   if (branch && sourceKind(project) !== 'git') refuse('branch', 'has no effect: the project has no repository')
   const { slug } = await requireEnvironment(db, project.id, environment ?? 'production')
-  const { count } = await db
-    .selectFrom('deployHooks')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('projectId', '=', project.id)
-    .executeTakeFirstOrThrow()
-  if (Number(count) >= maxHooks) fail('conflict', { message: `The project has ${maxHooks} deploy hooks. Delete an unused one.` })
   const token = `dph_${randomCode(40)}`
   const row: DeployHookRow = {
     id: newId('hok'),
@@ -40,8 +35,22 @@ export async function createHook(
     lastUsedAt: null,
     createdAt: nowOf(deps),
   }
-  await db.insertInto('deployHooks').values(row).execute()
+  await deps.database.transaction(async (bound) => {
+    await lockProject(bound, project.id)
+    if ((await countHooks(bound.db, project.id)) >= maxHooks)
+      fail('conflict', { message: `The project has ${maxHooks} deploy hooks. Delete an unused one.` })
+    await bound.db.insertInto('deployHooks').values(row).execute()
+  })
   return { ...showHook(row), url: `${deps.publicUrl()}/api/hooks/deploy/${token}` }
+}
+
+async function countHooks(db: Db, projectId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('deployHooks')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('projectId', '=', projectId)
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 export const showHook = ({ id, name, branch, environment, lastUsedAt, createdAt }: DeployHookRow): DeployHook => ({
@@ -66,17 +75,24 @@ export const hooksOf = (db: Db, projectId: string): Promise<DeployHookRow[]> =>
 
 export const deleteHook = (db: Db, id: string) => db.deleteFrom('deployHooks').where('id', '=', id).execute()
 
-/** Deploys the target of the hook with this token, like a push. Every failure is a 404 for the caller. */
-export async function deployByHook(token: string, deps: DeploymentsDeps): Promise<string> {
+/**
+ * Deploys the target of the hook with this token, like a push. Every failure is a 404 for the caller. The audit entry names the
+ * hook: the path of the request holds the token itself.
+ */
+export async function deployByHook(token: string, audit: RequestContext['audit'], deps: DeploymentsDeps): Promise<string> {
   const { db } = deps.database
+  audit({ objectKind: 'deployHook', objectId: '' })
   const hook = await db.selectFrom('deployHooks').selectAll().where('tokenHash', '=', hashToken(token)).executeTakeFirst()
-  if (!hook) return fail('not_found')
+  const project = hook && (await findAnyProject(db, hook.projectId))
+  if (!project) return fail('not_found')
   const { id, projectId, environment, branch } = hook
+  audit({ organizationId: project.organizationId, objectId: id })
+  const options = { trigger: 'push' as const, createdBy: null, environment, ...(branch ? { branch } : {}) }
+  const deployment = await requestDeployment(projectId, options, deps)
   await db
     .updateTable('deployHooks')
     .set({ lastUsedAt: nowOf(deps) })
     .where('id', '=', id)
     .execute()
-  const options = { trigger: 'push' as const, createdBy: null, environment, ...(branch ? { branch } : {}) }
-  return (await requestDeployment(projectId, options, deps)).id
+  return deployment.id
 }
