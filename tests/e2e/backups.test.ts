@@ -16,7 +16,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { createServer } from 'node:http'
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-const folder = process.env.BERTH_VOLUME_DATA
+const folder = '/data'
 /** Digest of all names, modes and contents. */
 function digest(folder) {
   const hash = createHash('sha256')

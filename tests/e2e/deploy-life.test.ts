@@ -11,7 +11,7 @@ import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
 const keeping = `
 import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-const file = process.env.BERTH_VOLUME_MY_DATA + '/starts'
+const file = 'data/starts'
 appendFileSync(file, process.env.BERTH_VOLUME_MY_DATA + '\\n')
 createServer((_, response) => response.end(readFileSync(file))).listen(process.env.PORT, process.env.HOST)
 process.on('SIGTERM', () => process.exit(0))
@@ -140,7 +140,7 @@ process.on('SIGTERM', () => process.exit(0))
   })
 
   test('rename, redeploy, restart, disable and enable: same volume, same bytes', async () => {
-    const project = await make('keeper', keeping, { volumes: [{ name: 'my-data', mountPath: '/data' }] })
+    const project = await make('keeper', keeping, { volumes: [{ name: 'my-data', mountPath: '/app/data' }] })
     const starts = async () => (await hosting.get(`${project.slug}.localhost`)).text.trim().split('\n')
     const { id } = await goLive(project.id)
     const [volume] = await starts()

@@ -11,6 +11,7 @@ const otherNames: Record<string, string> = {
   projectIds: 'project',
   gitBranch: 'branch',
   healthCheck: 'healthPath',
+  volumes: 'volume',
 }
 
 /** Replaces the API field of a problem by the command's option for it; a field without an option is unchanged. */

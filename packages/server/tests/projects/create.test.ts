@@ -120,11 +120,13 @@ describe('POST /projects', () => {
         name: 'x',
         volumes: [
           { name: 'a', mountPath: '/a' },
-          { name: 'b', mountPath: '/a' },
+          { name: 'b', mountPath: '/./a/' },
         ],
       },
     ],
-    ['volumes.0.mountPath', { name: 'x', volumes: [{ name: 'a', mountPath: '/a/../etc' }] }],
+    ...['/a/../etc', '/./', '//', '/proc', '/proc//1', '/sys/', '/dev/shm', '/a\nb', `/${'a'.repeat(300)}`].map(
+      (mountPath): [string, object] => ['volumes.0.mountPath', { name: 'x', volumes: [{ name: 'a', mountPath }] }],
+    ),
     ['services.1.name', { name: 'x', services: [{ name: 'a' }, { name: 'a' }] }],
     ['services.0.dependsOn', { name: 'x', services: [{ name: 'a', dependsOn: ['b'] }] }],
     ['buildCommand', { name: 'x', buildCommand: 'a\0b' }],

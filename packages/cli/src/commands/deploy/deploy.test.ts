@@ -26,6 +26,11 @@ test.each([
   [['--type', 'application'], '--type must be one of'],
   [['--health-path', 'x'], '--health-path must begin with /'],
   [['--compose-profiles', '-x'], '--compose-profiles must be'],
+  [['--volume', 'data'], '--volume data is not a name and a path. Write it as name:/path'],
+  [['--volume', 'data:data'], '--volume must'],
+  [['--volume', 'data:/a/../b'], '--volume must'],
+  [['--volume', 'data:/a\nb'], '--volume must'],
+  [['--volume', `data:/${'a'.repeat(300)}`], '--volume must'],
 ])('a wrong value of an option as well: %j', async (args, message) => {
   await using cli = await cliFixture()
   expect(await cli.berth('deploy', cli.folder, ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
@@ -46,6 +51,26 @@ test('berth deploy --name in a folder that is linked is refused, and nothing is 
   const project = `prj_${'a'.repeat(20)}`
   expect(await cli.berth('deploy', '--name', 'other', '--project', project)).toMatchObject({ code: 2 })
   expect(cli.requests).toEqual([])
+})
+
+test.each([
+  ['the volumes of the project', undefined, [{ name: 'logs', mountPath: '/logs' }]],
+  ['the volumes of berth.json', { volumes: [{ name: 'logs', mountPath: '/file' }] }, [{ name: 'logs', mountPath: '/file' }]],
+])('--volume adds volumes to %s, and replaces one of the same name', async (_name, file, kept) => {
+  const volumes = [
+    { name: 'logs', mountPath: '/logs' },
+    { name: 'data', mountPath: '/old' },
+  ]
+  await using cli = await cliFixture(({ path, method }) => {
+    if (path === '/projects/prj_linked' && method === 'GET') return { body: { data: { config: { volumes, image: 'nginx' } } } }
+    return path === '/projects/build/deploy' ? { status: 400, body: { code: 'source_unreadable', error: 'enough' } } : {}
+  })
+  writeLink(cli.folder, { projectId: 'prj_linked', url: cli.url })
+  if (file) writeFileSync(join(cli.folder, 'berth.json'), JSON.stringify(file))
+  await cli.berth('deploy', cli.folder, '--volume', 'data:/app/data', '--volume', 'more:/more')
+  expect(cli.requests.find(({ method }) => method === 'PATCH')?.body).toEqual({
+    volumes: [...kept, { name: 'data', mountPath: '/app/data' }, { name: 'more', mountPath: '/more' }],
+  })
 })
 
 /** An instance that takes an upload and refuses the next request; `has` tells whether a file was in the upload. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { contract, ProjectFile } from '@berth/contract'
+import { contract, ProjectFile, type Volume } from '@berth/contract'
 import { problemsIn } from '@berth/contract/check'
 import type { Command } from 'commander'
 import type { Connection } from '../../credentials.ts'
@@ -27,15 +27,44 @@ const options: readonly [flags: string, description: string][] = [
 
 export function addSettingOptions(command: Command): Command {
   for (const [flags, description] of options) command.option(flags, description)
-  return command
+  return command.option(
+    '--volume <name:path>',
+    'keep the files at this path in a volume, for example data:/app/data; repeatable, other volumes stay',
+    (value: string, before: Volume[] = []) => [...before, parseVolume(value)],
+  )
+}
+
+function parseVolume(value: string): Volume {
+  const [, name, mountPath] = /^([^:]+):(.+)$/s.exec(value) ?? []
+  if (!name || !mountPath)
+    throw new CliError(`--volume ${value} is not a name and a path. Write it as name:/path, for example data:/app/data.`, 2)
+  return { name, mountPath }
+}
+
+type Options = Record<string, string | undefined> & { volume?: Volume[] }
+
+/** Settings of a deployment. `addedVolumes` are added to the project's volumes; all other settings replace the project's. */
+export interface Settings extends ProjectFile {
+  addedVolumes?: Volume[]
 }
 
 /** Settings of `berth.json` in the folder, overridden by those of the command line. */
-export function settingsOf(folder: string, command: Command): ProjectFile {
-  const overrides = settingsFromOptions(command.opts())
+export function settingsOf(folder: string, command: Command): Settings {
+  const overrides = settingsFromOptions(command.opts<Options>())
   refuseInvalid(overrides, (field) => optionOf(field, command))
-  return { ...readProjectFile(folder), ...overrides }
+  const { volumes: added, ...rest } = overrides
+  const file = readProjectFile(folder)
+  if (!added) return { ...file, ...rest }
+  return file.volumes
+    ? { ...file, ...rest, volumes: mergeVolumes(file.volumes, added) }
+    : { ...file, ...rest, addedVolumes: added }
 }
+
+/** A volume replaces the one of the same name. */
+const mergeVolumes = (volumes: readonly Volume[], added: readonly Volume[]): Volume[] => [
+  ...volumes.filter(({ name }) => !added.some((one) => one.name === name)),
+  ...added,
+]
 
 export function readProjectFile(folder: string): ProjectFile {
   const file = join(folder, 'berth.json')
@@ -67,7 +96,7 @@ function parseObject(file: string): object {
   return content
 }
 
-function settingsFromOptions(values: Record<string, string | undefined>): ProjectFile {
+function settingsFromOptions({ volume, ...values }: Options): ProjectFile {
   const names = options.map(([flags]) => nameOf(flags)).filter((name) => values[name] !== undefined)
   const fields = Object.fromEntries(names.map((name) => [name, values[name] === '' ? null : values[name]]))
   const { port, healthPath, composeProfiles, ...texts } = fields
@@ -76,6 +105,7 @@ function settingsFromOptions(values: Record<string, string | undefined>): Projec
     ...(port === undefined ? {} : { port: port === null ? null : Number(port) }),
     ...(composeProfiles === undefined ? {} : { composeProfiles: composeProfiles && namesIn(composeProfiles) }),
     ...(healthPath ? { healthCheck: { path: healthPath } } : {}),
+    ...(volume ? { volumes: volume } : {}),
   } as ProjectFile
 }
 
@@ -93,7 +123,11 @@ const nameOf = (flags: string) =>
     .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /** Updates only the specified settings; all others keep their values. */
-export async function applySettings(client: Connection, id: string, settings: ProjectFile): Promise<void> {
-  const { $schema: _schema, ...fields } = settings
+export async function applySettings(client: Connection, id: string, settings: Settings): Promise<void> {
+  const { $schema: _schema, addedVolumes, ...fields } = settings
+  if (addedVolumes) {
+    const { data: project } = await client.call(contract.projects.get, { params: { id } })
+    fields.volumes = mergeVolumes(project.config.volumes ?? [], addedVolumes)
+  }
   if (Object.keys(fields).length > 0) await client.call(contract.projects.update, { params: { id }, body: fields })
 }

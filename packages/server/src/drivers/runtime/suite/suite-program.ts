@@ -12,6 +12,8 @@ const answers = {
   write: (text) => { fs.writeFileSync(volume(), text); return 'written' },
   read: () => fs.readFileSync(volume(), 'utf8'),
   file: (path) => fs.readFileSync(path, 'utf8'),
+  put: (text) => { const [path, content] = text.split('='); fs.writeFileSync(path, content); return 'written' },
+  link: (text) => { const [path, target] = text.split('='); fs.symlinkSync(target, path); return 'linked' },
   spin: () => { const end = Date.now() + 100; while (Date.now() < end); return 'spun' },
   fill: (where) => {
     const file = fs.openSync(where === 'volume' ? volume() : 'big', 'w')

@@ -38,6 +38,51 @@ export function volumesSuite(suite: SuiteBench): void {
       await suite.runtime.removeVolume(id)
     })
 
+    test('volumes inside the app folder and inside each other keep their content; commands see them', async () => {
+      const volumes = [
+        { id: newId('vol'), name: 'cache', mountPath: '/app/data/cache', readOnly: false },
+        { id: newId('vol'), name: 'my-data', mountPath: '/app/data', readOnly: false },
+        { id: newId('vol'), name: 'other', mountPath: '/var/lib/other', readOnly: false },
+      ]
+      for (const { id, name } of volumes) await suite.runtime.createVolume({ id, projectId, name })
+      const one = await start({ volumes })
+      if ((await suite.runtime.inspect(one.instanceId))?.volumesNotMounted) return await stop(one.instanceId)
+      for (const path of ['data/file', '/app/data/cache/file', '/var/lib/other/file']) await call(one, 'put', `${path}=${path}`)
+      await call(one, 'link', 'shortcut=/var/lib/other')
+      expect(await call(one, 'file', 'shortcut/file')).toBe('/var/lib/other/file')
+      const { BERTH_VOLUME_CACHE: folder } = JSON.parse(await call(one, 'env'))
+      expect(folder).toBe('/app/data/cache')
+      for (const path of ['data/cache/file', '$BERTH_VOLUME_CACHE/file', 'program.cjs']) {
+        const argv = ['sh', '-c', `test -f "${path}"`]
+        expect(await suite.runtime.exec(one.instanceId, { argv }, never), path).toMatchObject({ exitCode: 0 })
+      }
+      await stop(one.instanceId)
+      expect(await filesIn(suite.runtime.readVolume(volumes[0]!.id, never))).toEqual({ file: '/app/data/cache/file' })
+      expect(await filesIn(suite.runtime.readVolume(volumes[1]!.id, never))).toEqual({ file: 'data/file' })
+      const other = await start({ volumes })
+      expect(await call(other, 'file', '/app/data/file')).toBe('data/file')
+      expect(await call(other, 'file', 'data/cache/file')).toBe('/app/data/cache/file')
+      await stop(other.instanceId)
+      for (const { id } of volumes) await suite.runtime.removeVolume(id)
+    })
+
+    test('a read-only volume can be read and not written, also inside another one', async () => {
+      const volumes = [
+        { id: newId('vol'), name: 'outer', mountPath: '/data', readOnly: false },
+        { id: newId('vol'), name: 'my-data', mountPath: '/data/fixed', readOnly: true },
+      ]
+      for (const { id, name } of volumes) await suite.runtime.createVolume({ id, projectId, name })
+      await suite.runtime.writeVolume(volumes[1]!.id, once(await tarWith({ file: 'fixed' })), never)
+      const one = await start({ volumes })
+      if (!(await suite.runtime.inspect(one.instanceId))?.volumesNotMounted) {
+        expect(await call(one, 'file', '/data/fixed/file')).toBe('fixed')
+        await expect(call(one, 'put', '/data/fixed/file=changed')).rejects.toThrow('EROFS')
+        expect(await call(one, 'put', '/data/file=written')).toBe('written')
+      }
+      await stop(one.instanceId)
+      for (const { id } of volumes) await suite.runtime.removeVolume(id)
+    })
+
     test('its content is read as a tar and replaced by one; a replacement cut short leaves the old one', async () => {
       const id = newId('vol')
       const volumes = [{ id, name: 'my-data', mountPath: '/data', readOnly: false }]

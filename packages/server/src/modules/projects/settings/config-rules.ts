@@ -1,4 +1,5 @@
 import type { ProjectOptions, Service, Volume } from '@berth/contract'
+import { isBelow, normalMountPath } from '../../../drivers/runtime/mount-path.ts'
 import { refuse } from '../../../platform/failure.ts'
 import { knownFrameworks, knownPackageManagers } from '../../../source/detection/known-names.ts'
 
@@ -25,13 +26,19 @@ export function checkNames({ framework, packageManager }: Pick<ProjectOptions, '
     refuse('packageManager', `must be one of ${knownPackageManagers.join(', ')}`)
 }
 
+/** Paths that the kernel fills. No runtime can mount a volume there. */
+const kernelPaths = ['/proc', '/sys', '/dev']
+
 /** A running project finds each volume by `BERTH_VOLUME_<NAME>`, so two names must not map to the same variable. */
 function checkVolumes(volumes: readonly Volume[]): void {
   const variable = ({ name }: Volume) => name.toUpperCase().replace(/[^A-Z0-9]/g, '_')
   volumes.forEach((volume, position) => {
     const before = volumes.slice(0, position)
     if (before.some((other) => variable(other) === variable(volume))) refuse(`volumes.${position}.name`, 'is a duplicate')
-    if (before.some(({ mountPath }) => mountPath === volume.mountPath)) refuse(`volumes.${position}.mountPath`, 'is a duplicate')
+    const [field, mountPath] = [`volumes.${position}.mountPath`, normalMountPath(volume.mountPath)]
+    if (before.some((other) => normalMountPath(other.mountPath) === mountPath)) refuse(field, 'is a duplicate')
+    if (mountPath === '/' || isBelow(kernelPaths, mountPath))
+      refuse(field, `no volume can be mounted at ${mountPath}. Set another path, such as /data.`)
   })
 }
 

@@ -1,10 +1,10 @@
+import { appFolder } from '../../mount-path.ts'
 import { packageOf } from '../../process/tools/tool-packages.ts'
 import { allows } from '../../process/tools/version-range.ts'
 import type { BuildPlan } from '../../runtime.ts'
 import { type BaseImages, baseImagesFor, type StackName, stackOf } from './base-images.ts'
 
-/** Folders of a project in its image, and the unprivileged user that owns them. */
-export const appFolder = '/app'
+/** Home folder of a project in its image, and the unprivileged user that owns it. */
 export const homeFolder = '/home/app'
 export const appUser = 1000
 

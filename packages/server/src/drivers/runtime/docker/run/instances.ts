@@ -1,5 +1,6 @@
 import type { Container, ContainerInspectInfo } from 'dockerode'
 import { endReason, type InstanceEnd } from '../../instance-end.ts'
+import { isBelow, normalMountPath } from '../../mount-path.ts'
 import type { RestartPolicy } from '../../restart-policy.ts'
 import { ArtifactMissing, type Instance, StartFailed, type StartRequest } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, isRemote, listenerOf, statusOf } from '../engine.ts'
@@ -146,11 +147,25 @@ async function startContainer(
 ): Promise<void> {
   if (forbidsRoot) await refuseRoot(container, engine, abort)
   if (user !== null)
-    // Adopted data keeps its owner.
-    for (const { id, mountPath, readOnly } of request.volumes)
-      if (!readOnly && volumeNames.get(id)?.startsWith(id)) await volumes.changeOwner(container, mountPath, user, abort)
+    for (const { id, mountPath, readOnly } of request.volumes) {
+      const name = volumeNames.get(id)
+      // Adopted data keeps its owner.
+      if (readOnly || !name?.startsWith(id)) continue
+      const inner = mountPointsBelow(mountPath, request)
+      if (inner.length > 0) await volumes.changeOwnerOfOuter(name, inner, user, abort)
+      else await volumes.changeOwner(container, mountPath, user, abort)
+    }
   if (request.files?.length) await putArchive(container, '/', archiveOf(request.files), abort)
   await callEngine((abortSignal) => container.start({ abortSignal }), { abort, timeoutMs: startTimeoutMs })
+}
+
+/** Mount points of other volumes below a mount path, relative to it. */
+function mountPointsBelow(mountPath: string, { volumes }: StartRequest): string[] {
+  const outer = normalMountPath(mountPath)
+  return volumes.flatMap((volume) => {
+    const path = normalMountPath(volume.mountPath)
+    return path !== outer && isBelow([outer], path) ? [path.slice(outer.length + 1)] : []
+  })
 }
 
 /** Refuses an image of another architecture, which the engine would run slowly or not at all, without an error. */

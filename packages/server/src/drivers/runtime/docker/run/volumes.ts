@@ -124,6 +124,23 @@ export class Volumes {
     await putArchive(container, '/', folderArchive(path, { uid: user, gid: user, mode: 0o755 }), abort)
   }
 
+  /**
+   * Gives a volume to the user that will write to it, if it contains nothing but the mount points of other volumes. It is read
+   * without those volumes. `mountPoints` are paths inside the volume.
+   */
+  async changeOwnerOfOuter(name: string, mountPoints: readonly string[], user: number, abort: AbortSignal): Promise<void> {
+    const parents = new Set(mountPoints.flatMap((path) => path.split('/').map((_, end, all) => all.slice(0, end + 1).join('/'))))
+    const helper = await this.#helperOf(name, abort)
+    try {
+      const [top, ...entries] = await firstEntries(helper, `${mountPoint}/.`, 2 + parents.size, abort)
+      const isEmpty = entries.every((entry) => parents.has(entry.name.replace(/^\.\/|\/$/g, '')))
+      if (!isEmpty || (top?.uid ?? 0) === user) return
+      await putArchive(helper, '/', folderArchive(mountPoint, { uid: user, gid: user, mode: 0o755 }), abort)
+    } finally {
+      await removeHelper(helper)
+    }
+  }
+
   /** Unpacks the archive. Returns its header of the volume's own folder, if any. */
   async #fill(
     name: string,

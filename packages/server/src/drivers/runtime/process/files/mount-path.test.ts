@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { normalMountPath } from '../../mount-path.ts'
 import { reservedPaths } from '../sandbox/bubblewrap.ts'
-import { normalMountPath, refuseReserved } from './mount-path.ts'
+import { refuseReserved } from './mount-path.ts'
 
 const app = '/srv/app'
 const refused = (path: string) => {

@@ -1,9 +1,5 @@
-import { posix } from 'node:path'
+import { isBelow } from '../../mount-path.ts'
 import { StartFailed } from '../../runtime.ts'
-import { isBelow } from '../sandbox/bubblewrap.ts'
-
-/** Normalized mount path: without empty segments and trailing slash. */
-export const normalMountPath = (mountPath: string): string => posix.normalize(`/${mountPath}`).replace(/(.)\/+$/, '$1')
 
 /** Refuses a mount path that would hide files that the sandbox or the app itself needs. */
 export function refuseReserved(mountPath: string, reserved: readonly string[]): void {

@@ -1,10 +1,11 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { appFolder, isBelow, normalMountPath } from '../../mount-path.ts'
 import { ArtifactMissing, StartFailed, type StartRequest } from '../../runtime.ts'
 import { type BuildParts, searchPath } from '../build/build.ts'
 import { argvOfCommand } from '../build/command-words.ts'
 import { type ArtifactRecord, readArtifactRecord } from '../files/artifact.ts'
-import { normalMountPath, refuseReserved } from '../files/mount-path.ts'
+import { refuseReserved } from '../files/mount-path.ts'
 import type { Paths } from '../files/paths.ts'
 import { listenOnPortInstead } from '../ports/taken-port.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -46,7 +47,7 @@ export async function programFor(
     ...request.env,
   }
   const shown = [
-    { path: app, at: seenAt },
+    { path: app, at: seenAt, ...(needsAlias(volumes) ? { alias: appFolder } : {}) },
     { path: home, at: sandbox.pathInside(home) },
     { path: paths.createOwned(join(paths.instance(instanceId), 'tmp'), owner.projectId), at: '/tmp' },
     ...volumes,
@@ -67,6 +68,10 @@ function volumesOf({ volumes }: StartRequest, paths: Paths, sandbox: Sandbox, ap
   })
   return found.sort((left, right) => left.at.length - right.at.length)
 }
+
+/** A volume below the app's folder needs that folder at the path that containers have it at. */
+const needsAlias = (volumes: readonly { at: string }[]) =>
+  volumes.some(({ at }) => isBelow([appFolder], at)) && volumes.every(({ at }) => at !== appFolder)
 
 const isNode = ({ language }: ArtifactRecord) => language === undefined || language === 'javascript' || language === 'typescript'
 

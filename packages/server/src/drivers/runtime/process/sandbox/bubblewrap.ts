@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isBelow } from '../../mount-path.ts'
 
 /** Root of a project's folders inside the sandbox. It is fixed, so that built paths stay valid when the data folder is moved. */
 export const insideRoot = '/run/berth'
@@ -18,6 +19,8 @@ export interface MountedFolder {
   variable?: string
   /** The requested path of a volume. It differs from `at` where nothing can be mounted. */
   mountPath?: string
+  /** A second path of the folder: a symlink to `at`. */
+  alias?: string
 }
 
 /** Mounts of a file system that starts empty. Parent folders get mode 0755, because the project's user does not own them. */
@@ -33,6 +36,12 @@ export class View {
   add(option: '--bind' | '--ro-bind' | '--ro-bind-try', path: string, at: string): this {
     this.#createParentsOf(at)
     this.args.push(option, path, at)
+    return this
+  }
+
+  addLink(target: string, at: string): this {
+    this.#createParentsOf(at)
+    this.args.push('--symlink', target, at)
     return this
   }
 
@@ -100,9 +109,6 @@ const certificates = (environment: Readonly<Record<string, string | undefined>>)
   Object.entries(environment).flatMap(([name, value]) =>
     certificateVariables.test(name) && value?.startsWith('/') ? [value] : [],
   )
-
-export const isBelow = (paths: readonly string[], folder: string) =>
-  paths.some((path) => folder === path || folder.startsWith(`${path}/`))
 
 /** Folders of a search path that exist inside the sandbox. */
 export function visibleIn(environment: Readonly<Record<string, string | undefined>>, path: string): string {

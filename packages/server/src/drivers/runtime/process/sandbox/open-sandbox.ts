@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { insideNode, insideRoot, machineView, reservedPaths, View, visibleIn } from './bubblewrap.ts'
 import { encodeHandover, lastStage } from './handover.ts'
 import { firstStage } from './launch-script.ts'
+import { nestedStage, splitNested } from './nested-mounts.ts'
 import { copyOfNode } from './node-copy.ts'
 import { dropPrivileges, type IsolationKind, type Launch, type Launched, rootTools, type Sandbox } from './sandbox.ts'
 import { fixedEnvironment, systemProgram } from './system-programs.ts'
@@ -91,7 +92,12 @@ function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSett
       // The instance's own control groups, for programs that read their limits.
       const view = new View(machine)
       for (const group of groupFolders) view.add('--ro-bind', group, group)
-      for (const { path, at, readOnly } of shown) view.add(readOnly ? '--ro-bind' : '--bind', path, at)
+      const { outer, nested } = splitNested(shown)
+      for (const { path, at, readOnly, alias } of outer) {
+        view.add(readOnly ? '--ro-bind' : '--bind', path, at)
+        if (alias) view.addLink(at, alias)
+      }
+      for (const { path, from, readOnly } of nested) view.add(readOnly ? '--ro-bind' : '--bind', path, from)
       const files = [...view.args, '--remount-ro', '/', '--chdir', '/']
       const drop = tools && user ? dropPrivileges(tools.setpriv, user, canDropBounds) : []
       const argv = [
@@ -100,8 +106,7 @@ function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSett
         ...(stopsWithControlPlane ? ['--die-with-parent'] : []),
         ...files,
         '--',
-        ...drop,
-        ...last,
+        ...nestedStage(nested, { bwrap, mount: tools?.mount ?? null, drop }, last),
       ]
       return toLaunched(firstStage({ processFile, groupFolders, mount: null }, argv), launch)
     },
