@@ -123,6 +123,21 @@ export const RedirectQuery = Type.Object({
 })
 export type RedirectQuery = Static<typeof RedirectQuery>
 
+/** Why the browser returned from the git host without a connection: `error` in the address of the dashboard's git page. */
+export const connectErrors = [
+  'expired',
+  'denied',
+  'other_user',
+  'forbidden',
+  'incomplete',
+  'waiting_for_owner',
+  'not_owner',
+  'rejected',
+  'unreachable',
+  'limited',
+] as const
+export type ConnectError = (typeof connectErrors)[number]
+
 /** A linked instance that asks this cloud to connect a git host, and the URL to which the user's browser returns afterwards. */
 export const HandoffBody = Type.Object({
   provider: GitHostProvider,

@@ -62,7 +62,7 @@ const collect = (body: object, token = sides.cloudPeople.owner.token) =>
 
 test('a login that was made by the cloud comes to the instance, sealed, and nothing of it stays in the cloud', async () => {
   const back = await visit(await signIn(await begin()))
-  expect([back.status, back.location]).toEqual([303, '/settings/git?connected=gitlab'])
+  expect([back.status, back.location]).toEqual([303, '/git?connected=gitlab'])
   expect((await here('GET /gitprovider/status')).body).toMatchObject({ state: 'connected', accounts: [{ login: 'ann' }] })
   expect((await here('GET /gitprovider/repos')).body.data).toMatchObject([{ fullName: 'acme/shop', source: 'oauth' }])
   const [row] = await sides.here.database.db.selectFrom('gitConnections').selectAll().execute()

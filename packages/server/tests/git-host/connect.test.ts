@@ -35,7 +35,7 @@ describe('OAuth account', () => {
       redirect_uri: 'http://berth.localhost/api/gitprovider/connect/redirect',
     })
     const returned = await scene.goThrough(started.body.url, 'ann')
-    expect([returned.status, returned.headers.location]).toEqual([303, '/settings/git?connected=github'])
+    expect([returned.status, returned.headers.location]).toEqual([303, '/git?connected=github'])
     const { body } = await scene.request('GET /gitprovider/status')
     expect(body).toMatchObject({
       state: 'connected',
@@ -162,7 +162,7 @@ describe('OAuth account', () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const address = await scene.host.authorize(body.url, 'ann')
     address.searchParams.set('redirect_uri', 'https://evil.test')
-    expect((await back(scene.instance, address)).headers.location).toBe('/settings/git?connected=github')
+    expect((await back(scene.instance, address)).headers.location).toBe('/git?connected=github')
   })
 
   test('a refusal at the host is told, to a browser as a page', async () => {
@@ -172,6 +172,25 @@ describe('OAuth account', () => {
     const { status, body: page } = await call(scene.instance, null, redirect, { query, headers: { accept: 'text/html' } })
     expect(status).toBe(400)
     expect(page).toContain('&#60;b&#62;No')
+  })
+
+  test('a failure is shown to a signed-in browser on the git page, by a code only', async () => {
+    const browser = { ...(await signIn(scene.people.owner.email)), accept: 'text/html' }
+    const failed = async (query: Record<string, string>) => {
+      const { status, headers } = await call(scene.instance, null, redirect, { query, headers: browser })
+      return [status, headers.location]
+    }
+    const begin = async () => {
+      const { body } = await call(scene.instance, null, 'POST /gitprovider/connect', { headers: browser })
+      return new URL(body.url).searchParams.get('state')!
+    }
+    expect(await failed({ state: 'unknown' })).toEqual([303, '/git?error=expired'])
+    expect(await failed({ state: await begin(), error: '<script>' })).toEqual([303, '/git?error=denied'])
+    expect(await failed({ state: await begin() })).toEqual([303, '/git?error=incomplete'])
+    expect(await failed({ state: await begin(), code: 'wrong' })).toEqual([303, '/git?error=rejected'])
+    scene.host.intercept = () => ({ status: 500, json: {} })
+    expect(await failed({ state: await begin(), code: 'any' })).toEqual([303, '/git?error=unreachable'])
+    scene.host.intercept = null
   })
 
   test('disconnect drops the stored credentials of the source; by query as well as by body', async () => {

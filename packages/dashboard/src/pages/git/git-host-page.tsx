@@ -1,14 +1,16 @@
 import { contract, type GitHostProvider } from '@berth/contract'
 import { SegmentedControl } from '@mantine/core'
+import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { useRead } from '../../data/read.ts'
+import { ConnectResult } from './connect-result.tsx'
 import { ConnectSection } from './connect-section.tsx'
 import { ConnectedSection } from './connected-section.tsx'
 import { RepositoryBrowser } from './repository-browser.tsx'
 
-const providers = [
+const providers: { value: GitHostProvider; label: string }[] = [
   { value: 'github', label: 'GitHub' },
   { value: 'gitlab', label: 'GitLab' },
   { value: 'gitea', label: 'Gitea' },
@@ -16,7 +18,9 @@ const providers = [
 
 /** The organisation's connection to its git host. */
 export function GitHostPage() {
-  const [provider, setProvider] = useState<GitHostProvider>('github')
+  const { connected, error } = useSearch({ strict: false }) as { connected?: string; error?: string }
+  const returnedFrom = providers.find(({ value }) => value === connected)
+  const [provider, setProvider] = useState<GitHostProvider>(returnedFrom?.value ?? 'github')
   const status = useRead(contract.gitHost.status, { query: { provider } })
   return (
     <Page
@@ -33,6 +37,9 @@ export function GitHostPage() {
       <Loaded query={status}>
         {(now) => (
           <>
+            {(returnedFrom?.value === provider || error) && (
+              <ConnectResult connected={returnedFrom?.label} error={error} status={now} />
+            )}
             {now.state !== 'disconnected' && <ConnectedSection status={now} provider={provider} />}
             <ConnectSection key={provider} status={now} provider={provider} />
             {now.state === 'connected' && <RepositoryBrowser provider={provider} />}

@@ -1,3 +1,5 @@
+import type { ConnectError } from '@berth/contract'
+import type { RequestContext } from '../../../http/handler.ts'
 import { Failure } from '../../../platform/failure.ts'
 
 export const escapeHtml = (text: string): string =>
@@ -13,17 +15,45 @@ const page = (title: string, body: string) =>
 
 /** A failed redirect from the git host: the reason, and what to do next. */
 export class ConnectFailed extends Failure {
-  readonly title: string
+  readonly reason: ConnectError
 
-  constructor(title: string, text: string, field = 'state') {
+  constructor(reason: ConnectError, text: string, field = 'state') {
     super('validation_failed', { message: text, field, details: [{ field, message: text }] })
-    this.title = title
-  }
-
-  page(): string {
-    return page(this.title, `<p>${escapeHtml(this.message)}</p><a class="go" href="/">Back to Berth</a>`)
+    this.reason = reason
   }
 }
+
+const titles: Partial<Record<ConnectError, string>> = {
+  expired: 'This link has expired',
+  waiting_for_owner: 'Waiting for an owner',
+}
+
+const failurePage = ({ message }: Failure, reason: ConnectError): string =>
+  page(titles[reason] ?? 'Not connected', `<p>${escapeHtml(message)}</p><a class="go" href="/git">Back to Berth</a>`)
+
+/**
+ * Shows a failure to a browser: on the git page of the dashboard for a signed-in user, else as a page of its own. The address of
+ * the git page has a code only, so that a link cannot put text of an attacker into the dashboard. Other clients get the error.
+ */
+export function showFailure(error: unknown, { headers, isSignedIn, redirect, page: send }: FailureContext): void {
+  const wantsPage = String(headers.accept ?? '').includes('text/html')
+  if (!(error instanceof Failure) || error.code === 'internal' || !wantsPage) throw error
+  const reason = reasonOf(error)
+  if (isSignedIn) redirect(`/git?error=${reason}`)
+  else send(failurePage(error, reason), error.status)
+}
+
+type FailureContext = Pick<RequestContext, 'headers' | 'isSignedIn' | 'redirect' | 'page'>
+
+const reasons: Partial<Record<string, ConnectError>> = {
+  remote_unreachable: 'unreachable',
+  cloud_unreachable: 'unreachable',
+  git_host_limited: 'limited',
+  forbidden: 'forbidden',
+}
+
+const reasonOf = (error: Failure): ConnectError =>
+  error instanceof ConnectFailed ? error.reason : (reasons[error.code] ?? 'rejected')
 
 export interface Consent {
   host: string

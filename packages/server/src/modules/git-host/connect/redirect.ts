@@ -8,7 +8,7 @@ import { explaining } from '../explain.ts'
 import { tokensFrom, verifierOf } from './by-cloud.ts'
 import { consentCookie, type PendingAnswer, readConsentCookie } from './consent-cookie.ts'
 import { handOver } from './handoff.ts'
-import { ConnectFailed, consentPage } from './pages.ts'
+import { ConnectFailed, consentPage, showFailure } from './pages.ts'
 import { redirectUri } from './redirect-uri.ts'
 import { type ConnectFlow, consumeState, stateOf } from './state.ts'
 import { storeAccount, storeInstallation } from './store-account.ts'
@@ -21,9 +21,8 @@ export async function finishConnect(query: RedirectQuery, context: Context, deps
   try {
     await finish(query, context, deps)
   } catch (error) {
-    const wantsPage = String(context.headers.accept ?? '').includes('text/html')
-    if (!(error instanceof ConnectFailed) || !wantsPage) throw error
-    context.page(error.page(), error.status)
+    showFailure(error, context)
+    deps.log.info({ err: error }, 'git-host: connection failed')
   }
 }
 
@@ -31,32 +30,31 @@ async function finish(query: RedirectQuery, context: Context, deps: GitHostDeps)
   const flow = query.state ? await consumeState(query.state, deps) : null
   if (!flow)
     throw new ConnectFailed(
-      'This link has expired',
+      'expired',
       'The link is older than ten minutes, was already used, or belongs to another instance. Connect again from Berth.',
     )
-  if (query.error)
-    throw new ConnectFailed('Not connected', `The git host says: ${query.error_description ?? query.error}`, 'error')
+  if (query.error) throw new ConnectFailed('denied', `The git host says: ${query.error_description ?? query.error}`, 'error')
   const answer = answerOf(query, flow, context, deps)
   if (!isStarter(flow, context, deps) && !flow.isConfirmed) return confirm(flow, answer, context, deps)
   if (!(await deps.people.holdsNow('gitprovider:write', flow)))
     throw new ConnectFailed(
-      'Not connected',
+      'forbidden',
       'The user or token that started this cannot connect a git host for the organisation. The permission gitprovider:write is required.',
     )
   if (flow.handoff) return context.redirect(handOver(flow, codeOf(answer), deps))
   const onward = flow.source === 'app' ? await connectApp(flow, answer, query, deps) : await connectAccount(flow, answer, deps)
-  context.redirect(onward ?? `/settings/git?connected=${flow.provider}`)
+  context.redirect(onward ?? `/git?connected=${flow.provider}`)
 }
 
 function answerOf(query: RedirectQuery, flow: ConnectFlow, { headers }: Context, deps: GitHostDeps): PendingAnswer {
   if (flow.isConfirmed) {
     const consent = readConsentCookie(headers.cookie as string | undefined, query.state!, deps)
-    if (!consent) throw new ConnectFailed('Not connected', 'This login was started in another browser. Connect again from Berth.')
+    if (!consent) throw new ConnectFailed('other_user', 'This login was started in another browser. Connect again from Berth.')
     return consent
   }
   const installationId = query.installation_id
   if (installationId !== undefined && !/^\d{1,15}$/.test(installationId))
-    throw new ConnectFailed('Not connected', 'installation_id: must be a number', 'installation_id')
+    throw new ConnectFailed('incomplete', 'installation_id: must be a number', 'installation_id')
   return { code: query.code ?? null, installationId: flow.installationId ?? (installationId ? Number(installationId) : null) }
 }
 
@@ -72,7 +70,7 @@ function isStarter(flow: ConnectFlow, context: Context, deps: GitHostDeps): bool
   if (flow.handoff) return false
   if (caller ? caller.userId !== userId : sessionId !== null)
     throw new ConnectFailed(
-      'Not connected',
+      'other_user',
       'This login was started by another user or in another browser. Connect again from Berth.',
     )
   return caller !== null || (fromThisMachine && isThisMachine(context, deps.publicUrl()))
@@ -87,13 +85,13 @@ async function confirm(flow: ConnectFlow, answer: PendingAnswer, context: Contex
 }
 
 const codeOf = ({ code }: PendingAnswer): string =>
-  code ?? fault(new ConnectFailed('Not connected', 'The git host sent no code', 'code'))
+  code ?? fault(new ConnectFailed('incomplete', 'The git host sent no code', 'code'))
 
 async function connectAccount(flow: ConnectFlow, answer: PendingAnswer, deps: GitHostDeps): Promise<undefined> {
   const host = deps.hosts[flow.provider]
   const code = codeOf(answer)
   const exchanged = flow.byCloud ? collected(flow, code, deps) : host.signIn.code?.exchange(code, redirectUri(deps))
-  const tokens = await explaining(exchanged ?? fault(new ConnectFailed('Not connected', 'The git host sent no code', 'code')))
+  const tokens = await explaining(exchanged ?? fault(new ConnectFailed('incomplete', 'The git host sent no code', 'code')))
   deps.scrubber.register(tokens.accessToken, tokens.refreshToken)
   const account = await explaining(host.account({ kind: 'token', id: `new ${flow.userId}`, token: tokens.accessToken }))
   await storeAccount(flow, { ...tokens, byCloud: flow.byCloud !== null }, account, deps)
@@ -102,12 +100,10 @@ async function connectAccount(flow: ConnectFlow, answer: PendingAnswer, deps: Gi
 /** Collects the login from the cloud, which holds it for the link that the flow started with. */
 async function collected({ organizationId, byCloud }: ConnectFlow, code: string, deps: GitHostDeps): Promise<AccountTokens> {
   if ((await deps.cloudLinks?.linkOf(organizationId)) !== byCloud!.link)
-    throw new ConnectFailed('Not connected', 'The cloud link has changed. Connect again from Berth.')
+    throw new ConnectFailed('expired', 'The cloud link has changed. Connect again from Berth.')
   const verifier = verifierOf(byCloud!.nonce, deps)
   const tokens = await deps.cloudLinks!.collectHandoff(organizationId, { code, verifier }).catch((error: unknown) => {
-    throw error instanceof Failure && error.code === 'no_source'
-      ? new ConnectFailed('Not connected', error.message, 'code')
-      : error
+    throw error instanceof Failure && error.code === 'no_source' ? new ConnectFailed('rejected', error.message, 'code') : error
   })
   return tokensFrom(tokens)
 }
@@ -130,15 +126,14 @@ async function connectApp(
   const { code, installationId } = answer
   if (query.setup_action === 'request')
     throw new ConnectFailed(
-      'Waiting for an owner',
+      'waiting_for_owner',
       'An owner of the account must approve the app first. Then connect again.',
       'setup_action',
     )
   if (!app || installationId === null)
-    throw new ConnectFailed('Not connected', 'The git host sent no installation id', 'installation_id')
+    throw new ConnectFailed('incomplete', 'The git host sent no installation id', 'installation_id')
   const isGiven = code === null && (await isOperators(flow, deps))
-  if (!isGiven && !signIn.code)
-    throw new ConnectFailed('Not connected', 'Only operators can connect an app that has no OAuth client')
+  if (!isGiven && !signIn.code) throw new ConnectFailed('forbidden', 'Only operators can connect an app that has no OAuth client')
   if (!isGiven && code === null) return signIn.code!.url(stateOf({ ...flow, installationId }, deps), redirectUri(deps))
   const installation = await explaining(app.installation(installationId))
   if (code !== null && signIn.code) {
@@ -146,7 +141,7 @@ async function connectApp(
     deps.scrubber.register(accessToken)
     if (!(await explaining(app.isGovernedBy(accessToken, installation))))
       throw new ConnectFailed(
-        'Not connected',
+        'not_owner',
         `Only an owner of ${installation.account.login} can connect it. Ask an owner to do it.`,
       )
   }
