@@ -164,6 +164,11 @@ const extra: Partial<Record<ModuleName, string>> = {
     DELETE /projects/:id/volumes/:volumeId | project:admin
   `,
   gitHost: `
+    GET /gitprovider/applications | gitprovider:read
+    PUT /gitprovider/applications/:provider | gitprovider:admin
+    DELETE /gitprovider/applications/:provider | gitprovider:admin
+    POST /gitprovider/manifest | gitprovider:admin
+    POST /gitprovider/manifest/conversion | gitprovider:admin
     POST /gitprovider/handoffs | gitprovider:write
     POST /gitprovider/handoffs/collect | gitprovider:write
     POST /gitprovider/handoffs/refresh | gitprovider:write
@@ -297,8 +302,8 @@ describe('every row', () => {
   })
 
   test('says of each field that is an id what it names', () => {
-    // A service is a name in its project's own list, and a hook id belongs to the git host.
-    const others = new Set(['serviceId', 'hookId', 'objectId'])
+    // A service is a name in its project's own list; hook and client ids belong to the git host.
+    const others = new Set(['serviceId', 'hookId', 'clientId', 'objectId'])
     const unsaid = table.flatMap(({ row }) =>
       Object.keys({ ...row.body?.properties, ...row.query?.properties })
         .filter((field) => /Ids?$/.test(field) && field !== row.inBody && !row.names?.[field] && !others.has(field))
@@ -366,6 +371,11 @@ describe('an operator of the instance', () => {
       'GET /instance/storage always',
       'POST /instance/storage/clean-up always',
       'POST /gitprovider/connect source=cli',
+      'GET /gitprovider/applications always',
+      'PUT /gitprovider/applications/:provider always',
+      'DELETE /gitprovider/applications/:provider always',
+      'POST /gitprovider/manifest always',
+      'POST /gitprovider/manifest/conversion always',
       'POST /backup-destinations kind=local',
     ])
   })

@@ -96,6 +96,12 @@ const inputs: Record<string, (world: World) => Promise<CallInput> | CallInput> =
   'POST /projects/:id/environments': () => ({ body: { name: 'Another' } }),
   'POST /projects/import': () => ({ body: { path: join(folder, 'app'), name: newId('prj') } }),
   'POST /projects/scan': () => ({ body: { path: join(folder, 'app') } }),
+  'PUT /gitprovider/applications/:provider': () => ({ params: { provider: 'gitlab' } }),
+  'DELETE /gitprovider/applications/:provider': async ({ people }) => {
+    const input = { params: { provider: 'gitea' }, body: { clientId: 'id', clientSecret: 'secret' } }
+    await call(instance, people.owner.token, 'PUT /gitprovider/applications/:provider', input)
+    return { params: input.params }
+  },
   'PUT /notifications/subscriptions': ({ ids }) => ({
     body: { ...sampleBodies['PUT /notifications/subscriptions'], channelId: ids.channel },
   }),
@@ -127,6 +133,7 @@ const refused: Record<string, string> = {
   'POST /projects/:id/exec/:execId/input': 'not_found',
   'POST /hooks/deploy/:token': 'not_found',
   'DELETE /projects/:id/volumes/:volumeId': 'work_in_progress',
+  'POST /gitprovider/manifest/conversion': 'validation_failed',
   'POST /gitprovider/handoffs': 'not_found',
   'POST /gitprovider/handoffs/collect': 'not_found',
   'POST /gitprovider/handoffs/refresh': 'not_found',

@@ -118,6 +118,7 @@ const withoutAddress: Partial<Record<keyof typeof sealedFor, string>> = {
   certificateKey: 'used by the edge',
   acmeAccountKey: 'bound to its directory, which the operator sets',
   cloudToken: 'bound to the cloud that the operator sets',
+  gitApplication: 'its host is part of the seal, and another host needs its own secret',
   gitCredential: 'bound to the host that the operator sets',
   gitDeviceCode: 'bound to the host that the operator sets',
   gitWebhookSecret: 'signs; never sent',

@@ -5,8 +5,9 @@ import { serve } from '../http-server.ts'
 import { DeviceLogins } from './device-logins.ts'
 import { app, client, startEmulatedGitHub, tokens } from './emulated-github.ts'
 import { type GitVisit, isForGit, type Moved, passGit } from './git-door.ts'
+import { CreatedApps } from './github-apps.ts'
 import { suppliedRoutes } from './github-routes.ts'
-import type { GitHubState, Hook } from './github-state.ts'
+import type { AppHook, GitHubState } from './github-state.ts'
 import { passOn } from './pass-on.ts'
 import { type Answer, type Call, matching, readCall, reply } from './web-app.ts'
 
@@ -29,6 +30,8 @@ export interface GitHubHost extends GitHubState, AsyncDisposable {
   readonly pushed: PushDelivery[]
   /** Sends a signed delivery to every hook of the repository, and returns each response. */
   deliver(name: string, event: string, payload: object, deliveryId?: string): Promise<{ status: number; body: unknown }[]>
+  /** Apps that were created from a manifest. */
+  readonly apps: CreatedApps
   /** The URL to which the host redirects the browser after authorization. */
   authorize(url: string, login: keyof typeof tokens): Promise<URL>
   revoke(token: string): void
@@ -77,6 +80,10 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     onGit: null,
     refusedGit: [],
     pushed: [],
+    apps: new CreatedApps({
+      ...{ url: server.url, privateKey: emulated.privateKey },
+      authorize: (url, login) => host.authorize(url, login),
+    }),
     revoke: (token) => void good.delete(token),
     async createRepository(name, files = { 'README.md': `# ${name}\n` }, options = {}) {
       const [owner, repo] = name.split('/') as [string, string]
@@ -98,11 +105,11 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     },
     deliver: (name, event, payload, deliveryId = randomUUID()) =>
       Promise.all(
-        host.hooks
-          .filter(
-            ({ repository, events }) =>
-              repository.toLowerCase() === name.toLowerCase() && (event === 'ping' || events.includes(event)),
-          )
+        [
+          ...host.hooks.filter(({ repository }) => repository.toLowerCase() === name.toLowerCase()),
+          ...(host.apps.hook && name.startsWith('acme/') ? [host.apps.hook] : []),
+        ]
+          .filter(({ events }) => event === 'ping' || events.includes(event))
           .map((hook) => send(hook, event, payload, deliveryId)),
       ),
     async authorize(url, login) {
@@ -128,10 +135,12 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     },
     [Symbol.asyncDispose]: () => host.close(),
   }
-  const routes = Object.entries(suppliedRoutes(host, emulated.url, good)).map(([pattern, route]) => ({
-    match: matching(pattern),
-    route,
-  }))
+  const routes = Object.entries({ ...host.apps.routes(), ...suppliedRoutes(host, emulated.url, good) }).map(
+    ([pattern, route]) => ({
+      match: matching(pattern),
+      route,
+    }),
+  )
 
   answer = async (request, response) => {
     if (isForGit(new URL(request.url!, server.url).pathname))
@@ -177,7 +186,12 @@ const pushPayload = ({ repository, branch, commit, message, author, before }: Om
   pusher: { name: author },
 })
 
-async function send(hook: Hook, event: string, payload: object, deliveryId: string): Promise<{ status: number; body: unknown }> {
+async function send(
+  hook: AppHook,
+  event: string,
+  payload: object,
+  deliveryId: string,
+): Promise<{ status: number; body: unknown }> {
   const body = JSON.stringify(payload)
   const signature = createHmac('sha256', hook.secret).update(body).digest('hex')
   const response = await fetch(hook.url, {

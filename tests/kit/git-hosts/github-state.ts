@@ -11,6 +11,13 @@ export interface Hook {
   events: string[]
 }
 
+/** The webhook of an app: it reports every repository of the account that the app is installed on. */
+export interface AppHook {
+  url: string
+  secret: string
+  events: string[]
+}
+
 export interface CommitStatus {
   repository: string
   sha: string

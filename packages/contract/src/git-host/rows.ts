@@ -1,6 +1,14 @@
 import { route } from '../route.ts'
 import { data, wholeList } from '../shape.ts'
 import {
+  AppManifest,
+  ConversionBody,
+  ConvertedApp,
+  GitApplication,
+  GitApplicationBody,
+  ManifestBody,
+} from './application-shapes.ts'
+import {
   CloneToken,
   ConnectBody,
   ConnectPoll,
@@ -76,6 +84,44 @@ export const gitHost = {
     browser: true,
     rateLimit: 'public',
     query: RedirectQuery,
+  }),
+  listApplications: route('GET /gitprovider/applications', {
+    summary: 'Applications at git hosts that this instance signs in with, without their secrets; for operators',
+    permission: 'gitprovider:read',
+    operator: true,
+    returns: wholeList(GitApplication),
+  }),
+  saveApplication: route('PUT /gitprovider/applications/:provider', {
+    summary: 'Store or replace the OAuth application at a git host, effective at once; for operators',
+    permission: 'gitprovider:admin',
+    operator: true,
+    body: GitApplicationBody,
+    returns: data(GitApplication),
+    errors: ['not_found', 'conflict'],
+  }),
+  removeApplication: route('DELETE /gitprovider/applications/:provider', {
+    summary: 'Remove the stored application and every connection that was made with it; for operators',
+    permission: 'gitprovider:admin',
+    operator: true,
+    status: 204,
+    errors: ['not_found'],
+  }),
+  startManifest: route('POST /gitprovider/manifest', {
+    summary: 'Start to create a GitHub App: the form that the browser sends to GitHub; for operators',
+    permission: 'gitprovider:admin',
+    operator: true,
+    body: ManifestBody,
+    bodyOptional: true,
+    returns: data(AppManifest),
+    errors: ['conflict'],
+  }),
+  convertManifest: route('POST /gitprovider/manifest/conversion', {
+    summary: 'Store the GitHub App that GitHub has created; answers with the page where it is installed; for operators',
+    permission: 'gitprovider:admin',
+    operator: true,
+    body: ConversionBody,
+    returns: data(ConvertedApp),
+    errors: ['conflict', 'remote_unreachable', 'git_host_limited'],
   }),
   startHandoff: route('POST /gitprovider/handoffs', {
     summary: 'In a cloud: starts the git host login for a user of a linked instance',

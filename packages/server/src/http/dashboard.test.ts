@@ -17,7 +17,7 @@ beforeAll(async () => {
   await writeFile(join(folder.path, 'berth.svg'), '<svg/>')
   await writeFile(join(folder.path, 'assets', 'page-CRn5Iivi.js'), 'export default 42')
   await writeFile(join(folder.path, '.vite', 'manifest.json'), '{}')
-  await serveDashboard(app, folder.path, null)
+  await serveDashboard(app, folder.path, { upload: null, form: 'https://github.com' })
 })
 
 afterAll(async () => {

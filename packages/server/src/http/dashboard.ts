@@ -5,7 +5,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 
 /** Serves the built dashboard at `/`: its files by name, and index.html for its client-side paths (`/projects/…`). */
-export async function serveDashboard(app: FastifyInstance, folder: string, uploadOrigin: string | null): Promise<void> {
+export async function serveDashboard(app: FastifyInstance, folder: string, origins: DashboardOrigins): Promise<void> {
   if (!existsSync(folder)) {
     app.get('/', (_request, reply) =>
       reply.type('text/plain').send('Berth is running, but its dashboard is not built. Run npm run build.\n'),
@@ -34,7 +34,7 @@ export async function serveDashboard(app: FastifyInstance, folder: string, uploa
     if (request.url.startsWith('/api/') || request.url === '/api') return reply.callNotFound()
     const nonce = randomBytes(16).toString('base64url')
     return reply
-      .header('content-security-policy', policy(nonce, uploadOrigin))
+      .header('content-security-policy', policy(nonce, origins))
       .header('cache-control', 'no-store')
       .header('referrer-policy', 'same-origin')
       .header('x-content-type-options', 'nosniff')
@@ -58,19 +58,27 @@ function filesIn(folder: string): ReadonlySet<string> {
 /** The placeholder that the build leaves for the nonce; must match packages/dashboard/vite.config.ts. */
 const noncePlaceholder = 'berth-style-nonce'
 
+/** Other hosts that the dashboard may send to. */
+export interface DashboardOrigins {
+  /** The configured object store. */
+  upload: string | null
+  /** GitHub, which takes the manifest of a new app as a form. */
+  form: string
+}
+
 /**
- * The content security policy: scripts and styles only from this instance, style tags only with the nonce, no other host. Uploads
- * may go to the configured object store.
+ * The content security policy: scripts and styles only from this instance, style tags only with the nonce, and requests to the named
+ * origins only.
  */
-const policy = (nonce: string, uploadOrigin: string | null) =>
+const policy = (nonce: string, { upload, form }: DashboardOrigins) =>
   [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "font-src 'self'",
-    `connect-src 'self'${uploadOrigin ? ` ${uploadOrigin}` : ''}`,
+    `connect-src 'self'${upload ? ` ${upload}` : ''}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
-    "form-action 'self'",
+    `form-action 'self' ${form}`,
   ].join('; ')

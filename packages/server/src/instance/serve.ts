@@ -43,7 +43,8 @@ export async function serve(config: Config): Promise<Serving> {
     const assembled = assemble({ ...context, drivers, version: manifest.version })
     closers.push(assembled.close)
     await refuseTooManyUsers(assembled)
-    await serveDashboard(assembled.app, dashboardFolder(), uploadOrigin(config))
+    const origins = { upload: uploadOrigin(config), form: new URL(config.github.webUrl).origin }
+    await serveDashboard(assembled.app, dashboardFolder(), origins)
     const stopping = new AbortController()
     // The edge is a separate process: while it starts, the routes are prepared here.
     await Promise.all([assembled.running?.start(stopping.signal), assembled.app.ready()])

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { GitHost } from '../../src/drivers/git-host/git-host.ts'
 import { readConfig } from '../../src/instance/config/config.ts'
-import { createGitHosts, type GitHostDrivers } from '../../src/instance/drivers/git-hosts.ts'
+import { createGitHosts, type InstanceGitHosts } from '../../src/instance/drivers/git-hosts.ts'
 import { stepLength } from '../kit/before-sql.ts'
 import { type Life, Lives } from '../kit/lives.ts'
 import { callsOn } from '../kit/projects.ts'
@@ -41,13 +41,16 @@ afterAll(async () => {
 })
 
 /** Every call to the git host is a step, before it and after it. */
-function mortal(drivers: GitHostDrivers, life: Life): GitHostDrivers {
-  const { github } = drivers.hosts
-  const calls = Object.entries(github).map(([key, value]) => {
-    if (typeof value !== 'function' || key === 'isSignedWith' || key === 'readDelivery') return [key, value]
-    return [key, (...given: unknown[]) => lives.step(life, () => sent(value.apply(github, given)))]
-  })
-  return { ...drivers, hosts: { ...drivers.hosts, github: Object.fromEntries(calls) as GitHost } }
+function mortal(drivers: InstanceGitHosts, life: Life): InstanceGitHosts {
+  const create: InstanceGitHosts['create'] = (provider, settings) => {
+    const host = drivers.create(provider, settings)
+    const calls = Object.entries(host).map(([key, value]) => {
+      if (typeof value !== 'function' || key === 'isSignedWith' || key === 'readDelivery') return [key, value]
+      return [key, (...given: unknown[]) => lives.step(life, () => sent(value.apply(host, given)))]
+    })
+    return Object.fromEntries(calls) as GitHost
+  }
+  return { ...drivers, create }
 }
 
 const underWay = new Set<Promise<unknown>>()

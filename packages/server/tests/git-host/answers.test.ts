@@ -7,8 +7,8 @@ import { makeProject } from '../kit/projects.ts'
 import { connectAccount, connectApp, type Scene, startScene } from './scene.ts'
 
 type At = Parameters<typeof call>[2]
-/** The spec's own routes; those of clouds for linked instances are in `tests/cloud/git-host-handoff.test.ts`. */
-const rows = Object.values(contract.gitHost).filter(({ at }) => !at.includes('/handoffs'))
+/** The spec's own routes; the others have files of their own (`git-host-handoff`, `applications`, `manifest`). */
+const rows = Object.values(contract.gitHost).filter(({ at }) => !/\/(handoffs|applications|manifest)/.test(at))
 const repo = '/gitprovider/repos/:owner/:repo'
 const shop = { params: { owner: 'acme', repo: 'shop' } }
 

@@ -55,6 +55,8 @@ export const sampleBodies: Record<string, object> = {
   'POST /projects/:id/deploy-hooks': { name: 'CI' },
   'POST /projects/:id/exec': { argv: ['true'] },
   'POST /gitprovider/repos': { name: 'shop', private: true },
+  'PUT /gitprovider/applications/:provider': { clientId: 'id', clientSecret: 'secret' },
+  'POST /gitprovider/manifest/conversion': { code: 'x', state: 'x' },
   'POST /gitprovider/handoffs': {
     provider: 'github',
     returnTo: 'https://berth.example.test',

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addGitApps } from './apps.ts'
 import { addGitConnect } from './connect.ts'
 import { addGitLink } from './link.ts'
 import { addGitRepos } from './repos.ts'
@@ -10,4 +11,5 @@ export function addGit(program: Command): void {
   addGitRepos(git)
   addGitLink(git)
   addGitStatus(git)
+  addGitApps(git)
 }

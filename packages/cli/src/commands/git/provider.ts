@@ -7,7 +7,10 @@ const providers: readonly string[] = ['github', 'gitlab', 'gitea'] satisfies Git
 /** The query parameter for `--provider`. */
 export function providerOf(command: Command): { provider?: GitHostProvider } {
   const { provider } = command.opts() as { provider?: string }
-  if (provider === undefined) return {}
-  if (!providers.includes(provider)) throw new CliError(`--provider must be one of ${providers.join(', ')}`, 2)
-  return { provider: provider as GitHostProvider }
+  return provider === undefined ? {} : { provider: checkedProvider(provider, '--provider') }
+}
+
+export function checkedProvider(provider: string, argument = 'host'): GitHostProvider {
+  if (!providers.includes(provider)) throw new CliError(`${argument} must be one of ${providers.join(', ')}`, 2)
+  return provider as GitHostProvider
 }

@@ -5,10 +5,12 @@ import { useState } from 'react'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { useRead } from '../../data/read.ts'
+import { ApplicationSection } from './application-section.tsx'
 import { ConnectResult } from './connect-result.tsx'
 import { ConnectSection } from './connect-section.tsx'
 import { ConnectedSection } from './connected-section.tsx'
 import { RepositoryBrowser } from './repository-browser.tsx'
+import { StoreApp } from './store-app.tsx'
 
 const providers: { value: GitHostProvider; label: string }[] = [
   { value: 'github', label: 'GitHub' },
@@ -16,9 +18,18 @@ const providers: { value: GitHostProvider; label: string }[] = [
   { value: 'gitea', label: 'Gitea' },
 ]
 
+/** What git hosts add to the address when the browser returns: the result of a connection, or the code of a new app. */
+interface Returned {
+  connected?: string
+  error?: string
+  code?: string | number
+  state?: string
+}
+
 /** The organisation's connection to its git host. */
 export function GitHostPage() {
-  const { connected, error } = useSearch({ strict: false }) as { connected?: string; error?: string }
+  const { connected, error, ...search } = useSearch({ strict: false }) as Returned
+  const [{ code, state }] = useState(search)
   const returnedFrom = providers.find(({ value }) => value === connected)
   const [provider, setProvider] = useState<GitHostProvider>(returnedFrom?.value ?? 'github')
   const status = useRead(contract.gitHost.status, { query: { provider } })
@@ -34,6 +45,7 @@ export function GitHostPage() {
         onChange={(value) => setProvider(value as GitHostProvider)}
         style={{ alignSelf: 'flex-start' }}
       />
+      {code !== undefined && state !== undefined && <StoreApp code={String(code)} state={state} />}
       <Loaded query={status}>
         {(now) => (
           <>
@@ -42,6 +54,7 @@ export function GitHostPage() {
             )}
             {now.state !== 'disconnected' && <ConnectedSection status={now} provider={provider} />}
             <ConnectSection key={provider} status={now} provider={provider} />
+            <ApplicationSection provider={provider} />
             {now.state === 'connected' && <RepositoryBrowser provider={provider} />}
           </>
         )}

@@ -155,6 +155,8 @@ export interface GitHost {
   readonly signIn: SignIn
   /** Null where the host has no apps or this instance has none. */
   readonly app: HostApp | null
+  /** Null where the host cannot create apps from a manifest. */
+  readonly manifests: AppManifests | null
 }
 
 export interface AccountTokens {
@@ -208,6 +210,24 @@ export interface HostApp {
   hasInstallation(id: number, limits?: CallLimits): Promise<boolean>
   /** Whether the token's user administers the account that the app is installed on. */
   isGovernedBy(token: Secret, installation: Installation, limits?: CallLimits): Promise<boolean>
+}
+
+/** An app that the host has created from a manifest, with its secrets, which the host shows once. */
+export interface CreatedApp {
+  id: number
+  slug: string
+  clientId: string
+  clientSecret: Secret
+  privateKey: Secret
+  /** Null: the app was created without a webhook. */
+  webhookSecret: Secret | null
+}
+
+export interface AppManifests {
+  /** The page that the browser sends the manifest to; without an organisation the user owns the app. */
+  registrationUrl(organization: string | null, state: string): string
+  /** Exchanges the code of the redirect; the host accepts a code once. */
+  convert(code: string, limits?: CallLimits): Promise<CreatedApp>
 }
 
 /** The repository calls, for the file of a host that implements them. */

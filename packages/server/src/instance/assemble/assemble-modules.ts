@@ -79,7 +79,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
   const uploadStore = parts.uploadStore ?? uploadStoreOf(config, common.log)
   const projects = createProjects({
     ...{ ...common, streamTokens, roleOf, grants, git, dns, logStore, uploadStore, projectPorts },
-    settings: config,
+    settings: { ...config, hostUrls: () => gitHost.hostUrls() },
   })
   const cloudApi = parts.cloudApi ?? createCloudApi()
   const transferPorts: CloudDeps['transferPorts'] = {}
@@ -121,6 +121,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     cloudLinks: parts.cloudLinks ?? cloud?.gitHostLinks,
     hookAddress: projects.deliveryAddress,
     onConnected: projects.enqueueWebhookChecks,
+    onHostMoved: projects.keepRemotes,
   })
   projectPorts.gitHost ??= gitHost
   const running =

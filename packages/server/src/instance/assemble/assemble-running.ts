@@ -6,7 +6,7 @@ import { type BackupsDeps, createBackups } from '../../modules/backups/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState } from '../../modules/deployments/index.ts'
 import { createGitEvents, follow as followDeployment } from '../../modules/git-events/index.ts'
 import type { createGitHost } from '../../modules/git-host/index.ts'
-import { type createProjects, hostUrlsOf, type ProjectPorts } from '../../modules/projects/index.ts'
+import type { createProjects, ProjectPorts } from '../../modules/projects/index.ts'
 import type { createRegistries } from '../../modules/registries/index.ts'
 import { createEdge, type EdgeDeps } from '../../modules/routing/index.ts'
 import { createTransfers, type TransfersDeps } from '../../modules/transfers/index.ts'
@@ -76,7 +76,7 @@ export function assembleRunning(
     imageRegistry,
     edge: edge.switch,
     onStatusChange: followDeployment,
-    settings: { ...config, hostUrls: hostUrlsOf(config) },
+    settings: { ...config, hostUrls: gitHost.hostUrls },
     oldContainers: predecessors,
   })
   const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })

@@ -92,6 +92,7 @@ export function assemble(parts: Parts): Assembled {
     mapValues(modules, ({ handlers }) => handlers),
     mounting,
   )
+  app.addHook('onReady', () => gitHost.refreshApplications())
   mountRows(app, projects.addresses.rows, projects.addresses.handlers, mounting)
   let closed: Promise<void> | undefined
   const stopAnswering = () => {

@@ -20,7 +20,7 @@ import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { Config } from '../config/config.ts'
 import type { Drivers } from '../drivers/drivers.ts'
-import type { GitHostDrivers } from '../drivers/git-hosts.ts'
+import type { InstanceGitHosts } from '../drivers/git-hosts.ts'
 import type { Logger } from '../logger.ts'
 
 /** The parts of an instance; tests provide their own database, clock and drivers. */
@@ -49,7 +49,7 @@ export interface Parts {
   cloudApi?: CloudApi
   /** Retry limits for a cloud that becomes unreachable during a transfer. */
   retryLimits?: TransfersDeps['retryLimits']
-  gitHosts?: GitHostDrivers
+  gitHosts?: InstanceGitHosts
   /** Signs in at git hosts through a linked cloud. */
   cloudLinks?: CloudLinks
   /** Resolves host names for git; replaced in tests. */

@@ -6,24 +6,28 @@ import { createGitHub } from '../../drivers/git-host/github/github.ts'
 import { createGitLab } from '../../drivers/git-host/gitlab/gitlab.ts'
 import { withListCache } from '../../drivers/git-host/kept-lists.ts'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
-import type { Secret } from '../../platform/secrets/secret.ts'
+import type { GitHostDrivers, HostSettings } from '../../modules/git-host/index.ts'
 import type { Config } from '../config/config.ts'
 
-export interface GitHostDrivers {
-  hosts: Readonly<Record<GitHostProvider, GitHost>>
+export interface InstanceGitHosts extends GitHostDrivers {
   localLogin: LocalLogin | null
-  webhookSecrets: Readonly<Partial<Record<GitHostProvider, Secret>>>
 }
 
-/** The configured git hosts. No request is sent, and no code loaded, until a user connects one. */
-export function createGitHosts({ github, gitlab, gitea, mode, environment }: Config): GitHostDrivers {
+/** Drivers of the git hosts. No request is sent, and no code loaded, until a user connects one. */
+export function createGitHosts({ github, gitlab, gitea, mode, environment }: Config): InstanceGitHosts {
+  const noApp = { appId: null, appSlug: null, privateKey: null, webhookSecret: null }
+  const drivers: Record<GitHostProvider, (settings: HostSettings) => GitHost> = {
+    github: (settings) => createGitHub({ ...settings, apiUrl: github.apiUrl }),
+    gitlab: createGitLab,
+    gitea: createGitea,
+  }
   return {
-    hosts: {
-      github: withListCache(createGitHub(github)),
-      gitlab: withListCache(createGitLab({ ...gitlab, webUrl: gitlab.url })),
-      gitea: withListCache(createGitea({ ...gitea, webUrl: gitea.url })),
+    configured: {
+      github,
+      gitlab: { ...noApp, webUrl: gitlab.url, clientId: gitlab.clientId, clientSecret: gitlab.clientSecret },
+      gitea: { ...noApp, webUrl: gitea.url, clientId: gitea.clientId, clientSecret: gitea.clientSecret },
     },
+    create: (provider, settings) => withListCache(drivers[provider](settings)),
     localLogin: mode === 'self-hosted' ? createGhLogin(createRunCommand(environment), github.webUrl) : null,
-    webhookSecrets: github.webhookSecret ? { github: github.webhookSecret } : {},
   }
 }

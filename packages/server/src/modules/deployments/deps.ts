@@ -43,7 +43,7 @@ export interface DeploymentsSettings {
   imageCheckSeconds: number
   /** A deployment waits this long for an unreachable server before it fails. */
   serverWaitSeconds: number
-  hostUrls: HostUrls
+  hostUrls(): HostUrls
   /** A folder source must be below one of these roots; inside the data folder only the folders for it are allowed. */
   projectRoots: readonly string[]
   dataDir: string

@@ -19,6 +19,7 @@ import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
+import type { GitHostDrivers, LiveHosts } from './applications/live-hosts.ts'
 
 export interface GitHostDeps {
   database: Database
@@ -30,19 +31,26 @@ export interface GitHostDeps {
   /** Public URL of this instance, for browsers and git hosts, without a trailing slash. */
   publicUrl: () => string
   mode: 'self-hosted' | 'cloud'
+  /** Drivers and settings of the hosts. They change at run time: read them when they are needed. */
+  live: LiveHosts
   hosts: Readonly<Record<GitHostProvider, GitHost>>
   /** The machine's `gh` login; null on the cloud service. */
   localLogin: LocalLogin | null
   /** Webhook secrets of the instance's own apps. */
-  webhookSecrets: Readonly<Partial<Record<GitHostProvider, Secret>>>
+  webhookSecrets: Readonly<Record<GitHostProvider, Secret | null>>
   people: People
   /** Base URL for webhook deliveries of a repository, if not the instance's own. */
   hookAddress?(organizationId: string, repository: RepositoryName & { provider: string }): Promise<string | null>
   /** Called within the transaction that stores a connection: projects of the organisation may need their webhooks. */
   onConnected?(organizationId: string, provider: GitHostProvider, bound: TransactionContext): Promise<void>
+  /** Called within the transaction that gives a host another address: projects of that host keep their current remote. */
+  onHostMoved?(moved: { provider: GitHostProvider; oldUrl: string; newUrl: string }, bound: TransactionContext): Promise<void>
   /** Set by the cloud module where the instance can be linked to a cloud. */
   cloudLinks?: CloudLinks | undefined
 }
+
+/** Dependencies from which the module makes its own: the drivers become live hosts. */
+export type GitHostInputs = Omit<GitHostDeps, 'live' | 'hosts' | 'webhookSecrets'> & GitHostDrivers
 
 /** Queries to the access module. */
 export interface People {

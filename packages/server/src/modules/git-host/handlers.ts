@@ -1,6 +1,7 @@
 import type { contract, LocalLogin } from '@berth/contract'
 import { hasPermission } from '@berth/contract'
 import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
+import { applicationHandlers } from './applications/handlers.ts'
 import { connect, defaultProvider } from './connect/connect.ts'
 import { pollDeviceLogin } from './connect/device-login.ts'
 import { collectHandoff, refreshHandoff, refuseOutsideCloud, startHandoff } from './connect/handoff.ts'
@@ -50,7 +51,19 @@ function handoffHandlers(deps: GitHostDeps): Pick<GitHostHandlers, 'startHandoff
   }
 }
 
+/** Every handler reads the stored applications first, so that a change by another control plane counts. */
 export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
+  const fresh = Object.entries(allHandlers(deps)).map(([name, handle]) => [
+    name,
+    async (...input: unknown[]) => {
+      await deps.live.refresh()
+      return (handle as (...input: unknown[]) => unknown)(...input)
+    },
+  ])
+  return Object.fromEntries(fresh) as GitHostHandlers
+}
+
+function allHandlers(deps: GitHostDeps): GitHostHandlers {
   const browserOf = (context: RequestContext) => ({ isThisMachine: isThisMachine(context, deps.publicUrl()) })
   return {
     status: ({ query }, context) => showStatus(context.caller, browserOf(context), query.provider, deps),
@@ -69,6 +82,7 @@ export function gitHostHandlers(deps: GitHostDeps): GitHostHandlers {
       return undefined
     },
     ...handoffHandlers(deps),
+    ...applicationHandlers(deps, browserOf),
     disconnect: async ({ body, query }, context) => {
       const source = body.source ?? query.source ?? 'all'
       context.audit({ objectKind: 'gitConnection', objectId: source })

@@ -1,7 +1,8 @@
 import type { GitHostProvider } from '@berth/contract'
+import { LiveHosts } from './applications/live-hosts.ts'
 import { organizationsWith } from './connections/connection-store.ts'
 import { dropInstallation, markInstallation } from './connections/installations.ts'
-import { type GitHostDeps, nowOf } from './deps.ts'
+import { type GitHostDeps, type GitHostInputs, nowOf } from './deps.ts'
 import { gitHostHandlers } from './handlers.ts'
 import { createProjectPort } from './project-port.ts'
 import { type Viewer, visibilityFor } from './visibility.ts'
@@ -10,6 +11,8 @@ import { noteDeliveries } from './webhooks/webhook-store.ts'
 
 export type { Delivery, PullRequestDelivery, PushDelivery } from '../../drivers/git-host/delivery.ts'
 export { GitHostError } from '../../drivers/git-host/git-host-error.ts'
+export type { HostSettings } from './applications/host-settings.ts'
+export type { GitHostDrivers } from './applications/live-hosts.ts'
 export { isGitHostProvider } from './connections/host-titles.ts'
 export type { DroppedInstallation } from './connections/installations.ts'
 export type { CloudLinks, GitHostDeps } from './deps.ts'
@@ -21,16 +24,29 @@ export type { InboundDelivery, VerifiedDelivery } from './webhooks/verify-delive
  * machine's command-line login. They are used to browse *repositories*, create *webhooks*, provide the *credential* of a
  * repository to other modules, and set commit statuses.
  */
-export function createGitHost(deps: GitHostDeps) {
+export function createGitHost({ configured, create, ...inputs }: GitHostInputs) {
+  const live = new LiveHosts({ ...inputs, configured, create })
+  const { hosts, webhookSecrets } = live
+  const deps: GitHostDeps = { ...inputs, live, hosts, webhookSecrets }
   const notedAt = new Map<string, number>()
   return {
     handlers: gitHostHandlers(deps),
     ...createProjectPort(deps),
+    /** Reads the stored applications; awaited before the instance serves. */
+    refreshApplications: () => live.refresh(),
+    /** Web addresses of the git hosts, as they are now. */
+    hostUrls: () => live.urls,
     /** The repositories that a user of that role may use; `memberRepositories` limits members. */
     visibleTo: (viewer: Viewer) => visibilityFor(viewer, deps),
     /** Null: the signature matches no known secret. */
-    verifyDelivery: (inbound: InboundDelivery) => verifyDelivery(inbound, deps),
-    webhookSecretsFor: (provider: GitHostProvider, owner: string, repo: string) => webhookSecretsFor(provider, owner, repo, deps),
+    verifyDelivery: async (inbound: InboundDelivery) => {
+      await live.refresh()
+      return verifyDelivery(inbound, deps)
+    },
+    webhookSecretsFor: async (provider: GitHostProvider, owner: string, repo: string) => {
+      await live.refresh()
+      return webhookSecretsFor(provider, owner, repo, deps)
+    },
     /** Organisations with an active app installation on that owner's account. */
     organizationsWith: (provider: GitHostProvider, owner: string) => organizationsWith(deps.database.db, provider, owner),
     noteDelivery: async (webhookIds: readonly string[]) => {

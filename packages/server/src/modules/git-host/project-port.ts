@@ -36,6 +36,7 @@ async function findRepository(
   deps: GitHostDeps,
 ): Promise<KnownRepository | null> {
   if (!isGitHostProvider(provider) || !owner || !repo) return null
+  await deps.live.refresh()
   const rows = sourcesFor(await usableSources(organizationId, provider, deps), owner)
   return { provider, name: { owner, repo }, rows }
 }
@@ -85,11 +86,12 @@ export function createProjectPort(deps: GitHostDeps) {
     return isActive
   }
   /** Whether the app's own webhook covers the repository: it reports every repository that it is installed on. */
-  const isReportedByApp = async (organizationId: string, { provider, owner }: RepositoryAt): Promise<boolean> =>
-    isGitHostProvider(provider) &&
-    owner !== null &&
-    deps.webhookSecrets[provider] !== undefined &&
-    (await organizationsWith(deps.database.db, provider, owner)).includes(organizationId)
+  const isReportedByApp = async (organizationId: string, { provider, owner }: RepositoryAt): Promise<boolean> => {
+    if (!isGitHostProvider(provider) || owner === null) return false
+    await deps.live.refresh()
+    if (deps.webhookSecrets[provider] === null) return false
+    return (await organizationsWith(deps.database.db, provider, owner)).includes(organizationId)
+  }
   const register = async (organizationId: string, at: RepositoryAt) => {
     const found = await findRepository(organizationId, at, deps)
     const registered = throughSources(found?.rows ?? [], deps, (access, host, { provider }) =>

@@ -10,6 +10,7 @@ import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { StreamTokens, TravellingGrant } from '../access/index.ts'
+import type { HostUrls } from './git-remote.ts'
 import type { ProjectPorts } from './project-ports.ts'
 
 export interface ProjectsDeps {
@@ -57,11 +58,9 @@ export interface ProjectsSettings {
   edgePort: number
   edgeTlsPort: number | null
   projectRoots: readonly string[]
-  github: { webUrl: string }
+  hostUrls(): HostUrls
   /** Default limits of each organisation; an operator can override them for one organisation. */
   quotas: QuotaLimits & { uploads: number | null }
-  gitlab: { url: string }
-  gitea: { url: string }
 }
 
 export const nowOf = ({ clock }: Pick<ProjectsDeps, 'clock'>): number => clock.now().getTime()

@@ -29,16 +29,13 @@ export function replaceRepository(url: string, { owner, repo }: RepositoryName):
 
 /** Base URLs of the git hosts that this instance uses. */
 export interface HostUrls {
-  github: string
-  gitlab: string
-  gitea: string
+  readonly github: string
+  readonly gitlab: string
+  readonly gitea: string
 }
 
-export const hostUrlsOf = (settings: {
-  github: { webUrl: string }
-  gitlab: { url: string }
-  gitea: { url: string }
-}): HostUrls => ({ github: settings.github.webUrl, gitlab: settings.gitlab.url, gitea: settings.gitea.url })
+/** The addresses as they are now: operators can change them while the instance runs. */
+export const hostUrlsOf = (settings: { hostUrls(): HostUrls }): HostUrls => settings.hostUrls()
 
 /** The provider whose host the remote names; any other host is plain `git`. */
 export function providerOf(url: string, urls: HostUrls): keyof HostUrls | 'git' {
@@ -47,7 +44,7 @@ export function providerOf(url: string, urls: HostUrls): keyof HostUrls | 'git' 
 }
 
 /** Compares host and port for http(s) URLs; for ssh the port differs anyway, so the host name alone decides. */
-const isOnHost = (url: string, webUrl: string): boolean =>
+export const isOnHost = (url: string, webUrl: string): boolean =>
   /^https?:/i.test(url) ? URL.parse(url)?.host === new URL(webUrl).host : hostOf(url) === hostOf(webUrl)
 
 const hostOf = (url: string): string | undefined => /^(?:[a-z]+:\/\/)?(?:[^@/]*@)?([^:/]+)/i.exec(url)?.[1]?.toLowerCase()

@@ -8,6 +8,7 @@ import { projectTransfers } from './bundle/project-transfers.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { hookJob, moveJob } from './git/hook-job.ts'
+import { keepRemotes } from './git/keep-remotes.ts'
 import { readRemote, remoteOf, repositoryAt } from './git/project-remote.ts'
 import { removeHookJob } from './git/transfer-webhook.ts'
 import { projectsHandlers } from './handlers.ts'
@@ -124,6 +125,8 @@ export function createProjects(deps: ProjectsDeps) {
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
     /** The organisation was connected to the git host: its webhooks are checked. */
     enqueueWebhookChecks,
+    /** A git host gets another address: projects keep the remote that they have. */
+    keepRemotes,
     /** Projects of these organisations that use the repository; its name is compared case-insensitively. */
     listOfRepository: (repository: RepositoryName, organizationIds: readonly string[]) =>
       listOfRepository(deps.database.db, repository, organizationIds),

@@ -27,6 +27,8 @@ export type SourceRow = Pick<
   'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitBranch' | 'gitUrl' | 'localPath' | 'uploadSessionId' | 'image' | 'services'
 >
 
+type RemoteColumns = Pick<SourceRow, 'gitProvider' | 'gitOwner' | 'gitRepo' | 'gitUrl'>
+
 /**
  * An image takes precedence. Otherwise the provider decides if one is set; fields of other kinds of source are kept in case
  * they are chosen again.
@@ -116,7 +118,7 @@ export function deployedSource({ source, commit }: { source: Source; commit: str
 }
 
 /** The URL that git fetches from; null where the provider's host is unknown. */
-export function remoteUrl({ gitProvider, gitOwner, gitRepo, gitUrl }: SourceRow, urls: HostUrls): string | null {
+export function remoteUrl({ gitProvider, gitOwner, gitRepo, gitUrl }: RemoteColumns, urls: HostUrls): string | null {
   if (gitUrl) return gitUrl
   if (!gitOwner || !gitRepo) return null
   const host = gitProvider === 'github' || gitProvider === 'gitlab' || gitProvider === 'gitea' ? urls[gitProvider] : null

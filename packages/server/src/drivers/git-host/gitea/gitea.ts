@@ -52,6 +52,7 @@ export function createGitea({ webUrl, clientId, clientSecret }: GiteaSettings): 
       client.fetch,
     ),
     app: null,
+    manifests: null,
   }
 }
 

@@ -42,17 +42,22 @@ export class GitHubClient {
 
   /** Converts every failure of the work to a `GitHostError`. */
   request<Result>(
-    access: Access | 'app',
+    access: Access | 'app' | 'anonymous',
     limits: CallLimits | undefined,
     work: (octokit: Octokit, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     return withinLimits(this.title, limits ?? {}, async (signal) => {
       try {
-        return await work(access === 'app' ? await this.#appClient() : await this.#clientOf(access), signal)
+        return await work(await this.#octokitFor(access), signal)
       } catch (error) {
         throw signal.aborted ? error : asGitHostError(error, this.title)
       }
     })
+  }
+
+  async #octokitFor(access: Access | 'app' | 'anonymous'): Promise<Octokit> {
+    if (access === 'app') return this.#appClient()
+    return access === 'anonymous' ? new (await this.#load()).Octokit() : this.#clientOf(access)
   }
 
   async #appClient(): Promise<Octokit> {

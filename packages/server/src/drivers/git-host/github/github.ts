@@ -4,6 +4,7 @@ import { createApp, installationToken } from './github-app.ts'
 import { GitHubClient, type GitHubSettings } from './github-client.ts'
 import { isSignedByGitHub, readGitHubDelivery } from './github-deliveries.ts'
 import { createHooks } from './github-hooks.ts'
+import { createManifests } from './github-manifest.ts'
 import { createReports } from './github-reports.ts'
 import { createRepositories } from './github-repositories.ts'
 
@@ -39,5 +40,6 @@ export function createGitHub(settings: GitHubSettings): GitHost {
       client.fetch,
     ),
     app: createApp(client),
+    manifests: createManifests(client),
   }
 }

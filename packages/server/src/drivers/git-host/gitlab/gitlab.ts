@@ -49,6 +49,7 @@ export function createGitLab({ webUrl, clientId, clientSecret }: GitLabSettings)
       client.fetch,
     ),
     app: null,
+    manifests: null,
   }
 }
 

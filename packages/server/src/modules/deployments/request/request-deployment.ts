@@ -299,7 +299,7 @@ async function claimSource(
     await deps.projects.setUploadSource(bound, uploadSessionId, target)
     return { kind: 'upload', sessionId: uploadSessionId }
   }
-  const { hostUrls } = deps.settings
+  const hostUrls = deps.settings.hostUrls()
   const isGitRevision = sourceKind(project) === 'git' && (branch !== undefined || commit !== undefined || ref !== undefined)
   const production = await findEnvironment(bound.db, project.id, 'production')
   const source = isGitRevision

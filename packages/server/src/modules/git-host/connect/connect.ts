@@ -43,7 +43,7 @@ export function defaultProvider({ hosts }: GitHostDeps): GitHostProvider {
 }
 
 const notSetUp = (provider: GitHostProvider): string =>
-  `${hostTitles[provider]} is not configured on this instance. Ask its operator to set BERTH_${provider.toUpperCase()}_CLIENT_ID and the related settings.`
+  `${hostTitles[provider]} is not configured on this instance. Ask its operator to set it up under Git in the dashboard, or with BERTH_${provider.toUpperCase()}_CLIENT_ID.`
 
 async function installFlow(request: RequestOptions, deps: GitHostDeps): Promise<ConnectReply> {
   const url = new URL(await deps.hosts[request.provider].app!.installUrl())
@@ -107,6 +107,7 @@ async function connectLocalLogin({ caller, provider }: RequestOptions, deps: Git
       ...{ id: newId('gcn'), organizationId: caller.organizationId, provider, source: 'cli', externalId: '' },
       ...accountColumns(account),
       ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null, trouble: null },
+      hostUrl: deps.hosts.github.webUrl,
       ...{ createdBy: caller.userId, createdAt: now, updatedAt: now },
     })
     await deps.onConnected?.(caller.organizationId, provider, bound)

@@ -77,7 +77,7 @@ async function validated(row: GitDeviceLoginRow, response: DevicePoll, deps: Git
 }
 
 const notSetUp = (provider: GitHostProvider): string =>
-  `The ${hostTitles[provider]} login is no longer set up on this instance. Ask its operator to set BERTH_${provider.toUpperCase()}_CLIENT_ID, then connect again.`
+  `The ${hostTitles[provider]} login is no longer set up on this instance. Ask its operator to set it up under Git in the dashboard, or with BERTH_${provider.toUpperCase()}_CLIENT_ID, then connect again.`
 
 const statusMessages: Partial<Record<ConnectPoll['status'], string>> = {
   denied: 'The login was denied at the git host',

@@ -49,3 +49,7 @@ export const deleteDeviceLogins = (db: Db, organizationId: string, provider: Git
   const query = db.deleteFrom('gitDeviceLogins').where('organizationId', '=', organizationId)
   return (provider ? query.where('provider', '=', provider) : query).execute()
 }
+
+/** Deletes the pending logins of every organisation at a host. */
+export const deleteAllDeviceLogins = (db: Db, provider: GitHostProvider) =>
+  db.deleteFrom('gitDeviceLogins').where('provider', '=', provider).execute()

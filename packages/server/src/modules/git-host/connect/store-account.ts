@@ -37,6 +37,7 @@ export async function storeAccount(
       ...{ id, organizationId, provider, source: 'oauth', externalId: '', ...accountColumns(account) },
       credential: sealTokens(id, tokens, deps),
       credentialExpiresAt: expiryOf(tokens, deps),
+      hostUrl: deps.hosts[provider].webUrl,
       ...{ refreshingUntil: null, trouble: null, createdBy: userId, createdAt: now, updatedAt: now },
     })
     await deps.onConnected?.(organizationId, provider, bound)
@@ -53,7 +54,7 @@ export async function storeInstallation(
     await putConnection(bound.db, {
       ...{ id: newId('gcn'), organizationId, provider, source: 'app', externalId: String(installation.id) },
       ...accountColumns(installation.account),
-      ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null },
+      ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null, hostUrl: deps.hosts[provider].webUrl },
       trouble: installation.suspended ? 'The app is suspended at the git host. Resume it there.' : null,
       ...{ createdBy: userId, createdAt: now, updatedAt: now },
     })

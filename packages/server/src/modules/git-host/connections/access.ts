@@ -28,6 +28,9 @@ const refreshMs = 30_000
 
 /** Current API credential of a connection. Rejects with `unauthorized` when its login was revoked. */
 export async function accessOf(row: GitConnectionRow, deps: GitHostDeps): Promise<Access> {
+  const { webUrl } = deps.hosts[row.provider]
+  if (row.hostUrl !== null && row.hostUrl !== webUrl)
+    throw new GitHostError('unauthorized', `The login is for ${row.hostUrl}, but this instance uses ${webUrl}`)
   if (row.source === 'app') return { kind: 'installation', id: row.id, installationId: Number(row.externalId) }
   if (row.source === 'cli') return localAccess(row, deps)
   const isDue = row.credentialExpiresAt !== null && row.credentialExpiresAt - earlyMs < nowOf(deps)

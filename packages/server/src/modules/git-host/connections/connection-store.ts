@@ -56,6 +56,26 @@ export async function organizationsWith(db: Db, provider: GitHostProvider, owner
   return rows.map(({ organizationId }) => organizationId)
 }
 
+/** How many organisations have a connection through the instance's own application. */
+export async function connectedOrganizations(db: Db, provider: GitHostProvider): Promise<number> {
+  const { count } = await db
+    .selectFrom('gitConnections')
+    .select(({ fn }) => fn.count<number>('organizationId').distinct().as('count'))
+    .where('provider', '=', provider)
+    .where('source', 'in', ['app', 'oauth'])
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** Deletes the connections of every organisation that were made with the instance's application. */
+export const deleteConnectionsOf = (db: Db, provider: GitHostProvider): Promise<GitConnectionRow[]> =>
+  db
+    .deleteFrom('gitConnections')
+    .where('provider', '=', provider)
+    .where('source', 'in', ['app', 'oauth'])
+    .returningAll()
+    .execute()
+
 /** Deletes an installation in every organisation. */
 export const deleteInstallation = (db: Db, provider: GitHostProvider, installationId: number): Promise<GitConnectionRow[]> =>
   db

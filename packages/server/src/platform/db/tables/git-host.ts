@@ -22,6 +22,8 @@ export interface GitConnectionsTable {
   credentialExpiresAt: Millis | null
   /** Lease of the control plane that exchanges the refresh token, which can be used only once. */
   refreshingUntil: Millis | null
+  /** Web address of the host that issued the credential: it is sent to no other host. Null: stored before this was recorded. */
+  hostUrl: string | null
   /** Why the git host rejects the credential; null while it accepts it. */
   trouble: string | null
   createdBy: string | null
@@ -70,7 +72,25 @@ export interface GitWebhooksTable {
   updatedAt: Millis
 }
 
+/** The application at a git host that operators set up in the dashboard: a GitHub App, or an OAuth application. */
+export interface GitApplicationsTable {
+  provider: GitHostProvider
+  /** Random, new with every change: control planes compare it to notice a change. */
+  version: string
+  /** Web address of the host; the secrets are sealed for it. */
+  url: string
+  appId: number | null
+  appSlug: string | null
+  clientId: string
+  /** Sealed JSON: client secret, private key and webhook secret. */
+  secrets: string
+  createdBy: string | null
+  createdAt: Millis
+  updatedAt: Millis
+}
+
 export interface GitHostTables {
+  gitApplications: GitApplicationsTable
   gitConnections: GitConnectionsTable
   gitOauthStates: GitOauthStatesTable
   gitDeviceLogins: GitDeviceLoginsTable
@@ -80,3 +100,4 @@ export interface GitHostTables {
 export type GitConnectionRow = Selectable<GitConnectionsTable>
 export type GitDeviceLoginRow = Selectable<GitDeviceLoginsTable>
 export type GitWebhookRow = Selectable<GitWebhooksTable>
+export type GitApplicationRow = Selectable<GitApplicationsTable>

@@ -1,0 +1,7 @@
+import type { GitApplication } from '@berth/contract'
+
+/** What stops working when the application is removed or replaced. */
+export const endText = ({ connectedOrganizations: count }: GitApplication, name: string): string =>
+  count === 0
+    ? `No organisation is connected to ${name} through the current application.`
+    : `${count === 1 ? 'The connection of one organisation ends' : `The connections of ${count} organisations end`}. Until it is connected again, pushes and pull requests are not deployed, and private repositories cannot be cloned.`

@@ -1,0 +1,22 @@
+import { isIP } from 'node:net'
+import { reachOf } from '../../../drivers/web-request/address-reach.ts'
+
+type Reach = 'loopback' | 'private' | 'public'
+
+/** How far away a host can be to connect to this name, by its text alone: nothing is resolved. */
+function reachOfName(url: string): Reach {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '').toLowerCase()
+  if (/(^|\.)localhost$/.test(host) || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))) return 'loopback'
+  if (isIP(host)) return reachOf(host) === 'public' ? 'public' : 'private'
+  return !host.includes('.') || /\.(local|internal|lan|home\.arpa)$/.test(host) ? 'private' : 'public'
+}
+
+/** Why the git host cannot deliver to the address, and what to do; null where nothing speaks against it. */
+export function unreachableHook(title: string, hostUrl: string, deliveryUrl: string): string | null {
+  const [from, to] = [reachOfName(hostUrl), reachOfName(deliveryUrl)]
+  const isReachable = to === 'public' || from === 'loopback' || (to === 'private' && from === 'private')
+  if (isReachable) return null
+  const { origin } = new URL(deliveryUrl)
+  const reason = to === 'loopback' ? 'is an address of this machine only' : 'is an address of a private network'
+  return `${title} cannot deliver pushes: ${origin} ${reason}. Set BERTH_PUBLIC_URL to an address that ${new URL(hostUrl).host} can reach, and restart.`
+}
