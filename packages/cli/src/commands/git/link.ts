@@ -52,7 +52,11 @@ export async function link(client: Client, { projectId, owner, repo, branch, que
     ...(query.provider ? { gitProvider: query.provider } : {}),
   }
   await client.call(contract.projects.update, { params: { id: projectId }, body: source })
-  const { data: hook } = await client.call(contract.gitHost.registerWebhook, { params: { owner, repo }, query })
+  const { data: git } = await client.call(contract.projects.getGit, { params: { id: projectId } })
+  // The webhook of an app reports every repository that it is installed on.
+  const hook = git.webhook.active
+    ? git.webhook
+    : (await client.call(contract.gitHost.registerWebhook, { params: { owner, repo }, query })).data
   await client.call(contract.projects.setAutoDeploy, { params: { id: projectId }, body: { enabled: true } })
   return { projectId, repository: repository.fullName, branch: gitBranch, webhook: hook.url }
 }

@@ -34,7 +34,7 @@ export function ConfigureProject({ source, onBack }: Props) {
       const location = serverId ? { serverId } : {}
       const body = { name, ...source.fields, ...buildBody(build), ...location }
       const { data: project } = await call(contract.projects.ensure, { body })
-      if (source.repository) await enablePushes(source.repository)
+      if (source.repository) await enablePushes(project.id, source.repository)
       const upserts = variables.map((one) => ({ ...one, isSecret: true }))
       if (upserts.length > 0) await call(contract.projects.changeEnv, { params: { id: project.id }, body: { upserts } })
       return (await call(contract.deployments.build, { body: { projectId: project.id } })).data
@@ -102,11 +102,13 @@ export function ConfigureProject({ source, onBack }: Props) {
 }
 
 /**
- * Registers the webhook. If that fails, the project still works, but pushes do not deploy it: a notice is shown, and nothing else
+ * Registers the webhook, unless an app already reports the pushes. If that fails, the project still works, but pushes do not deploy it: a notice is shown, and nothing else
  * stops.
  */
-async function enablePushes({ provider, owner, repo }: NonNullable<ChosenSource['repository']>): Promise<void> {
+async function enablePushes(id: string, { provider, owner, repo }: NonNullable<ChosenSource['repository']>): Promise<void> {
   try {
+    const { webhook } = (await call(contract.projects.getGit, { params: { id } })).data
+    if (webhook.active) return
     await call(contract.gitHost.registerWebhook, { params: { owner, repo }, query: { provider } })
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
