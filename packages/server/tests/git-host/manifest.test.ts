@@ -139,6 +139,26 @@ describe('a GitHub App by manifest', () => {
     expect((await scene.request('POST /gitprovider/connect', { body: { source: 'oauth' } })).body.code).toBe('no_source')
   })
 
+  test('a control plane that dies after the exchange stores nothing, and the app can be created again', async () => {
+    const { database } = scene.instance
+    const exchanged = Promise.withResolvers<void>()
+    const isStoring = () => scene.host.calls.some(({ what, status }) => what.startsWith('POST /app-manifests/') && status === 201)
+    // After the exchange its transactions never begin, as after kill -9.
+    const transaction: typeof database.transaction = (work, options) => {
+      if (!isStoring()) return database.transaction(work, options)
+      exchanged.resolve()
+      return new Promise(() => {})
+    }
+    const dying = scene.instance.another({ database: { ...database, transaction } })
+    scene.host.calls.length = 0
+    const begun = await begin()
+    void call(dying, null, convert, { headers: owner, body: begun })
+    await exchanged.promise
+    expect(await stored()).toEqual([])
+    expect((await finish(begun)).body).toMatchObject({ code: 'validation_failed', field: 'state' })
+    expect((await finish(await begin())).status).toBe(200)
+  })
+
   test('another control plane uses the app without a restart', async () => {
     const other = scene.instance.another()
     await other.app.ready()
