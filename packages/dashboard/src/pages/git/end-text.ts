@@ -1,6 +1,6 @@
 import type { GitApplication } from '@berth/contract'
 
-/** What stops working when the application is removed or replaced. */
+/** Describes the functions that stop when the application is removed or replaced. */
 export const endText = ({ connectedOrganizations: count }: GitApplication, name: string): string =>
   count === 0
     ? `No organisation is connected to ${name} through the current application.`

@@ -18,7 +18,7 @@ const providers: { value: GitHostProvider; label: string }[] = [
   { value: 'gitea', label: 'Gitea' },
 ]
 
-/** What git hosts add to the address when the browser returns: the result of a connection, or the code of a new app. */
+/** Search parameters of a browser that returns from a git host: the result of a connection, or the code of a new app. */
 interface Returned {
   connected?: string
   error?: string
