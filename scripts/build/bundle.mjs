@@ -5,10 +5,10 @@ import { root } from '../programs.mjs'
 import { builtinHttp } from './builtin-http.mjs'
 
 /**
- * Not bundled: Node's own modules, two packages that read files beside their own code (dockerode its .proto files, ssh2 its
- * optional binary), optional packages that are not installed, and the server, which the CLI starts from its own dist.
+ * Not bundled: Node's own modules and optional native code, which its packages do without. Everything else is, so that the result
+ * runs without node_modules. dockerode reads its .proto files only for build sessions of its own; Berth opens its sessions itself.
  */
-const outside = [/^node:(?!http$)/, 'dockerode', 'ssh2', 'pg-native', 'cpu-features', /^@berth\/server(\/|$)/]
+const outside = [/^node:(?!http$)/, /\.node$/, 'pg-native', 'cpu-features', '@berth/server']
 
 /** Bundles Node code with its packages: fewer files to open and less source text make start-up faster and memory smaller. */
 export async function bundle(target, folder) {
@@ -18,7 +18,7 @@ export async function bundle(target, folder) {
     input,
     platform: 'node',
     external: outside,
-    plugins: [builtinHttp],
+    plugins: [builtinHttp, serverBeside, folderNames],
     logLevel: 'warn',
     onLog(level, log, print) {
       // Warnings of packages are not ours to fix.
@@ -35,4 +35,20 @@ export async function bundle(target, folder) {
       minify: { compress: true, mangle: false, codegen: true },
     },
   })
+}
+
+/** The CLI loads the server from its own dist, by a relative path: the same in a clone and in the installed package. */
+const serverBeside = {
+  name: 'server-beside',
+  renderChunk(code, { fileName }) {
+    const path = `${'../'.repeat(fileName.split('/').length + 1)}server/dist/main.js`
+    const relative = code.replace(/\bimport\((["'`])@berth\/server\1\)/g, `import("${path}")`)
+    return relative === code ? null : { code: relative, map: null }
+  },
+}
+
+/** CommonJS packages that name their own folder, such as ssh2, find the bundle's. A prefix without a line break keeps source maps true. */
+const folderNames = {
+  name: 'folder-names',
+  renderChunk: (code) => (/\b__dirname\b/.test(code) ? { code: `const __dirname=import.meta.dirname;${code}`, map: null } : null),
 }

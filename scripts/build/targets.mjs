@@ -24,8 +24,11 @@ export const targets = [
   {
     name: 'cli',
     folder: 'packages/cli',
-    sources: [contract, 'packages/cli/src'],
-    entries: { main: 'packages/cli/src/main.ts' },
+    sources: [contract, 'packages/cli/src', 'packages/server/src'],
+    entries: {
+      main: 'packages/cli/src/main.ts',
+      'part-worker': 'packages/server/src/drivers/archive/part-worker.ts',
+    },
   },
   {
     name: 'dashboard',

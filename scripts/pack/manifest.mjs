@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../programs.mjs'
+
+/** The name on the registry. `berth` and the scope `@berth` belong to other projects (docs/decisions/package.md). */
+export const packageName = '@berthhost/berth'
+
+/** The published manifest: no dependency but Node 24, which is a package of its own for each platform. */
+export function packageManifest() {
+  const clone = readManifest('package.json')
+  return {
+    name: packageName,
+    version: readManifest('packages/server/package.json').version,
+    description: clone.description,
+    license: clone.license,
+    type: clone.type,
+    bin: { berth: 'packages/cli/bin/berth.js' },
+    engines: clone.engines,
+    // A machine with Node 24 or later does without: npm install -g --omit=optional.
+    optionalDependencies: clone.optionalDependencies,
+  }
+}
+
+const readManifest = (path) => JSON.parse(readFileSync(join(root, path), 'utf8'))
