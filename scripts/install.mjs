@@ -1,15 +1,21 @@
 // Brings the packages that the lockfile names. Runs on the machine's own Node, with nothing installed.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { endBy, root, runProgram, secondsSince } from './programs.mjs'
+import { endBy, root, runProgram, secondsSince, showProgress } from './programs.mjs'
 
 /** Installs only when what lies in node_modules is not what the lockfile says. True once it is; throws with the words to show. */
 export async function install() {
   if (isInstalled()) return true
   const start = performance.now()
-  console.log('installing packages…')
+  const endProgress = showProgress('installing packages')
   // Not `npm ci`: it refuses a lockfile that leaves out another platform's packages, and it throws away what is already right.
-  const { code, interrupted, output } = await npm(['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'])
+  const { code, interrupted, output } = await npm([
+    'install',
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]).finally(endProgress)
   if (interrupted) await endBy(interrupted)
   if (code !== 0) throw new Error(installFailure(output))
   if (!isInstalled())

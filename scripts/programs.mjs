@@ -60,3 +60,19 @@ export function endBy(signal) {
 }
 
 export const secondsSince = (start) => `${((performance.now() - start) / 1000).toFixed(1)} s`
+
+/** Shows that a step runs: once, or on a terminal with the seconds that it takes so far. Returns the function that ends it. */
+export function showProgress(step) {
+  const start = performance.now()
+  if (!process.stdout.isTTY) {
+    console.log(`${step}…`)
+    return () => undefined
+  }
+  const show = () => process.stdout.write(`\r${step}… ${Math.floor((performance.now() - start) / 1000)} s`)
+  show()
+  const timer = setInterval(show, 1000)
+  return () => {
+    clearInterval(timer)
+    process.stdout.write('\r\x1b[K')
+  }
+}

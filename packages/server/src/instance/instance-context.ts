@@ -19,7 +19,7 @@ export interface InstanceContext {
 
 export async function openInstanceContext(config: Config): Promise<InstanceContext> {
   const scrubber = createInstanceScrubber(secretsIn(config))
-  const logger = await createLogger({ level: config.logLevel, scrubber })
+  const logger = await createLogger({ level: config.logLevel, format: config.logFormat, scrubber })
   const secretBox = createSecretBox(openKeyRing({ folder: config.dataDir, fromSettings: config.secretKey }))
   const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir }, logger)
   return { config, database, secretBox, scrubber, logger, close: () => database.close() }

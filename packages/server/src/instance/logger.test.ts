@@ -7,7 +7,7 @@ async function logInto(options: Partial<LoggerOptions> = {}) {
   const lines: string[] = []
   const scrubber = createScrubber()
   const output = { write: (line: string) => void lines.push(line) }
-  const logger = await createLogger({ level: 'info', scrubber, pretty: false, output, ...options })
+  const logger = await createLogger({ level: 'info', scrubber, format: 'json', output, ...options })
   return { lines, scrubber, logger }
 }
 
@@ -32,28 +32,35 @@ describe('lines', () => {
     expect(lines).toHaveLength(1)
   })
 
-  test('on a terminal lines are for people', async () => {
-    const { lines, logger } = await logInto({ pretty: true })
-    logger.info({ port: 4000 }, 'ready')
-    expect(lines.join('')).toContain('ready')
-    expect(lines.join('')).toContain('4000')
-    expect(lines.join('')).not.toContain('{"')
+  test('text is one line per event, with its fields, and without colours unless a terminal shows it', async () => {
+    const { lines, logger } = await logInto({ format: 'text' })
+    logger.info({ port: 4000, host: 'localhost' }, 'ready')
+    expect(lines).toEqual([expect.stringMatching(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: ready \{"port":4000,"host":"localhost"\}\n$/)])
+  })
+
+  test('auto is JSON where no terminal shows it', async () => {
+    const { lines, logger } = await logInto({ format: 'auto' })
+    logger.info('ready')
+    expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'ready' })
   })
 })
 
 describe('no secret in a log', () => {
-  test.each([false, true])('a registered value is in no field, message, error or child binding (pretty: %s)', async (pretty) => {
-    const { lines, scrubber, logger } = await logInto({ pretty })
-    const canary = 'canary "quoted"\nand a second line of it'
-    scrubber.register(canary)
-    logger.child({ binding: canary }).info({ deep: [{ er: canary }] }, `said ${canary}`)
-    logger.error(new Error(`failed with ${canary}`, { cause: new Error(canary) }))
-    logger.error({ err: new Error(`failed with ${canary}`) }, 'again')
-    const text = lines.join('')
-    expect(text).not.toContain('canary')
-    expect(text).not.toContain('second line')
-    expect(text.match(/\[secret\]/g)!.length).toBeGreaterThanOrEqual(5)
-  })
+  test.each(['json', 'text'] as const)(
+    'a registered value is in no field, message, error or child binding (%s)',
+    async (format) => {
+      const { lines, scrubber, logger } = await logInto({ format })
+      const canary = 'canary "quoted"\nand a second line of it'
+      scrubber.register(canary)
+      logger.child({ binding: canary }).info({ deep: [{ er: canary }] }, `said ${canary}`)
+      logger.error(new Error(`failed with ${canary}`, { cause: new Error(canary) }))
+      logger.error({ err: new Error(`failed with ${canary}`) }, 'again')
+      const text = lines.join('')
+      expect(text).not.toContain('canary')
+      expect(text).not.toContain('second line')
+      expect(text.match(/\[secret\]/g)!.length).toBeGreaterThanOrEqual(5)
+    },
+  )
 
   test('a Secret that was never registered prints as [secret] too', async () => {
     const { lines, logger } = await logInto()

@@ -7,21 +7,18 @@ export type { Logger } from 'pino'
 export interface LoggerOptions {
   level: Config['logLevel']
   scrubber: Scrubber
-  /** Default: readable lines if the output is a terminal, else JSON. */
-  pretty?: boolean
+  /** Default: text if the output is a terminal, else JSON. */
+  format?: Config['logFormat']
   /** Default: standard output. */
   output?: DestinationStream
 }
 
 /** Structured logs. The scrubber runs last on every line, so that no field, message or stack contains a secret. */
-export async function createLogger({
-  level,
-  scrubber,
-  pretty = process.stdout.isTTY === true,
-  output,
-}: LoggerOptions): Promise<Logger> {
+export async function createLogger({ level, scrubber, format = 'auto', output }: LoggerOptions): Promise<Logger> {
   const sink = output ?? standardOutput()
-  const print = pretty ? await loadPrettyPrinter() : (line: string) => line
+  const isTerminal = output === undefined && process.stdout.isTTY === true
+  const isText = format === 'auto' ? isTerminal : format === 'text'
+  const print = isText ? await loadPrettyPrinter(isTerminal) : (line: string) => line
   const scrubbed: DestinationStream = { write: (line) => sink.write(print(scrubber.scrubJson(line))) }
   return pino(
     {
@@ -48,7 +45,8 @@ function standardOutput(): DestinationStream {
 }
 
 /** Loaded only if it is used, and run in this thread: a worker thread would lose the last lines before a crash. */
-async function loadPrettyPrinter(): Promise<(line: string) => string> {
+async function loadPrettyPrinter(isTerminal: boolean): Promise<(line: string) => string> {
   const { default: prettyPrint } = await import('pino-pretty')
-  return prettyPrint.prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss.l' })
+  // A stack trace keeps its lines; the fields of an event follow it on its line.
+  return prettyPrint.prettyFactory({ colorize: isTerminal, translateTime: 'SYS:HH:MM:ss.l', singleLine: true })
 }

@@ -265,6 +265,16 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     }
   })
 
+  test('several migrations are one line of the log, and none is written when nothing changes', async () => {
+    const database = await open()
+    const lines: object[] = []
+    const log = { ...silentLog, info: (details: object, message: string) => void lines.push({ ...details, message }) }
+    const two = ['901-first', '902-second'].map((name) => ({ name, up: async () => undefined }))
+    await migrate(database.db, databaseKind, [...migrations, ...two], log)
+    await migrate(database.db, databaseKind, [...migrations, ...two], log)
+    expect(lines).toEqual([{ count: 2, schema: '902-second', message: 'database: schema migrated' }])
+  })
+
   test('a migration that fails leaves nothing of itself behind and is tried again', async () => {
     const database = await open()
     const half: Migration = {

@@ -32,7 +32,7 @@ async function restart() {
   for (const { jobs } of [instance, ...planes]) await jobs.stop({ graceMs: 1_000 })
   lines = []
   const output = { write: (line: string) => void lines.push(line) }
-  const logger = await createLogger({ level: 'warn', scrubber: createScrubber(), pretty: false, output })
+  const logger = await createLogger({ level: 'warn', scrubber: createScrubber(), format: 'json', output })
   const drivers = { ...instance.drivers, archives: openArchives(keyFile, logger, 64 * 1024) }
   const plane = instance.another({ logger, drivers })
   planes.push(plane)

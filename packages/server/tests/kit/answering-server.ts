@@ -33,7 +33,7 @@ export async function startAnsweringServer(before: () => Promise<void> = async (
       Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, handlerOf(row as AnyRoute)])),
     ]),
   )
-  const logger = await createLogger({ level: 'silent', scrubber: createScrubber(), pretty: false })
+  const logger = await createLogger({ level: 'silent', scrubber: createScrubber(), format: 'json' })
   const app = createHttpServer({ version: '0', logger, trustedProxies: [], edgeKey: 'x' }, handlers, deps())
   return { app, lastBody: () => last, lastQuery: () => lastQuery }
 }

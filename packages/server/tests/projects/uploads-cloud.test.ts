@@ -36,7 +36,7 @@ beforeAll(async () => {
       logged += line
     },
   }
-  const logger = await createLogger({ level: 'trace', scrubber, pretty: false, output })
+  const logger = await createLogger({ level: 'trace', scrubber, format: 'json', output })
   const env = { BERTH_MODE: 'cloud', BERTH_DATA_DIR: base, BERTH_PUBLIC_URL: 'https://cloud.example.test' }
   cloud = await startInstance(env, { secretBox, clock, scrubber, logger })
   people = await makePeople(cloud)

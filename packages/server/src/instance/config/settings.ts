@@ -221,6 +221,12 @@ export const mainSettings = {
     'info',
     'Lowest log level that is written',
   ),
+  logFormat: setting(
+    'BERTH_LOG_FORMAT',
+    oneOf('auto', 'json', 'text'),
+    'auto',
+    'Format of the log: text is for people, json for programs; auto: text on a terminal, else json',
+  ),
 } as const
 
 export const githubSettings = {

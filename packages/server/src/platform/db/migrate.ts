@@ -29,6 +29,7 @@ export async function migrate(root: Db, kind: 'sqlite' | 'postgres', migrations:
   )
   const applied = await appliedNames(db)
   refuseNewerSchema(applied, migrations)
+  const done: string[] = []
   for (const migration of migrations) {
     if (applied.includes(migration.name)) continue
     const wasApplied = await locked(db, kind, async (tx) => {
@@ -37,8 +38,11 @@ export async function migrate(root: Db, kind: 'sqlite' | 'postgres', migrations:
       await tx.insertInto('schemaMigrations').values({ name: migration.name, appliedAt: Date.now() }).execute()
       return true
     })
-    if (wasApplied) log.info({ migration: migration.name }, 'database: migration applied')
+    if (!wasApplied) continue
+    done.push(migration.name)
+    log.debug({ migration: migration.name }, 'database: migration applied')
   }
+  if (done.length > 0) log.info({ count: done.length, schema: done.at(-1) }, 'database: schema migrated')
 }
 
 /** `berth` in ASCII: one lock of the database for all control planes. */
