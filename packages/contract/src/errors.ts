@@ -7,6 +7,7 @@ export const errors = {
   source_unreadable: [400, 'Reading the folder exceeded the time or memory limit'],
   delivery_failed: [400, 'The test notification could not be delivered'],
   unauthorized: [401, 'Sign in, or send a personal access token as "Authorization: Bearer …"'],
+  second_factor_required: [401, 'Enter the code of your authenticator app, or a recovery code'],
   forbidden: [403, 'You do not have permission to do this'],
   quota_exceeded: [403, 'The organisation has reached its quota'],
   not_found: [404, 'Not found'],

@@ -28,6 +28,8 @@ export type ObjectKind =
   | 'server'
   | 'registryLogin'
   | 'token'
+  /** A sign-in of the caller. */
+  | 'session'
   | 'organization'
   | 'member'
   | 'invitation'

@@ -125,6 +125,12 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /auth/logout | public
     GET /auth/session | organization:read
     POST /auth/setup | public
+    POST /auth/password | token:write
+    GET /auth/sessions | token:list
+    DELETE /auth/sessions/:id | token:write
+    POST /auth/totp | token:write
+    POST /auth/totp/confirm | token:write
+    DELETE /auth/totp | token:write
     GET /tokens | token:list
     POST /tokens | token:write
     DELETE /tokens/:id | token:write

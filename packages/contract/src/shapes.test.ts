@@ -37,6 +37,7 @@ describe('secrets', () => {
         .map(([name]) => `${row.at} ${name}`),
     )
     expect([...new Set(shown)]).toEqual([
+      'POST /auth/totp secret',
       'POST /tokens token',
       'GET /projects/:id/clone-token token',
       'PATCH /projects/:id/clone-token token',

@@ -12,6 +12,7 @@ import { type CallInput, call } from './kit/call.ts'
 import { startInstance, type TestInstance } from './kit/instance.ts'
 import { makePeople, type People, password } from './kit/people.ts'
 import { sampleBodies } from './kit/sample-bodies.ts'
+import { codeOf, turnOnTotp } from './kit/sessions.ts'
 import { storedIn } from './kit/stored.ts'
 import { makeWorld, type World } from './kit/world.ts'
 
@@ -87,6 +88,13 @@ function sendAndLeave(at: At, token: string, { params = {}, body, headers = {} }
 /** Inputs that differ from the world's own: bodies that name objects created before, and confirmations of a deletion. */
 const inputs: Record<string, (world: World) => Promise<CallInput> | CallInput> = {
   'POST /auth/login': ({ people }) => ({ body: { email: people.owner.email, password } }),
+  'POST /auth/totp/confirm': async ({ people }) => {
+    const { secret } = (await call(instance, people.owner.token, 'POST /auth/totp')).body.data
+    return { body: { code: codeOf(secret, Date.now()) } }
+  },
+  'DELETE /auth/totp': async ({ people }) => ({
+    body: { code: (await turnOnTotp(instance, people.owner, Date.now())).recoveryCodes[0] },
+  }),
   'POST /invitations/accept': async ({ people }) => {
     const body = { email: `${newId('inv')}@example.test`, role: 'viewer' }
     const { code } = (await call(instance, people.owner.token, 'POST /invitations', { body })).body.data

@@ -39,6 +39,11 @@ afterAll(async () => {
 
 /** Writes that every member makes, each about what is their own; the defaults of an organisation by the words of the spec. */
 const ofEveryMember = [
+  'POST /auth/password',
+  'DELETE /auth/sessions/:id',
+  'POST /auth/totp',
+  'POST /auth/totp/confirm',
+  'DELETE /auth/totp',
   'POST /tokens',
   'DELETE /tokens/:id',
   'POST /projects/:id/deployment-session',
@@ -70,7 +75,8 @@ const callers: Record<string, { token: () => Promise<string> | string; may: (row
   'a token that has expired': { token: () => makeToken(instance, ours.owner, { expiresAt: 1 }), may: () => false },
 }
 /** The owner's own things, which the viewer does not see. */
-const isOfAnother = (on: AnyRoute['on']) => on === 'token' || on === 'channel' || on === 'subscription' || on === 'delivery'
+const isOfAnother = (on: AnyRoute['on']) =>
+  on === 'token' || on === 'session' || on === 'channel' || on === 'subscription' || on === 'delivery'
 
 test.each(Object.entries(callers))('%s changes nothing', async (_, { token, may }) => {
   const requests = await token()

@@ -124,6 +124,7 @@ const withoutAddress: Partial<Record<keyof typeof sealedFor, string>> = {
   gitWebhookSecret: 'signs; never sent',
   registryPassword: 'its host cannot be changed, and is part of the seal',
   channelSecrets: 'signs, or is the address itself',
+  totpSecret: 'computes codes; never sent',
   transferSecrets: 'sealed for the other end of one transfer',
 }
 const tested: Record<string, true> = { cloneToken: true, destinationSecrets: true, serverCredential: true }

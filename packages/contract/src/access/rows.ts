@@ -16,10 +16,13 @@ import {
   QuotaLimitsBody,
   Quotas,
   RoleName,
+  SecondFactorCode,
   Session,
+  SessionRecord,
   SignUpInvitation,
   Token,
   TokenBody,
+  TotpStatus,
 } from './shapes.ts'
 
 const RepositoryPattern = Type.String({ maxLength: 200, pattern: '^[A-Za-z0-9_.-]+/([A-Za-z0-9_.-]+|\\*)$' })
@@ -28,10 +31,14 @@ export const access = {
   login: route('POST /auth/login', {
     public: true,
     rateLimit: 'login',
-    body: Type.Object({ email: text(254, 1), password: secret(text(200, 1)) }),
+    body: Type.Object({
+      email: text(254, 1),
+      password: secret(text(200, 1)),
+      code: Type.Optional(SecondFactorCode),
+    }),
     returns: data(Session),
-    errors: ['unauthorized', 'forbidden', 'starting'],
-    summary: 'Sign in to the dashboard; sets the session cookie',
+    errors: ['unauthorized', 'second_factor_required', 'forbidden', 'rate_limited', 'starting'],
+    summary: 'Sign in to the dashboard; sets the session cookie. With two-factor authentication, `code` is required',
   }),
   logout: route('POST /auth/logout', { public: true, status: 204, errors: ['forbidden'], summary: 'End the session' }),
   session: route('GET /auth/session', {
@@ -81,6 +88,71 @@ export const access = {
     returns: data(SignUpInvitation),
     errors: ['not_found', 'email_taken'],
     summary: 'On a cloud: invite a user to sign up with a new organisation; the code works once, for that address',
+  }),
+
+  changePassword: route('POST /auth/password', {
+    permission: 'token:write',
+    body: Type.Object({
+      currentPassword: secret(text(200, 1)),
+      password: secret(Password),
+      revokeTokens: Type.Optional(
+        Type.Boolean({ description: 'Also revokes your access tokens in all organisations, except the token of this request' }),
+      ),
+    }),
+    returns: data(
+      Type.Object({
+        endedSessions: Type.Integer({ description: 'How many other sessions ended' }),
+        revokedTokens: Type.Integer({ description: 'How many access tokens were revoked' }),
+      }),
+    ),
+    errors: ['unauthorized', 'rate_limited'],
+    summary: 'Change your password; ends your other sessions',
+  }),
+  listSessions: route('GET /auth/sessions', {
+    permission: 'token:list',
+    query: PageQuery,
+    returns: list(SessionRecord),
+    summary: 'Your sessions: where you are signed in',
+  }),
+  endSession: route('DELETE /auth/sessions/:id', {
+    permission: 'token:write',
+    on: 'session',
+    status: 204,
+    summary: 'End one of your sessions, with its open streams',
+  }),
+  totpStatus: route('GET /auth/totp', {
+    permission: 'token:list',
+    returns: data(TotpStatus),
+    summary: 'Whether two-factor authentication is on',
+  }),
+  beginTotp: route('POST /auth/totp', {
+    permission: 'token:write',
+    returns: data(
+      Type.Object({
+        secret: Type.String({ description: 'The secret in base32, to type into an authenticator app' }),
+        uri: Type.String({ description: 'The secret as an `otpauth:` URI, for a QR code' }),
+      }),
+    ),
+    errors: ['conflict', 'forbidden'],
+    summary: 'Set up two-factor authentication (TOTP); it is on once a code is confirmed',
+  }),
+  confirmTotp: route('POST /auth/totp/confirm', {
+    permission: 'token:write',
+    body: Type.Object({ code: SecondFactorCode }),
+    returns: data(
+      Type.Object({
+        recoveryCodes: Type.Array(Type.String(), { description: 'Each signs in once in place of a code; shown only here' }),
+      }),
+    ),
+    errors: ['conflict', 'forbidden', 'unauthorized', 'rate_limited'],
+    summary: 'Turn two-factor authentication on with a code of the authenticator app',
+  }),
+  removeTotp: route('DELETE /auth/totp', {
+    permission: 'token:write',
+    status: 204,
+    body: Type.Object({ code: SecondFactorCode }),
+    errors: ['conflict', 'unauthorized', 'rate_limited'],
+    summary: 'Turn two-factor authentication off with a code or a recovery code',
   }),
 
   listTokens: route('GET /tokens', {
@@ -209,9 +281,19 @@ export const access = {
       email: Email,
       password: secret(Password),
       name: Type.Optional(filledText(100)),
+      secondFactor: Type.Optional(SecondFactorCode),
     }),
     returns: data(Session),
-    errors: ['not_found', 'unauthorized', 'forbidden', 'conflict', 'email_taken', 'no_isolation'],
+    errors: [
+      'not_found',
+      'unauthorized',
+      'second_factor_required',
+      'forbidden',
+      'conflict',
+      'email_taken',
+      'no_isolation',
+      'rate_limited',
+    ],
     summary: 'Join an organisation; a new user sets a password, an existing user enters theirs',
   }),
 

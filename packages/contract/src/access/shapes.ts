@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { levels, permissions, roles } from '../permissions.ts'
-import { filledText, Id, nullable, oneOf, Time } from '../shape.ts'
+import { filledText, Id, nullable, oneOf, secret, Time, text } from '../shape.ts'
 
 export const Email = Type.String({ format: 'email', maxLength: 254 })
 /** The minimum resists guessing; the maximum keeps the cost of hashing bounded. */
@@ -52,6 +52,29 @@ export const Session = Type.Object({
   expiresAt: nullable(Time),
 })
 export type Session = Static<typeof Session>
+
+/** A sign-in of the caller: a browser, or another client with a session cookie. */
+export const SessionRecord = Type.Object({
+  id: Id,
+  /** The session of this request. */
+  current: Type.Boolean({ description: 'Whether this request uses the session' }),
+  ip: nullable(Type.String({ description: 'The address that signed in; null: not known' })),
+  userAgent: nullable(Type.String({ description: 'The program that signed in, as it named itself; null: not known' })),
+  createdAt: Time,
+  lastUsedAt: nullable(Time),
+  expiresAt: Time,
+})
+export type SessionRecord = Static<typeof SessionRecord>
+
+/** A code of the authenticator app, or a recovery code. */
+export const SecondFactorCode = secret(text(64, 1))
+
+export const TotpStatus = Type.Object({
+  enabled: Type.Boolean({ description: 'Whether signing in needs a code' }),
+  enabledAt: nullable(Time),
+  recoveryCodesLeft: Type.Integer({ description: 'How many recovery codes are unused' }),
+})
+export type TotpStatus = Static<typeof TotpStatus>
 
 /** An invitation to sign up with a new organisation; the code is shown once, and sent by email if the instance can. */
 export const SignUpInvitation = Type.Object({ email: Type.String(), code: Type.String(), url: Type.String(), expiresAt: Time })

@@ -1,5 +1,5 @@
 import type { ObjectKind } from '@berth/contract'
-import type { InvitationRow, MemberRow, OrganizationRow, TokenRow } from '../platform/db/tables/access.ts'
+import type { InvitationRow, MemberRow, OrganizationRow, SessionRow, TokenRow } from '../platform/db/tables/access.ts'
 import type { DestinationRow, PolicyRow, RestoreRow, RunRow } from '../platform/db/tables/backups.ts'
 import type { DeployHookRow, DeploymentRow, VolumeRow } from '../platform/db/tables/deployments.ts'
 import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/tables/notifications.ts'
@@ -28,6 +28,7 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   server: ServerRow
   registryLogin: RegistryLoginRow
   token: TokenRow
+  session: SessionRow
   organization: OrganizationRow
   member: MemberRow
   invitation: InvitationRow

@@ -16,6 +16,11 @@ interface AccessSignal {
 /** Writes that may reduce access: all of the access module, and deletions. */
 const accessWrites = /^\S+ \/(auth|tokens|organizations|members|invitations|cloud)\b|\/grants\b|^DELETE \//
 
+/** Writes about a user's sign-ins: the user may have streams in any organisation. */
+const accountWrites = /^\S+ \/auth\b/
+
+export const isAboutAccount = ({ at }: Pick<AnyRoute, 'at'>): boolean => accountWrites.test(at)
+
 export const mayChangeAccess = ({ at, method }: Pick<AnyRoute, 'at' | 'method'>): boolean =>
   method !== 'GET' && accessWrites.test(at)
 

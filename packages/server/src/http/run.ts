@@ -8,7 +8,7 @@ import { uploadBytes } from './expect-continue.ts'
 import { loadObject } from './guard.ts'
 import type { Caller, Handler, RequestContext } from './handler.ts'
 import type { MountDeps } from './mount-deps.ts'
-import { mayChangeAccess } from './open-streams.ts'
+import { isAboutAccount, mayChangeAccess } from './open-streams.ts'
 import { readRest } from './read-rest.ts'
 import { clientDisconnected } from './read-slots.ts'
 import { ContextOfRequest } from './request-context.ts'
@@ -95,7 +95,8 @@ async function runWrite(row: AnyRoute, work: () => unknown, request: FastifyRequ
   request.state.record = record
   try {
     const body = await recordedBy(record, work)
-    if (!row.stream && mayChangeAccess(row)) streams.publishAccessChange(request.state.caller?.organizationId ?? null)
+    if (!row.stream && mayChangeAccess(row))
+      streams.publishAccessChange(isAboutAccount(row) ? null : (request.state.caller?.organizationId ?? null))
     if (!row.stream) await record.appendNow()
     return body
   } finally {

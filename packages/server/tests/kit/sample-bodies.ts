@@ -1,3 +1,5 @@
+import { password } from './people.ts'
+
 /** A body that each row with required fields accepts, so that a test about all rows gets past the validation. */
 export const sampleBodies: Record<string, object> = {
   'POST /auth/login': { email: 'unknown@example.test', password: 'wrong password' },
@@ -5,6 +7,9 @@ export const sampleBodies: Record<string, object> = {
   'POST /auth/sign-up': { email: 'unknown@example.test' },
   'POST /auth/sign-up/complete': { code: 'x', email: 'unknown@example.test', password: 'long enough', organization: 'Home' },
   'POST /auth/sign-up/invitations': { email: 'unknown@example.test' },
+  'POST /auth/password': { currentPassword: password, password },
+  'POST /auth/totp/confirm': { code: '000000' },
+  'DELETE /auth/totp': { code: '000000' },
   'POST /tokens': { name: 'ci' },
   'POST /organizations': { name: 'Another' },
   'PATCH /organizations/:id': { memberRepositories: ['owner/*'] },

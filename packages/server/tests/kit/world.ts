@@ -1,4 +1,6 @@
 import type { AnyRoute, ObjectKind } from '@berth/contract'
+import { openSession } from '../../src/modules/access/sign-in.ts'
+import { systemClock } from '../../src/platform/clock.ts'
 import { newId } from '../../src/platform/db/ids.ts'
 import type { Db } from '../../src/platform/db/schema.ts'
 import { makeRestore, makeRun } from './backups.ts'
@@ -41,6 +43,7 @@ const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   server: (scene) => made(scene, 'POST /servers'),
   registryLogin: (scene) => made(scene, 'POST /registries'),
   token: (scene) => made(scene, 'POST /tokens'),
+  session: insertSession,
   invitation: (scene) => made(scene, 'POST /invitations', { email: `${newId('inv')}@example.test` }),
   channel: (scene) => made(scene, 'POST /notifications/channels'),
   subscription: (scene) => made(scene, 'PUT /notifications/subscriptions', { channelId: scene.ids.channel }),
@@ -70,6 +73,7 @@ const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>>
   server: ['servers', 'id'],
   registryLogin: ['registryLogins', 'id'],
   token: ['tokens', 'id'],
+  session: ['sessions', 'id'],
   invitation: ['invitations', 'id'],
   channel: ['notificationChannels', 'id'],
   subscription: ['notificationSubscriptions', 'id'],
@@ -126,6 +130,11 @@ async function connectDomain(scene: Scene): Promise<string> {
   const domain = `${newId('dom').replace('_', '-')}.example.test`
   await made(scene, 'POST /projects/:id/connect', { domain })
   return domain
+}
+
+async function insertSession({ instance, people }: Scene): Promise<string> {
+  const client = { ip: '203.0.113.5', userAgent: 'test' }
+  return (await openSession(instance.database.db, people.owner.userId, client, { clock: systemClock })).sessionId
 }
 
 async function insertVolume({ instance, projectId }: Scene): Promise<string> {

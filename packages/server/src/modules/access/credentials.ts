@@ -27,7 +27,7 @@ export function createAuthenticator({ database, clock, log }: AccessDeps): Authe
       const now = clock.now().getTime()
       const { authorization, 'x-organization-id': requestedId } = request.headers
       return thenSync(authorization ? byToken(db, authorization, now) : bySession(db, request, now), (caller) => {
-        if (caller?.tokenId) noteUse(caller.tokenId, now)
+        if (caller) noteUse(caller, now)
         if (caller && requestedId && requestedId !== caller.organizationId)
           fail('forbidden', { message: 'You are not a member of the organisation in X-Organization-Id' })
         return caller
@@ -173,18 +173,19 @@ function checkOrigin(request: FastifyRequest): void {
 
 const setOf = (values: readonly string[] | null): ReadonlySet<string> | null => values && new Set(values)
 
-/** Records `lastUsedAt` at most once a minute per token, without delaying requests. */
+/** Records `lastUsedAt` at most once a minute per token or session, without delaying requests. */
 function createUseNoter(db: Db, log: AccessDeps['log']) {
   const notedAt = new Map<string, number>()
-  return (tokenId: string, now: number) => {
-    if (now - (notedAt.get(tokenId) ?? 0) < 60_000) return
+  return ({ tokenId, sessionId }: Caller, now: number) => {
+    const id = (tokenId ?? sessionId) as string
+    if (now - (notedAt.get(id) ?? 0) < 60_000) return
     if (notedAt.size > 10_000) notedAt.clear()
-    notedAt.set(tokenId, now)
-    db.updateTable('tokens')
+    notedAt.set(id, now)
+    db.updateTable(tokenId ? 'tokens' : 'sessions')
       .set({ lastUsedAt: now })
-      .where('id', '=', tokenId)
+      .where('id', '=', id)
       .execute()
-      .catch((error: unknown) => log.warn({ err: error }, 'access: lastUsedAt of a token not updated'))
+      .catch((error: unknown) => log.warn({ err: error }, 'access: lastUsedAt of a token or session not updated'))
   }
 }
 

@@ -17,7 +17,7 @@ export interface AccessDeps {
   clock: Clock
   log: Log
   limiter: Pick<RateLimiter, 'count' | 'uncount'>
-  secretBox: Pick<SecretBox, 'sign' | 'isSigned'>
+  secretBox: Pick<SecretBox, 'sign' | 'isSigned' | 'seal' | 'open'>
   /** Public URL of this instance, without a trailing slash. */
   publicUrl: () => string
   /** The projects among these that the organisation has, here or in its linked cloud. Absent: none. */

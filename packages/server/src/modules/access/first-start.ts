@@ -7,6 +7,7 @@ import { hashToken } from '../../platform/secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
 import { insertMember, insertOwner } from './people.ts'
 import { randomCode } from './random-code.ts'
+import type { SessionClient } from './sessions.ts'
 import { findSetupOrganization, noteSetupOrganization } from './setup-organization.ts'
 import { openSession } from './sign-in.ts'
 import { findUserByEmail, hasUsers } from './store.ts'
@@ -69,6 +70,7 @@ const isSetupCode = async (db: Db, code: string) =>
     .executeTakeFirst())
 
 interface Setup {
+  client: SessionClient
   code: string
   email: string
   password: string
@@ -76,7 +78,7 @@ interface Setup {
 }
 
 /** Creates the first owner. The same transaction deletes the code's row, so of two concurrent requests one wins. */
-export async function setUp({ code, email, password, organization }: Setup, deps: AccessDeps) {
+export async function setUp({ code, email, password, organization, client }: Setup, deps: AccessDeps) {
   const { database, clock } = deps
   // Password hashing is expensive: reject a wrong code first.
   if (await hasUsers(database.db)) fail('already_set_up')
@@ -93,7 +95,7 @@ export async function setUp({ code, email, password, organization }: Setup, deps
     if (!used) fail('not_found', { message: wrongCode })
     const owner = await insertOwner(db, { email, passwordHash, organization }, clock.now().getTime())
     await noteSetupOrganization(db, owner.organizationId)
-    return { ...owner, session: await openSession(db, owner.userId, deps) }
+    return { ...owner, session: await openSession(db, owner.userId, client, deps) }
   })
 }
 
@@ -101,7 +103,10 @@ export async function setUp({ code, email, password, organization }: Setup, deps
  * `berth admin create`: creates an owner, or gives an existing user a new password and ownership of the set-up organisation. All
  * sessions of that user end.
  */
-export async function createAdmin({ email, password, organization }: Omit<Setup, 'code'>, { database, clock }: AccessDeps) {
+export async function createAdmin(
+  { email, password, organization }: Omit<Setup, 'code' | 'client'>,
+  { database, clock }: AccessDeps,
+) {
   const now = clock.now().getTime()
   const passwordHash = await hashPassword(password)
   return database.transaction(async ({ db }) => {

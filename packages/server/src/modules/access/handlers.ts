@@ -12,10 +12,12 @@ import { changeRole, removeMember } from './members.ts'
 import { refuseSecondOrganization } from './one-person.ts'
 import { deleteOrganization } from './organizations.ts'
 import { insertMember, insertOrganization } from './people.ts'
-import { knownDevice } from './prove-password.ts'
+import { type Attempt, knownDevice } from './prove-password.ts'
 import { quotasOf, refuseTooManyOrganizations, setQuotas } from './quotas.ts'
 import { randomCode } from './random-code.ts'
+import { beginTotp, confirmTotp, removeTotp, totpStatus } from './second-factor.ts'
 import { deviceCookie, sessionCookie } from './session-cookie.ts'
+import { changePassword, listSessions, sessionClientOf, showSession } from './sessions.ts'
 import { describeNewSession, describeSession, endSession, type openSession, signIn } from './sign-in.ts'
 import { completeSignUp, inviteToSignUp, requestSignUp } from './sign-up.ts'
 import * as store from './store.ts'
@@ -32,8 +34,17 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
 
   const deviceOf = ({ headers, secure }: RequestContext) => deviceCookie.read(headers.cookie as string | undefined, secure)
 
+  /** An attempt of a signed-in caller, which counts for the limits of signing in. */
+  const attemptOf = (context: RequestContext): Attempt => ({
+    email: context.caller.email,
+    device: deviceOf(context),
+    countedClient: clientOf(context.ip),
+  })
+  const auditUser = ({ audit, caller }: RequestContext) => audit({ objectKind: 'user', objectId: caller.userId })
+
   return {
-    login: async ({ body }, context) => start(await signIn({ ...body, device: deviceOf(context) }, deps), context),
+    login: async ({ body }, context) =>
+      start(await signIn({ ...body, device: deviceOf(context), client: sessionClientOf(context) }, deps), context),
     logout: async (_, context) => {
       // A project's page may be same-site with the dashboard: it must not be able to sign users out.
       if (context.isCrossOrigin)
@@ -44,12 +55,39 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       return undefined
     },
     session: (_, { caller }) => describeSession(db, caller),
-    setup: async ({ body }, context) => start((await setUp(body, deps)).session, context),
+    setup: async ({ body }, context) =>
+      start((await setUp({ ...body, client: sessionClientOf(context) }, deps)).session, context),
     signUp: async ({ body }, { ip }) => ({ data: await requestSignUp({ email: body.email, client: clientOf(ip) }, deps) }),
-    completeSignUp: async ({ body }, context) => start(await completeSignUp(body, deps), context),
+    completeSignUp: async ({ body }, context) =>
+      start(await completeSignUp({ ...body, client: sessionClientOf(context) }, deps), context),
     inviteToSignUp: async ({ body }, { caller, audit }) => {
       audit({ objectKind: 'signUp', made: 'inv' })
       return { data: await inviteToSignUp(body.email, caller, deps) }
+    },
+
+    changePassword: async ({ body }, context) => {
+      auditUser(context)
+      return { data: await changePassword(body, context.caller, attemptOf(context), deps) }
+    },
+    listSessions: async ({ query }, { caller }) =>
+      listResponse(await listSessions(db, caller.userId, deps.clock.now().getTime(), query), showSession(caller)),
+    endSession: async (_, { session }) => {
+      await db.deleteFrom('sessions').where('id', '=', session.id).execute()
+      return undefined
+    },
+    totpStatus: async (_, { caller }) => ({ data: await totpStatus(caller, deps) }),
+    beginTotp: async (_, context) => {
+      auditUser(context)
+      return { data: await beginTotp(context.caller, deps) }
+    },
+    confirmTotp: async ({ body }, context) => {
+      auditUser(context)
+      return { data: { recoveryCodes: await confirmTotp(body.code, context.caller, attemptOf(context), deps) } }
+    },
+    removeTotp: async ({ body }, context) => {
+      auditUser(context)
+      await removeTotp(body.code, context.caller, attemptOf(context), deps)
+      return undefined
     },
 
     listTokens: ({ query }, { caller }) =>
@@ -124,7 +162,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       return undefined
     },
     acceptInvitation: async ({ body }, context) => {
-      const { session } = await acceptInvitation({ ...body, device: deviceOf(context) }, deps)
+      const { session } = await acceptInvitation({ ...body, device: deviceOf(context), client: sessionClientOf(context) }, deps)
       return start(session, context)
     },
 

@@ -11,6 +11,8 @@ import { codeOf, idIn, isCodeOf } from './mailed-code.ts'
 import { refuseSecondPerson } from './one-person.ts'
 import { insertMember, insertUser } from './people.ts'
 import { provePassword } from './prove-password.ts'
+import { type SpendCode, withSecondFactor } from './second-factor.ts'
+import type { SessionClient } from './sessions.ts'
 import { openSession } from './sign-in.ts'
 import { findMembership, findUserByEmail, showInvitation } from './store.ts'
 
@@ -54,11 +56,15 @@ interface Acceptance {
   email: string
   password: string
   name?: string
+  /** The second factor of an existing user. */
+  secondFactor?: string
   device: string | null
+  client: SessionClient
 }
 
 /** Accepts an invitation, which is single use and bound to its address: the transaction that creates the member deletes its row. */
-export async function acceptInvitation({ code, email, password, name, device }: Acceptance, deps: AccessDeps) {
+export async function acceptInvitation(acceptance: Acceptance, deps: AccessDeps) {
+  const { code, email, password, name, device, client } = acceptance
   const { database, clock } = deps
   const now = clock.now().getTime()
   // Password hashing is expensive: reject a wrong code first.
@@ -68,27 +74,32 @@ export async function acceptInvitation({ code, email, password, name, device }: 
   // Rate-limited like a sign-in: otherwise a user who may invite could guess a stranger's password here.
   if (existingUser) await provePassword({ email, password, device }, existingUser, deps)
   const passwordHash = existingUser ? existingUser.passwordHash : await hashPassword(password)
-  return database.transaction(async ({ db, announce }) => {
-    const invitation = await db
-      .deleteFrom('invitations')
-      .where('id', '=', validInvitation.id)
-      .where('expiresAt', '>', now)
-      .returningAll()
-      .executeTakeFirst()
-    if (!invitation) fail('not_found', { message: invalidInvitationMessage })
-    refuseSecondPerson(invitation.role, deps)
-    const user = existingUser ?? (await insertUser(db, { email, passwordHash, name }, now))
-    await insertMember(db, invitation.organizationId, user.id, invitation.role, now)
-    await announce('member.joined', {
-      organizationId: invitation.organizationId,
-      subject: `${user.email} joined`,
-      text: `${user.email} joined as ${invitation.role}.`,
-      data: { userId: user.id, role: invitation.role },
+  const accept = async (spend: SpendCode) =>
+    database.transaction(async ({ db, announce }) => {
+      await spend(db)
+      const invitation = await db
+        .deleteFrom('invitations')
+        .where('id', '=', validInvitation.id)
+        .where('expiresAt', '>', now)
+        .returningAll()
+        .executeTakeFirst()
+      if (!invitation) fail('not_found', { message: invalidInvitationMessage })
+      refuseSecondPerson(invitation.role, deps)
+      const user = existingUser ?? (await insertUser(db, { email, passwordHash, name }, now))
+      await insertMember(db, invitation.organizationId, user.id, invitation.role, now)
+      await announce('member.joined', {
+        organizationId: invitation.organizationId,
+        subject: `${user.email} joined`,
+        text: `${user.email} joined as ${invitation.role}.`,
+        data: { userId: user.id, role: invitation.role },
+      })
+      const session = await openSession(db, user.id, client, deps)
+      describeWrite({ organizationId: invitation.organizationId, objectKind: 'member', objectId: user.id })
+      return { session }
     })
-    const session = await openSession(db, user.id, deps)
-    describeWrite({ organizationId: invitation.organizationId, objectKind: 'member', objectId: user.id })
-    return { session }
-  })
+  if (!existingUser) return accept(async () => 'none')
+  // An invitation opens a session: otherwise it would be a way around the second factor.
+  return withSecondFactor({ email, device, userId: existingUser.id, code: acceptance.secondFactor }, deps, accept)
 }
 
 const invalidInvitationMessage =

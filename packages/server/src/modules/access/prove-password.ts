@@ -5,28 +5,41 @@ import type { AccessDeps } from './deps.ts'
 
 const purpose = 'known-device'
 
-interface Attempt {
+/** An attempt to prove an identity. */
+export interface Attempt {
   email: string
-  password: string
   /** The browser's known-device cookie; null without one. */
   device: string | null
+  /** The client address to count, for a route whose requests are not all counted as sign-ins. */
+  countedClient?: string
 }
 
 /**
- * Verifies a password. Wrong passwords are counted per account, existing or not, from all clients together. A browser that has
- * signed in to the account before has its own counter, so an attacker cannot lock the owner out.
+ * Runs a check of a password or code. Unless it succeeds, it counts as a wrong sign-in for the account, existing or not, from all
+ * clients together. A browser that has signed in to the account before has its own counter, so an attacker cannot lock the owner
+ * out.
  */
-export async function provePassword({ email, password, device }: Attempt, user: UserRow | undefined, deps: AccessDeps) {
-  const account = email.toLowerCase()
-  const deviceName = device && nameOfDevice(device, account, deps)
+export async function limitAttempts<Result>(attempt: Attempt, deps: AccessDeps, check: () => Promise<Result>): Promise<Result> {
+  const account = attempt.email.toLowerCase()
+  const deviceName = knownDeviceName(attempt, deps)
   const counterKey = deviceName ? `${account} ${deviceName}` : account
-  // Counted before the slow hash check: otherwise many concurrent guesses would pass before the first one fails.
+  const { countedClient } = attempt
+  // Counted before the check, which may be slow: otherwise many concurrent guesses would pass before the first one fails.
+  if (countedClient) deps.limiter.count('login', countedClient)
   deps.limiter.count('account', counterKey)
-  const proven = await verifyPassword(password, user?.passwordHash ?? null)
-  if (!user || !proven) fail('unauthorized', { message: 'Wrong e-mail address or password' })
+  const result = await check()
+  if (countedClient) deps.limiter.uncount('login', countedClient)
   deps.limiter.uncount('account', counterKey)
-  return user
+  return result
 }
+
+/** Verifies a password. */
+export const provePassword = (attempt: Attempt & { password: string }, user: UserRow | undefined, deps: AccessDeps) =>
+  limitAttempts(attempt, deps, async () => {
+    const proven = await verifyPassword(attempt.password, user?.passwordHash ?? null)
+    if (!user || !proven) return fail('unauthorized', { message: 'Wrong e-mail address or password' })
+    return user
+  })
 
 /** The device cookie: `random.signature`. The signature is valid for this account only. */
 export const knownDevice = (random: string, email: string, { secretBox }: Pick<AccessDeps, 'secretBox'>): string =>
@@ -36,10 +49,11 @@ export const knownDevice = (random: string, email: string, { secretBox }: Pick<A
  * The random part of a valid device cookie, else null. Only this part names the device, so characters after the signature cannot
  * create a second counter.
  */
-function nameOfDevice(device: string, account: string, { secretBox }: AccessDeps): string | null {
+export function knownDeviceName({ device, email }: Attempt, { secretBox }: Pick<AccessDeps, 'secretBox'>): string | null {
+  if (!device) return null
   const dotIndex = device.indexOf('.')
   const random = device.slice(0, dotIndex)
-  return secretBox.isSigned(device.slice(dotIndex + 1), messageOf(random, account), purpose) ? random : null
+  return secretBox.isSigned(device.slice(dotIndex + 1), messageOf(random, email.toLowerCase()), purpose) ? random : null
 }
 
 const messageOf = (random: string, account: string) => JSON.stringify([random, account])

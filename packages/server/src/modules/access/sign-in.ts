@@ -8,38 +8,73 @@ import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { MemberRow, OrganizationRow, UserRow } from '../../platform/db/tables/access.ts'
 import { fail } from '../../platform/failure.ts'
-import { hashPassword, needsRehash } from '../../platform/secrets/password.ts'
+import { hashPassword, needsRehash, verifyPassword } from '../../platform/secrets/password.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
 import { describeWrite } from '../../platform/write-record.ts'
 import type { AccessDeps } from './deps.ts'
 import { provePassword } from './prove-password.ts'
 import { randomCode } from './random-code.ts'
+import { withSecondFactor } from './second-factor.ts'
 import { sessionSeconds } from './session-cookie.ts'
+import type { SessionClient } from './sessions.ts'
 import { findMembership, findUser, findUserByEmail, showOrganization, showUser } from './store.ts'
 
 interface SignIn {
   email: string
   password: string
+  /** The second factor. */
+  code?: string
   device: string | null
+  client: SessionClient
 }
 
 /** Signs in. An unknown address takes the same time and gets the same response as a wrong password. */
 export async function signIn(attempt: SignIn, deps: AccessDeps) {
-  const user = await provePassword(attempt, await findUserByEmail(deps.database.db, attempt.email), deps)
-  const passwordHash = needsRehash(user.passwordHash) ? await hashPassword(attempt.password) : null
-  return deps.database.transaction(async ({ db }) => {
-    if (passwordHash) await db.updateTable('users').set({ passwordHash }).where('id', '=', user.id).execute()
-    return openSession(db, user.id, deps)
+  const { email, code, device, client } = attempt
+  const user = await provePassword(attempt, await findUserByEmail(deps.database.db, email), deps)
+  return withSecondFactor({ email, device, code, userId: user.id }, deps, async (spend) => {
+    const passwordHash = needsRehash(user.passwordHash) ? await hashPassword(attempt.password) : null
+    return deps.database.transaction(async ({ db }) => {
+      const secondFactor = await spend(db)
+      if (secondFactor !== 'none') describeWrite({ changes: { email, secondFactor } })
+      await checkPasswordAgain(db, user, attempt.password)
+      if (passwordHash) await db.updateTable('users').set({ passwordHash }).where('id', '=', user.id).execute()
+      return openSession(db, user.id, client, deps)
+    })
   })
 }
 
+/**
+ * The password may have been changed since it was checked, and the change ends only the sessions that exist then. The update locks
+ * the user's row, so that a change commits before or after this transaction.
+ */
+async function checkPasswordAgain(db: Db, user: UserRow, password: string): Promise<void> {
+  const current = await db
+    .updateTable('users')
+    .set(({ ref }) => ({ passwordHash: ref('passwordHash') }))
+    .where('id', '=', user.id)
+    .returning('passwordHash')
+    .executeTakeFirst()
+  // Another sign-in may have hashed the same password again.
+  const isUnchanged =
+    current?.passwordHash === user.passwordHash || (await verifyPassword(password, current?.passwordHash ?? null))
+  if (!isUnchanged) fail('unauthorized', { message: 'Wrong e-mail address or password' })
+}
+
 /** Opens a session for a user who is a member of an organisation. The cookie value is returned once; only its hash is stored. */
-export async function openSession(db: Db, userId: string, { clock }: Pick<AccessDeps, 'clock'>) {
+export async function openSession(
+  db: Db,
+  userId: string,
+  { ip, userAgent }: SessionClient,
+  { clock }: Pick<AccessDeps, 'clock'>,
+) {
   const { organizationId } = await membershipAfterSignIn(db, await findUser(db, userId))
   describeWrite({ userId, organizationId })
   const now = clock.now().getTime()
   const secret = randomCode(40)
-  const row = { id: newId('ses'), userId, secretHash: hashToken(secret), createdAt: now, expiresAt: now + sessionSeconds * 1000 }
+  const times = { createdAt: now, lastUsedAt: now, expiresAt: now + sessionSeconds * 1000 }
+  const row = { id: newId('ses'), userId, secretHash: hashToken(secret), ip, userAgent, ...times }
+  await db.deleteFrom('sessions').where('expiresAt', '<', now).execute()
   await db.insertInto('sessions').values(row).execute()
   return { cookie: secret, sessionId: row.id, userId, expiresAt: iso(row.expiresAt) }
 }

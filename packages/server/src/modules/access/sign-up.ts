@@ -10,6 +10,7 @@ import type { AccessDeps, SignUpSettings } from './deps.ts'
 import { codeOf, idIn, isCodeOf } from './mailed-code.ts'
 import { refuseSecondOrganization } from './one-person.ts'
 import { insertMember, insertOrganization, insertUser } from './people.ts'
+import type { SessionClient } from './sessions.ts'
 import { findSetupOrganization } from './setup-organization.ts'
 import { openSession } from './sign-in.ts'
 import { linkTo, signUpMailKind } from './sign-up-mail.ts'
@@ -67,10 +68,11 @@ interface Completion {
   password: string
   organization: string
   name?: string
+  client: SessionClient
 }
 
 /** Completes a sign-up. The transaction that creates the account marks the code as used, so of two concurrent requests one wins. */
-export async function completeSignUp({ code, email, password, organization, name }: Completion, deps: AccessDeps) {
+export async function completeSignUp({ code, email, password, organization, name, client }: Completion, deps: AccessDeps) {
   const { mode } = await openTo(['open', 'invitation'], deps)
   refuseSecondOrganization(deps)
   const { database, clock } = deps
@@ -94,7 +96,7 @@ export async function completeSignUp({ code, email, password, organization, name
     const user = await insertUser(db, { email, passwordHash, name: name ?? null }, now)
     const { id } = await insertOrganization(db, organization, now)
     await insertMember(db, id, user.id, 'owner', now)
-    return openSession(db, user.id, deps)
+    return openSession(db, user.id, client, deps)
   })
 }
 

@@ -14,8 +14,8 @@ export interface ListRequest {
   cursor?: string
 }
 
-const newestFirst = { by: ['createdAt', 'id'], direction: 'desc' } as const
-const paging = ({ limit, cursor }: ListRequest) => ({ limit: limit ?? 100, cursor: cursor ?? null })
+export const newestFirst = { by: ['createdAt', 'id'], direction: 'desc' } as const
+export const paging = ({ limit, cursor }: ListRequest) => ({ limit: limit ?? 100, cursor: cursor ?? null })
 
 export const findUserByEmail = (db: Db, email: string): Promise<UserRow | undefined> =>
   db.selectFrom('users').selectAll().where('email', '=', email.toLowerCase()).executeTakeFirst()

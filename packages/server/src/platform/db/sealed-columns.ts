@@ -31,6 +31,7 @@ export const sealedFor = {
   gitDeviceCode: (loginId: string) => `gitDeviceLogins:deviceCode:${loginId}`,
   transferSecrets: (transferId: string) => `transferEnds:secrets:${transferId}`,
   registryPassword: (loginId: string, host: string) => `registryLogins:password:${loginId}@${host}`,
+  totpSecret: (userId: string) => `totpFactors:secret:${userId}`,
   gitWebhookSecret: (webhookId: string) => `gitWebhooks:secret:${webhookId}`,
 }
 
@@ -48,6 +49,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealedIn('gitApplications', 'secrets', ['provider', 'url'], sealedFor.gitApplication),
   sealedIn('gitDeviceLogins', 'deviceCode', ['id'], sealedFor.gitDeviceCode),
   sealedIn('gitWebhooks', 'secret', ['id'], sealedFor.gitWebhookSecret),
+  sealedIn('totpFactors', 'secret', ['userId'], sealedFor.totpSecret),
   sealedIn('registryLogins', 'password', ['id', 'host'], sealedFor.registryPassword),
   sealedIn('transferEnds', 'secrets', ['id'], sealedFor.transferSecrets),
   sealedIn('backupDestinations', 'secrets', ['id'], sealedFor.destinationSecrets),

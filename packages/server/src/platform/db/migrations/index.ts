@@ -46,6 +46,7 @@ import { migration as sharesAndClock } from './052-shares-and-clock.ts'
 import { migration as invitationMails } from './053-invitation-mails.ts'
 import { migration as assignedHostnames } from './054-assigned-hostnames.ts'
 import { migration as gitApplications } from './055-git-applications.ts'
+import { migration as accounts } from './058-accounts.ts'
 
 export interface Migration {
   /** `NNN-topic`: the number orders the migrations, and the whole name is recorded. Never changed after a release. */
@@ -102,4 +103,5 @@ export const migrations: readonly Migration[] = [
   invitationMails,
   assignedHostnames,
   gitApplications,
+  accounts,
 ]

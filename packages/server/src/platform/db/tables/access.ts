@@ -47,6 +47,41 @@ export interface SessionsTable {
   secretHash: string
   expiresAt: Millis
   createdAt: Millis
+  /** Null: a session of an earlier version that was not used since. */
+  lastUsedAt: Millis | null
+  /** The client that signed in. */
+  ip: string | null
+  userAgent: string | null
+}
+
+/** The authenticator app of a user. */
+export interface TotpFactorsTable {
+  userId: string
+  /** Sealed; base32. */
+  secret: string
+  /** Null: set-up has begun, and signing in needs no code yet. */
+  confirmedAt: Millis | null
+  /** The time step of the last code that was used: only codes of later steps are accepted. */
+  lastStep: Millis
+  /** Attempts to enter a code since `attemptsSince`; a right code resets them. */
+  attempts: number
+  attemptsSince: Millis
+}
+
+/** Unused recovery codes. */
+export interface RecoveryCodesTable {
+  userId: string
+  codeHash: string
+}
+
+/** Password resets that were requested by mail, also for unknown addresses. The code is derived from the row and stored nowhere. */
+export interface PasswordResetsTable {
+  id: string
+  /** Lower case. */
+  email: string
+  createdAt: Millis
+  expiresAt: Millis
+  usedAt: Millis | null
 }
 
 export interface TokensTable {
@@ -139,6 +174,9 @@ export interface AccessTables {
   members: MembersTable
   invitations: InvitationsTable
   sessions: SessionsTable
+  totpFactors: TotpFactorsTable
+  recoveryCodes: RecoveryCodesTable
+  passwordResets: PasswordResetsTable
   tokens: TokensTable
   grants: GrantsTable
   streamTokens: StreamTokensTable
@@ -152,5 +190,7 @@ export type UserRow = Selectable<UsersTable>
 export type OrganizationRow = Selectable<OrganizationsTable>
 export type MemberRow = Selectable<MembersTable>
 export type InvitationRow = Selectable<InvitationsTable>
+export type SessionRow = Selectable<SessionsTable>
+export type TotpFactorRow = Selectable<TotpFactorsTable>
 export type TokenRow = Selectable<TokensTable>
 export type AuditRow = Selectable<AuditLogTable>

@@ -1,0 +1,83 @@
+import type { SessionRecord } from '@berth/contract'
+import type { Caller, RequestContext } from '../../http/handler.ts'
+import { iso, isoOrNull } from '../../platform/db/columns.ts'
+import { page } from '../../platform/db/pages.ts'
+import type { Db } from '../../platform/db/schema.ts'
+import type { SessionRow } from '../../platform/db/tables/access.ts'
+import { fail } from '../../platform/failure.ts'
+import { hashPassword } from '../../platform/secrets/password.ts'
+import type { AccessDeps } from './deps.ts'
+import { type Attempt, provePassword } from './prove-password.ts'
+import { findUser, type ListRequest, newestFirst, paging } from './store.ts'
+
+/** The client that opens a session, for the user's list of sessions. */
+export interface SessionClient {
+  ip: string
+  userAgent: string | null
+}
+
+const maxUserAgent = 300
+
+export function sessionClientOf({ ip, headers }: RequestContext): SessionClient {
+  const userAgent = headers['user-agent']
+  // Terminals show it: control characters are replaced.
+  return { ip, userAgent: typeof userAgent === 'string' ? userAgent.slice(0, maxUserAgent).replace(/[^\x20-\x7e]/g, '?') : null }
+}
+
+export const listSessions = (db: Db, userId: string, now: number, request: ListRequest) =>
+  page(db.selectFrom('sessions').selectAll().where('userId', '=', userId).where('expiresAt', '>', now), {
+    ...paging(request),
+    ...newestFirst,
+  })
+
+export const showSession =
+  ({ sessionId }: Caller) =>
+  (row: SessionRow): SessionRecord => ({
+    id: row.id,
+    current: row.id === sessionId,
+    ip: row.ip,
+    userAgent: row.userAgent,
+    createdAt: iso(row.createdAt),
+    lastUsedAt: isoOrNull(row.lastUsedAt),
+    expiresAt: iso(row.expiresAt),
+  })
+
+interface PasswordChange {
+  currentPassword: string
+  password: string
+  revokeTokens?: boolean
+}
+
+/** Changes the caller's password. Other sessions end; tokens stay valid unless the caller revokes them. */
+export async function changePassword(change: PasswordChange, caller: Caller, attempt: Attempt, deps: AccessDeps) {
+  const { userId, sessionId, tokenId } = caller
+  const user = await findUser(deps.database.db, userId)
+  try {
+    await provePassword({ ...attempt, password: change.currentPassword }, user, deps)
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'unauthorized') throw error
+    fail('unauthorized', { field: 'currentPassword', message: 'Wrong password' })
+  }
+  const passwordHash = await hashPassword(change.password)
+  return deps.database.transaction(async ({ db }) => {
+    await db.updateTable('users').set({ passwordHash }).where('id', '=', userId).execute()
+    const ended = await db
+      .deleteFrom('sessions')
+      .where('userId', '=', userId)
+      .where('id', '!=', sessionId ?? '')
+      .returning('id')
+      .execute()
+    const revoked = change.revokeTokens ? await revokeTokens(db, userId, tokenId) : 0
+    return { endedSessions: ended.length, revokedTokens: revoked }
+  })
+}
+
+async function revokeTokens(db: Db, userId: string, keptId: string | null): Promise<number> {
+  const revoked = await db
+    .deleteFrom('tokens')
+    .where('userId', '=', userId)
+    .where('id', '!=', keptId ?? '')
+    .returning('id')
+    .execute()
+  return revoked.length
+}
