@@ -62,6 +62,29 @@ const deploy = (commit: string) => {
 const git = async () => (await on('GET', '/git')).body.data
 const status = async () => (await on('GET', '/commit-status')).body.data
 
+describe('a project on a git address without a branch', () => {
+  const unnamed = async () => {
+    const made = await makeProject(instance, people.member.token, { gitUrl: `${server.url}/acme/other.git` })
+    const call = callsOn(instance, people.admin.token)(made)
+    await call('PATCH', '/clone-token', { token: password })
+    return async (path: string) => (await call('GET', path)).body.data
+  }
+
+  test('shows the default branch of the remote, and its newest commit', async () => {
+    const read = await unnamed()
+    expect(await read('/git')).toMatchObject({ branch: 'trunk' })
+    const { branch, remoteCommit } = await read('/commit-status')
+    expect([branch, remoteCommit]).toEqual(['trunk', expect.stringMatching(/^[0-9a-f]{40}$/)])
+  })
+
+  test('shows none while the remote does not answer', async () => {
+    const read = await unnamed()
+    away()
+    expect(await read('/git')).toMatchObject({ branch: null })
+    expect(await read('/commit-status')).toMatchObject({ branch: null, upToDate: null, reason: expect.any(String) })
+  })
+})
+
 describe('GET /projects/:id/git', () => {
   test('the linked repository with its newest commits, read with the clone token', async () => {
     const { status, body } = await on('GET', '/git')

@@ -20,7 +20,8 @@ export function RepositorySection({ project }: { project: Project }) {
     refreshes: [...projectReads, contract.projects.getGit, contract.projects.commitStatus],
     successMessage: 'Branch changed. Deploy to use it.',
   })
-  const branch = project.source.branch ?? ''
+  // Without a branch of its own, the project deploys the default branch of the remote.
+  const branch = project.source.branch ?? git.data?.branch ?? ''
   return (
     <Section title={sourceText(project)}>
       <Facts

@@ -29,17 +29,18 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
   refuseUnlinked(project)
   const { gitProvider, gitOwner, gitRepo, gitBranch, autoDeploy } = project
   const noWebhook = { active: false, url: null, lastDeliveryAt: null }
-  const [webhook, recentCommits] = await Promise.all([
+  const [webhook, recentCommits, branch] = await Promise.all([
     deps.projectPorts.gitHost?.webhookOf(project.organizationId, repositoryAt(project, deps)) ?? noWebhook,
     readRemote(project, deps, (remote) => deps.git.recentCommits(remote, gitBranch ?? undefined, shownCommits, limits)).catch(
       fallbackIfUnreachable(project, deps, []),
     ),
+    gitBranch ?? defaultBranchOf(project, deps).catch(fallbackIfUnreachable(project, deps, null)),
   ])
   return {
     provider: gitProvider,
     owner: gitOwner,
     repo: gitRepo,
-    branch: gitBranch,
+    branch,
     url: remoteUrl(project, hostUrlsOf(deps.settings)),
     autoDeploy: autoDeploy === 1,
     webhook,
@@ -47,33 +48,47 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
   }
 }
 
+/** The branch that a project without one deploys; null where the remote names none. */
+const defaultBranchOf = async (project: ProjectRow, deps: ProjectsDeps): Promise<string | null> =>
+  (await readRemote(project, deps, (remote) => deps.git.listRefs(remote, limits))).defaultBranch
+
 /** An unreachable remote does not count as "behind": `upToDate` is then null and `reason` says why. */
 export async function commitStatus(project: ProjectRow, deps: ProjectsDeps): Promise<CommitStatus> {
   refuseUnlinked(project)
   const summaries = await deps.projectPorts.deployments?.summaries([project.id])
   const deployedCommit = summaries?.get(project.id)?.live?.commit ?? null
-  const branch = project.gitBranch
-  const { commit: remoteCommit, reason } = await headOf(project, deps)
+  const { commit: remoteCommit, branch, reason } = await headOf(project, deps)
   if (remoteCommit === null) return { deployedCommit, remoteCommit, branch, upToDate: null, behindBy: null, reason }
   const upToDate = sameCommit(deployedCommit, remoteCommit)
   const behindBy = upToDate ? 0 : await countBehind(project, deployedCommit, remoteCommit, deps)
   return { deployedCommit, remoteCommit, branch, upToDate, behindBy }
 }
 
-/** The newest commit of the deploy branch at the remote, or the reason why it is unknown. */
-async function headOf(project: ProjectRow, deps: ProjectsDeps): Promise<{ commit: string; reason?: undefined } | UnknownHead> {
-  const branch = project.gitBranch ?? undefined
+/** The deploy branch at the remote and its newest commit, or the reason why the commit is unknown. */
+async function headOf(project: ProjectRow, deps: ProjectsDeps): Promise<KnownHead | UnknownHead> {
+  const { gitBranch } = project
   try {
-    const commit = await readRemote(project, deps, (remote) => deps.git.remoteHead(remote, branch, limits))
-    return commit === null
-      ? { commit, reason: branch ? `The remote has no branch ${branch}` : 'The remote has no commits' }
-      : { commit }
+    const { branch, commit } = await readRemote(project, deps, async (remote) => {
+      if (gitBranch !== null) return { branch: gitBranch, commit: await deps.git.remoteHead(remote, gitBranch, limits) }
+      const { defaultBranch, heads } = await deps.git.listRefs(remote, limits)
+      const head = heads.find(({ name }) => name === defaultBranch)
+      return { branch: defaultBranch, commit: head?.commit ?? (await deps.git.remoteHead(remote, undefined, limits)) }
+    })
+    if (commit !== null) return { branch, commit }
+    return { branch, commit, reason: gitBranch ? `The remote has no branch ${gitBranch}` : 'The remote has no commits' }
   } catch (error) {
-    return { commit: null, reason: fallbackIfUnreachable(project, deps, (error as Error).message)(error) }
+    return { branch: gitBranch, commit: null, reason: fallbackIfUnreachable(project, deps, (error as Error).message)(error) }
   }
 }
 
+interface KnownHead {
+  branch: string | null
+  commit: string
+  reason?: undefined
+}
+
 interface UnknownHead {
+  branch: string | null
   commit: null
   reason: string
 }
