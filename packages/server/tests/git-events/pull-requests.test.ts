@@ -213,3 +213,51 @@ describe('a fork’s pull request', () => {
     expect((await approve()).status).toBe(409)
   })
 })
+
+describe('pull requests that are open before previews are enabled', () => {
+  /** GitHub lists these pull requests of the repository. */
+  const list = (...requests: ReturnType<typeof pullRequest>[]) => {
+    const usual = scene.host.intercept
+    scene.host.intercept = (call, response) =>
+      call.method === 'GET' && call.path === `/repos/${name}/pulls`
+        ? { json: requests.map(({ pull_request }) => pull_request) }
+        : usual?.(call, response)
+    return () => {
+      scene.host.intercept = usual
+    }
+  }
+
+  test('get their previews when previews are enabled; a fork waits for its approval', async () => {
+    await on('PATCH', '', { previews: false })
+    const head = await commit('opened long ago')
+    const end = list(pullRequest(name, 'opened', head), pullRequest(name, 'opened', head, { number: 8, fork: true }))
+    try {
+      await on('PATCH', '', { name: 'Renamed' })
+      await scene.settled()
+      expect(await known()).toBeUndefined()
+      await on('PATCH', '', { previews: true })
+      await scene.settled()
+      expect(await known()).toMatchObject({ state: 'active', environment: 'pr-7', commit: head })
+      expect(await known(8)).toMatchObject({ state: 'waiting', fork: true })
+      expect([await slugs(), running().length]).toEqual([['production', 'pr-7'], 1])
+      const deployed = (await scene.deployments(project.id)).length
+      await send('synchronize', head)
+      expect(await scene.deployments(project.id)).toHaveLength(deployed)
+    } finally {
+      end()
+    }
+  })
+
+  test('get them when the project is created with previews', async () => {
+    const head = await commit('opened long ago')
+    const end = list(pullRequest(name, 'opened', head))
+    try {
+      const other = await scene.project(name, scene.people, { previews: true })
+      await scene.settled()
+      const { body } = await callsOn(scene.instance, scene.people.owner.token)(other)('GET', '/pull-requests')
+      expect(body.data).toMatchObject([{ number: 7, state: 'active' }])
+    } finally {
+      end()
+    }
+  })
+})

@@ -67,7 +67,7 @@ describe('a project on a git address without a branch', () => {
     const made = await makeProject(instance, people.member.token, { gitUrl: `${server.url}/acme/other.git` })
     const call = callsOn(instance, people.admin.token)(made)
     await call('PATCH', '/clone-token', { token: password })
-    return async (path: string) => (await call('GET', path)).body.data
+    return async (path: `/${string}`) => (await call('GET', path)).body.data
   }
 
   test('shows the default branch of the remote, and its newest commit', async () => {

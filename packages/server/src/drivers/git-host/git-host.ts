@@ -1,6 +1,6 @@
 import type { GitHostProvider } from '@berth/contract'
 import type { Secret } from '../../platform/secrets/secret.ts'
-import type { Delivery, DeliveryHeaders } from './delivery.ts'
+import type { Delivery, DeliveryHeaders, PullRequestDelivery } from './delivery.ts'
 import type { RepositoryName } from './repository-name.ts'
 
 /** Credential of a call. `id` identifies it in caches and throttles, and discloses nothing of the secret. */
@@ -137,6 +137,8 @@ export interface GitHost {
    */
   repositoryToken(access: Access, name: RepositoryName, limits?: CallLimits): Promise<RepositoryToken>
 
+  /** Open pull requests in the form of deliveries, newest first; at most a hundred. */
+  pullRequests(access: Access, name: RepositoryName, limits?: CallLimits): Promise<PullRequestDelivery[]>
   setCommitStatus(access: Access, name: RepositoryName, commit: string, status: CommitStatus, limits?: CallLimits): Promise<void>
   /** Creates one comment per `marker` and pull request, or updates it. */
   comment(

@@ -1,5 +1,5 @@
 import type { Delivery, PullRequestDelivery } from './delivery.ts'
-import { branchOf, cleanText, parseRepositoryName, validBranch, validCommit } from './payload.ts'
+import { branchOf, cleanText, Fields, parseRepositoryName, validBranch, validCommit } from './payload.ts'
 
 /** Id and repository of a delivery. */
 export type DeliverySource = Pick<Delivery, 'id' | 'repository'>
@@ -83,6 +83,13 @@ export function pullRequestOf(source: DeliverySource, reported: DeliveredPullReq
     fromFork: from === null || from !== to,
     sourceRepository: parseRepositoryName(reported.sourceRepository),
   }
+}
+
+/** Reads a host's list of open pull requests. An entry without a required field is left out, such as one without commits. */
+export function openPullRequests(list: unknown, read: (value: Fields) => Delivery | null): PullRequestDelivery[] | null {
+  if (!Array.isArray(list)) return null
+  const found = list.map((value) => read(new Fields(value)))
+  return found.filter((delivery) => delivery?.kind === 'pull_request')
 }
 
 function timeOf(text: string | null): number | null {

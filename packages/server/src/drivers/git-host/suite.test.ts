@@ -19,7 +19,7 @@ const renaming =
     return { status: method === 'GET' ? 301 : 307, headers: { location: `${url}${moved}${query.size > 0 ? `?${query}` : ''}` } }
   }
 
-const plain = (server: PlainHost, host: GitHost): SuiteHost => ({
+const plain = (server: PlainHost, host: GitHost, openRequests: unknown[]): SuiteHost => ({
   host,
   annsToken: 'ann-token',
   createRepository: server.createRepository,
@@ -28,6 +28,7 @@ const plain = (server: PlainHost, host: GitHost): SuiteHost => ({
   comments: async (name, number) =>
     server.comments.filter((one) => one.repository === name && one.number === number).map(({ body }) => body),
   openPullRequest: async () => 7,
+  openRequests,
   rename: (from, to) => {
     server.intercept = renaming(server.url, from, to)
   },
@@ -39,14 +40,25 @@ const plain = (server: PlainHost, host: GitHost): SuiteHost => ({
 })
 const settingsOf = ({ url, client }: PlainHost) => ({ webUrl: url, clientId: client.id, clientSecret: new Secret(client.secret) })
 
+const commits = ['d'.repeat(40), 'e'.repeat(40), null]
+const pullRequests = commits.map((sha, at) => ({
+  ...{ number: 7 + at, title: 'x', html_url: 'http://host/x', user: { login: 'bo' }, updated_at: '2026-01-02T03:04:05Z' },
+  head: { ref: 'feature', sha, repo: { id: at === 1 ? 2 : 1, full_name: 'acme/shop' } },
+  base: { ref: 'main', repo: { id: 1 } },
+}))
+const mergeRequests = commits.map((sha, at) => ({
+  ...{ iid: 7 + at, title: 'x', web_url: 'http://host/x', author: { username: 'bo' }, updated_at: '2026-01-02T03:04:05Z' },
+  ...{ source_branch: 'feature', target_branch: 'main', sha, source_project_id: at === 1 ? 2 : 1, target_project_id: 1 },
+}))
+
 describeGitHost('GitLab', async () => {
   const server = await startGitLabHost()
-  return plain(server, createGitLab(settingsOf(server)))
+  return plain(server, createGitLab(settingsOf(server)), mergeRequests)
 })
 
 describeGitHost('Gitea', async () => {
   const server = await startGiteaHost()
-  return plain(server, createGitea(settingsOf(server)))
+  return plain(server, createGitea(settingsOf(server)), pullRequests)
 })
 
 describeGitHost('GitHub', async () => {
@@ -68,6 +80,7 @@ describeGitHost('GitHub', async () => {
     hooks: server.hooks,
     comments: async (name, number) =>
       ((await api(`/repos/${name}/issues/${number}/comments`)) as { body: string }[]).map(({ body }) => body),
+    openRequests: pullRequests,
     openPullRequest: async (name) => ((await api(`/repos/${name}/issues`, { title: 'x' })) as { number: number }).number,
     rename: (from, to) => {
       server.intercept = renaming(server.url, from, to)

@@ -13,6 +13,8 @@ export interface SuiteHost {
   comments(name: string, number: number): Promise<string[]>
   /** A pull request or an issue to comment on. */
   openPullRequest(name: string): Promise<number>
+  /** Open pull requests in the host's form: 7 of a branch, 8 of a fork, and 9 without a commit. */
+  openRequests: unknown[]
   /** Redirects calls for one repository to the other, as after a rename. */
   rename(from: string, to: string): void
   intercept(answer: { status?: number; json?: unknown; headers?: Record<string, string> } | null): void
@@ -163,6 +165,17 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       for (const text of ['building', 'live']) await host.comment(ann, shop, number, { marker: 'berth prj_1', text })
       await host.comment(ann, shop, number, { marker: 'berth prj_2', text: 'other' })
       expect(await scene.comments('acme/shop', number)).toEqual(['<!-- berth prj_1 -->\nlive', '<!-- berth prj_2 -->\nother'])
+    })
+
+    test('open pull requests are listed as deliveries; one without commits is left out, and another answer is invalid', async () => {
+      scene.intercept({ json: scene.openRequests })
+      expect(await host.pullRequests(ann, shop)).toMatchObject([
+        { kind: 'pull_request', action: 'opened', repository: shop, number: 7, branch: 'feature', fromFork: false },
+        { number: 8, commit: 'e'.repeat(40), targetBranch: 'main', author: 'bo', fromFork: true },
+      ])
+      scene.intercept({ json: { hello: 'world' } })
+      await expect(host.pullRequests(ann, shop)).rejects.toEqual(failing('invalidResponse'))
+      scene.intercept(null)
     })
 
     test('git gets the token and a user name', async () => {

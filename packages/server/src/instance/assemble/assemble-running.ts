@@ -123,6 +123,7 @@ export function assembleRunning(
   projectPorts.reserved ??= deployments.allotted
   projectPorts.running ??= deployments.running
   projectPorts.power ??= deployments.power
+  projectPorts.pullRequests ??= gitEvents.pullRequests
   projectPorts.secrets ??= deployments.secrets
   projectPorts.edge ??= edge.routes
   projectPorts.parts = [transfers.part, backups.part, deployments.part, ...(projectPorts.parts ?? [])]

@@ -5,7 +5,7 @@ import type { DeploymentRow } from '../../platform/db/tables/deployments.ts'
 import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Log } from '../../platform/log.ts'
 import type { createDeployments } from '../deployments/index.ts'
-import type { DroppedInstallation, InboundDelivery, VerifiedDelivery } from '../git-host/index.ts'
+import type { DroppedInstallation, InboundDelivery, PullRequestDelivery, VerifiedDelivery } from '../git-host/index.ts'
 import type { createProjects, RepositoryAt } from '../projects/index.ts'
 
 export interface CommitState {
@@ -23,6 +23,8 @@ export interface HostSide {
   organizationsWith(provider: GitHostProvider, owner: string): Promise<string[]>
   dropInstallation(provider: GitHostProvider, installationId: number): Promise<DroppedInstallation[]>
   markInstallation(provider: GitHostProvider, installationId: number, state: 'suspended' | 'resumed'): Promise<void>
+  /** Open pull requests of the repository; none without a connection to the host. */
+  openPullRequests(organizationId: string, at: RepositoryAt): Promise<PullRequestDelivery[]>
   /** Sets a commit status; does nothing without a connection to the host. */
   setCommitStatus(organizationId: string, at: RepositoryAt, commit: string, status: CommitState): Promise<void>
   /** Writes a comment; a second call with the same marker replaces it. */

@@ -9,6 +9,6 @@ export async function triedAgain({ log }: Pick<GitEventsDeps, 'log'>, notify: ()
     await notify()
   } catch (error) {
     if (!(error instanceof GitHostError) || passing.has(error.errorKind)) throw error
-    log.info({ message: error.message, errorKind: error.errorKind }, 'git-events: commit status not reported')
+    log.info({ message: error.message, errorKind: error.errorKind }, 'git-events: call to the git host rejected')
   }
 }

@@ -1,5 +1,6 @@
 import { startJob } from './approve.ts'
 import type { GitEventsDeps } from './deps.ts'
+import { enqueuePullRequestSearch, findPullRequestsJob } from './find-pull-requests.ts'
 import { handleJob } from './handle-job.ts'
 import { gitEventsHandlers } from './handlers.ts'
 import { reportJob } from './report-job.ts'
@@ -14,7 +15,12 @@ export { follow } from './report-job.ts'
  * environment of its own. Jobs also report the result for a commit to the host.
  */
 export const createGitEvents = (deps: GitEventsDeps) => ({
+  /** The port `PullRequestSearch` of the projects module. */
+  pullRequests: { findOpen: enqueuePullRequestSearch },
   handlers: gitEventsHandlers(deps),
-  jobs: [handleJob(deps), startJob(deps), reportJob(deps), commentJob(deps), tidyJob(deps), expireJob(deps)],
+  jobs: [
+    ...[handleJob(deps), startJob(deps), reportJob(deps), commentJob(deps), tidyJob(deps), expireJob(deps)],
+    findPullRequestsJob(deps),
+  ],
   schedules: [tidySchedule],
 })

@@ -1,4 +1,5 @@
 import type { GitHostProvider } from '@berth/contract'
+import type { PullRequestDelivery } from '../../drivers/git-host/delivery.ts'
 import type { CommitStatus, RepositoryToken } from '../../drivers/git-host/git-host.ts'
 import { GitHostError } from '../../drivers/git-host/git-host-error.ts'
 import type { RepositoryName } from '../../drivers/git-host/repository-name.ts'
@@ -152,6 +153,14 @@ export function createProjectPort(deps: GitHostDeps) {
         // The webhook no longer exists.
         if (!(error instanceof Failure) || error.code !== 'not_found') throw error
       })
+    },
+    /** Open pull requests of the repository; none without a connection to its host. */
+    async openPullRequests(organizationId: string, at: RepositoryAt): Promise<PullRequestDelivery[]> {
+      let open: PullRequestDelivery[] = []
+      await through(organizationId, at, deps, async (name, access, host) => {
+        open = await host.pullRequests(access, name)
+      })
+      return open
     },
     setCommitStatus: (organizationId: string, at: RepositoryAt, commit: string, status: CommitStatus) =>
       through(organizationId, at, deps, (name, access, host) => host.setCommitStatus(access, name, commit, status)),

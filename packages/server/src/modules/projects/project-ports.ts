@@ -4,7 +4,7 @@ import type { Caller } from '../../http/handler.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ServiceRoute } from '../../platform/db/tables/deployments.ts'
-import type { DomainRow } from '../../platform/db/tables/projects.ts'
+import type { DomainRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import type { DeployedSettings } from './deployed-settings.ts'
@@ -23,6 +23,7 @@ export interface ProjectPorts {
   cloud?: CloudProjects
   servers?: ServerDirectory
   gitHost?: GitHostConnection
+  pullRequests?: PullRequestSearch
   secrets?: SecretKeeper
   reserved?: ReservedReader
   /** Parts of a project, in the order of their removal. */
@@ -172,6 +173,11 @@ export interface RepositoryAt {
 }
 
 /** Git host functions for a project's repository; empty for a host that the module does not know. */
+/** Finds pull requests that were opened before the project had previews. */
+export interface PullRequestSearch {
+  findOpen(project: ProjectRow, bound: Pick<TransactionContext, 'enqueue'>): Promise<void>
+}
+
 export interface GitHostConnection {
   webhookOf(
     organizationId: string,

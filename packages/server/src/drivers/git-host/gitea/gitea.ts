@@ -1,8 +1,11 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
+import { invalidResponse } from '../answer-parts.ts'
 import type { GitHost, HookSettings } from '../git-host.ts'
+import { pullRequestFrom } from '../github/github-deliveries.ts'
 import { accountFrom, hookFrom, repositoryFrom } from '../github/github-shapes.ts'
 import { createSignIn } from '../oauth2.ts'
 import { Fields } from '../payload.ts'
+import { openPullRequests } from '../read-delivery.ts'
 import { RestClient } from '../rest-client.ts'
 import { isSignedByGitea, readGiteaDelivery } from './gitea-deliveries.ts'
 import { createRepositories } from './gitea-repositories.ts'
@@ -79,8 +82,14 @@ function createHooks(client: RestClient): Pick<GitHost, 'hooks' | 'createHook' |
   }
 }
 
-function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'comment'> {
+function createReports(client: RestClient): Pick<GitHost, 'pullRequests' | 'setCommitStatus' | 'comment'> {
   return {
+    pullRequests: (access, name, limits) =>
+      client.request(access, limits, async (call) => {
+        const list = await call.get(`${repositoryPath(name)}/pulls`, { state: 'open', sort: 'newest', limit: 50 })
+        const read = (value: Fields) => pullRequestFrom({ id: null, repository: name }, value, 'opened')
+        return openPullRequests(list, read) ?? invalidResponse(client.title, 'a list')
+      }),
     setCommitStatus: (access, name, commit, { state, description, context, targetUrl }, limits) =>
       client.request(access, limits, async (call) => {
         const status = { state, context, description: description.slice(0, 140) }

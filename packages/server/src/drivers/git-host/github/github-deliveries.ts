@@ -1,5 +1,5 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
-import { type Delivery, type DeliveryHeaders, headerOf } from '../delivery.ts'
+import { type Delivery, type DeliveryHeaders, headerOf, type PullRequestDelivery } from '../delivery.ts'
 import { type Fields, isHmacOf, parseRepositoryName, payloadOf } from '../payload.ts'
 import { type DeliverySource, pullRequestOf, pushOf } from '../read-delivery.ts'
 
@@ -49,11 +49,19 @@ const actions = new Map<string, 'opened' | 'updated' | 'closed'>([
 ])
 
 function readPullRequest(about: DeliverySource, body: Fields): Delivery | null {
-  const request = body.in('pull_request')
+  return pullRequestFrom(about, body.in('pull_request'), actions.get(body.text('action') ?? ''))
+}
+
+/** A pull request of a delivery or of a list. Gitea uses the same form. */
+export function pullRequestFrom(
+  about: DeliverySource,
+  request: Fields,
+  action: PullRequestDelivery['action'] | undefined,
+): Delivery | null {
   const [head, base] = [request.in('head'), request.in('base')]
   return pullRequestOf(about, {
     noun: 'pull request',
-    action: actions.get(body.text('action') ?? ''),
+    action,
     number: request.integer('number'),
     title: request.text('title'),
     htmlUrl: request.text('html_url'),

@@ -1,12 +1,22 @@
+import { invalidResponse } from '../answer-parts.ts'
 import type { GitHost } from '../git-host.ts'
 import { Fields } from '../payload.ts'
+import { openPullRequests } from '../read-delivery.ts'
 import type { GitHubClient } from './github-client.ts'
+import { pullRequestFrom } from './github-deliveries.ts'
 
-type Reports = Pick<GitHost, 'setCommitStatus' | 'comment'>
+type Reports = Pick<GitHost, 'pullRequests' | 'setCommitStatus' | 'comment'>
 
-/** Commit statuses and pull request comments at GitHub. */
+/** Open pull requests, commit statuses and comments at GitHub. */
 export function createReports(client: GitHubClient): Reports {
   return {
+    pullRequests: (access, { owner, repo }, limits) =>
+      client.request(access, limits, async (octokit, signal) => {
+        const query = { state: 'open' as const, per_page: 100, request: { signal } }
+        const { data } = await octokit.rest.pulls.list({ owner, repo, ...query })
+        const read = (value: Fields) => pullRequestFrom({ id: null, repository: { owner, repo } }, value, 'opened')
+        return openPullRequests(data, read) ?? invalidResponse(client.title, 'a list')
+      }),
     setCommitStatus: (access, { owner, repo }, sha, { state, description, context, targetUrl }, limits) =>
       client.request(access, limits, async (octokit, signal) => {
         await octokit.rest.repos.createCommitStatus({

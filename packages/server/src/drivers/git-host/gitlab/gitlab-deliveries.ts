@@ -46,6 +46,25 @@ const actions = new Map<string, 'opened' | 'updated' | 'closed'>([
   ['merge', 'closed'],
 ])
 
+/** An open merge request of a list, whose fields differ from those of a delivery. */
+export function mergeRequestFrom(about: DeliverySource, request: Fields): Delivery | null {
+  return pullRequestOf(about, {
+    noun: 'merge request',
+    action: 'opened',
+    number: request.integer('iid'),
+    title: request.text('title'),
+    htmlUrl: request.text('web_url'),
+    author: request.in('author').text('username'),
+    changedAt: request.text('updated_at'),
+    branch: request.text('source_branch'),
+    commit: request.text('sha'),
+    targetBranch: request.text('target_branch'),
+    from: request.integer('source_project_id'),
+    to: request.integer('target_project_id'),
+    sourceRepository: null,
+  })
+}
+
 function readMergeRequest(about: DeliverySource, body: Fields): Delivery | null {
   const request = body.in('object_attributes')
   const action = actions.get(request.text('action') ?? '')

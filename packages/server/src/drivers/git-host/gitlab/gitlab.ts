@@ -1,9 +1,11 @@
 import type { Secret } from '../../../platform/secrets/secret.ts'
+import { invalidResponse } from '../answer-parts.ts'
 import type { GitHost, HookSettings } from '../git-host.ts'
 import { createSignIn } from '../oauth2.ts'
 import { Fields } from '../payload.ts'
+import { openPullRequests } from '../read-delivery.ts'
 import { RestClient } from '../rest-client.ts'
-import { isSignedByGitLab, readGitLabDelivery } from './gitlab-deliveries.ts'
+import { isSignedByGitLab, mergeRequestFrom, readGitLabDelivery } from './gitlab-deliveries.ts'
 import { createRepositories, projectPath } from './gitlab-repositories.ts'
 import { hookFrom } from './gitlab-shapes.ts'
 
@@ -78,8 +80,14 @@ function createHooks(client: RestClient): Pick<GitHost, 'hooks' | 'createHook' |
 
 const states = { pending: 'pending', success: 'success', failure: 'failed', error: 'failed' } as const
 
-function createReports(client: RestClient): Pick<GitHost, 'setCommitStatus' | 'comment'> {
+function createReports(client: RestClient): Pick<GitHost, 'pullRequests' | 'setCommitStatus' | 'comment'> {
   return {
+    pullRequests: (access, name, limits) =>
+      client.request(access, limits, async (call) => {
+        const list = await call.get(`${projectPath(name)}/merge_requests`, { state: 'opened', per_page: 100 })
+        const read = (value: Fields) => mergeRequestFrom({ id: null, repository: name }, value)
+        return openPullRequests(list, read) ?? invalidResponse(client.title, 'a list')
+      }),
     setCommitStatus: (access, name, commit, { state, description, context, targetUrl }, limits) =>
       client.request(access, limits, async (call) => {
         const words = { state: states[state], name: context, description: description.slice(0, 140) }

@@ -1,5 +1,6 @@
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { type HostUrls, isOnHost, repositoryOf } from '../git-remote.ts'
+import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { remoteUrl } from '../source.ts'
 
 /** A git host that gets another address. */
@@ -16,7 +17,7 @@ export interface MovedHost {
  */
 export async function keepRemotes(
   { provider, oldUrl, newUrl }: MovedHost,
-  { db }: Pick<TransactionContext, 'db'>,
+  { db, signal }: Pick<TransactionContext, 'db' | 'signal'>,
 ): Promise<void> {
   const rows = await db
     .selectFrom('projects')
@@ -29,7 +30,8 @@ export async function keepRemotes(
     if (url === null) continue
     const isAtNew = isOnHost(url, newUrl)
     const gitProvider = isAtNew && repositoryOf(url) ? provider : row.gitProvider === provider ? 'git' : row.gitProvider
-    if (gitProvider !== row.gitProvider || row.gitUrl !== url)
-      await db.updateTable('projects').set({ gitProvider, gitUrl: url }).where('id', '=', row.id).execute()
+    if (gitProvider === row.gitProvider && row.gitUrl === url) continue
+    await db.updateTable('projects').set({ gitProvider, gitUrl: url }).where('id', '=', row.id).execute()
+    signal(projectsTopic, { projectId: row.id } satisfies ProjectSignal)
   }
 }

@@ -67,6 +67,7 @@ export async function createProject(
     const project = body.slug ? await insertWithSlug(body.slug, row, bound.db) : await insertWithFreeSlug(row, bound.db, deps)
     await insertEnvironment(bound.db, productionOf(project))
     await enqueueWebhookCheck(project, bound)
+    if (project.previews) await deps.projectPorts.pullRequests?.findOpen(project, bound)
     if (recordedWith) {
       await insertSecrets(bound.db, project, recordedWith.secrets, deps)
       await recordedWith.record(project, bound.db)

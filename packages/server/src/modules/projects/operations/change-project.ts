@@ -32,6 +32,7 @@ export async function changeProject(
       if (sourceFields.some((field) => saved[field] !== current[field])) await releaseReplacedUploads(current, saved, bound, deps)
       if (changes.sleepMode === 'always_on') await deps.projectPorts.power?.wake(id, bound)
       if (affectsWebhook(changes)) await enqueueWebhookCheck(saved, bound)
+      if (needsPullRequests(current, saved)) await deps.projectPorts.pullRequests?.findOpen(saved, bound)
       const increased = increasedQuotas(current, saved)
       if (increased.length > 0) await refuseOverQuota(bound, organizationId, increased, deps)
       return saved
@@ -41,6 +42,11 @@ export async function changeProject(
     throw error
   }
 }
+
+/** Previews were enabled, or the project has another repository. */
+const needsPullRequests = (before: ProjectRow, after: ProjectRow): boolean =>
+  after.previews === 1 &&
+  (['previews', 'gitProvider', 'gitOwner', 'gitRepo'] as const).some((field) => before[field] !== after[field])
 
 const sourceFields = [
   ...(['gitProvider', 'gitOwner', 'gitRepo', 'gitBranch', 'gitUrl'] as const),
