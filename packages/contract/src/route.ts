@@ -82,6 +82,11 @@ interface Row<B, Q, R, E, O> {
    * fields.
    */
   operator?: true | readonly OperatorField[]
+  /**
+   * The row deletes, exposes or gives access in a way that cannot be undone: an agent's call needs the confirmation of a person,
+   * always or if the body has one of these fields. DELETE rows always need it.
+   */
+  confirm?: true | readonly string[]
   /** Handled here for a project in the cloud too; every other row on such a project is forwarded to the cloud. */
   here?: true
   /** The cloud's equivalent of a row that exists only on self-hosted instances: the request is forwarded to it. */
@@ -160,6 +165,15 @@ export function operatorField({ operator }: Pick<AnyRoute, 'operator'>, body: un
   const request = operator.find(({ field, is }) => (is === undefined ? given[field] != null : given[field] === is))
   return request?.field
 }
+
+/** Whether a person must confirm the call of an agent. */
+export function needsConfirmation({ method, confirm }: Pick<AnyRoute, 'method' | 'confirm'>, body: unknown): boolean {
+  if (method === 'DELETE' || confirm === true) return true
+  const given = (body ?? {}) as Record<string, unknown>
+  return confirm?.some((field) => !isEmptyValue(given[field])) ?? false
+}
+
+const isEmptyValue = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0)
 
 type ParamNames<A extends string> = A extends `${string}:${infer P}/${infer Rest}`
   ? P | ParamNames<`/${Rest}`>

@@ -81,6 +81,7 @@ export const access = {
     summary: 'On a cloud: create your account and organisation with the code from the e-mail or an operator',
   }),
   inviteToSignUp: route('POST /auth/sign-up/invitations', {
+    confirm: true,
     permission: 'invitation:admin',
     operator: true,
     status: 201,
@@ -162,6 +163,7 @@ export const access = {
     summary: 'Your personal access tokens in this organisation',
   }),
   createToken: route('POST /tokens', {
+    confirm: true,
     permission: 'token:write',
     status: 201,
     body: TokenBody,
@@ -237,6 +239,7 @@ export const access = {
     summary: 'The members of the active organisation',
   }),
   updateMember: route('PATCH /members/:userId', {
+    confirm: true,
     permission: 'member:admin',
     on: 'member',
     body: Type.Object({ role: RoleName }),
@@ -259,6 +262,7 @@ export const access = {
     summary: 'Invitations that are still open',
   }),
   createInvitation: route('POST /invitations', {
+    confirm: true,
     permission: 'invitation:admin',
     status: 201,
     body: Type.Object({ email: Email, role: RoleName }),
@@ -305,6 +309,7 @@ export const access = {
     summary: "Grants: users whose level on this project differs from their role's",
   }),
   setGrant: route('PUT /projects/:id/grants', {
+    confirm: true,
     permission: 'project:admin',
     on: 'project',
     body: Type.Object({ userId: Id, level: nullable(LevelName) }),

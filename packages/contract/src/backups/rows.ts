@@ -123,6 +123,7 @@ export const backups = {
     errors: ['not_restorable'],
   }),
   applyRestore: route('POST /backup-restores/:restoreId/apply', {
+    confirm: true,
     summary: 'Write the staged restore over the data; takes the exact one-time token from prepare',
     permission: 'backup_destination:backup_restore:write',
     on: 'backupRestore',
@@ -175,6 +176,7 @@ export const backups = {
     status: 202,
   }),
   cancelRun: route('POST /backup-runs/:runId/cancel', {
+    confirm: true,
     summary: 'Cancel a running backup; its stored data is deleted',
     permission: 'backup_destination:backup_run:write',
     on: 'backupRun',

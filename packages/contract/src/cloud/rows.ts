@@ -6,6 +6,7 @@ import { CloudLink, CloudLinkBody } from './shapes.ts'
 /** The link of a self-hosted instance to the cloud service. */
 export const cloud = {
   link: route('PUT /cloud/link', {
+    confirm: true,
     summary: 'Link this instance to the cloud service with a token created there',
     permission: 'cloud:admin',
     selfHostedOnly: true,

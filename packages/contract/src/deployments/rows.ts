@@ -64,6 +64,7 @@ export const deployments = {
     returns: data(Storage),
   }),
   cleanUpStorage: route('POST /instance/storage/clean-up', {
+    confirm: true,
     summary: 'Remove artifacts that no deployment can use any more, and the whole build cache; for operators',
     permission: 'organization:admin',
     operator: true,
@@ -103,6 +104,7 @@ export const deployments = {
     errors: ['project_disabled', 'nothing_to_restart', 'conflict'],
   }),
   exec: route('POST /projects/:id/exec', {
+    confirm: true,
     summary: 'Run a program in the live deployment, without a shell; its output is streamed',
     permission: 'project:admin',
     on: 'project',
@@ -133,6 +135,7 @@ export const deployments = {
     returns: list(DeployHook),
   }),
   createHook: route('POST /projects/:id/deploy-hooks', {
+    confirm: true,
     summary: 'Create a deploy hook; its URL is shown once',
     permission: 'project:write',
     on: 'project',

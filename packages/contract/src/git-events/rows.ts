@@ -25,6 +25,7 @@ export const gitEvents = {
     returns: wholeList(PullRequest),
   }),
   approvePullRequest: route('POST /projects/:id/pull-requests/:number/approve', {
+    confirm: true,
     summary: "Approve the preview of a fork's pull request, for its current commit",
     permission: 'project:admin',
     on: 'project',

@@ -145,6 +145,7 @@ export const gitHost = {
     errors: ['no_source', 'not_found', 'remote_unreachable', 'git_host_limited'],
   }),
   disconnect: route('POST /gitprovider/disconnect', {
+    confirm: true,
     summary: 'Delete the stored credentials of a source; the app stays installed at the git host',
     permission: 'gitprovider:admin',
     query: DisconnectQuery,

@@ -203,6 +203,7 @@ export const projects = {
     summary: 'List the items that deleting the environment would remove or keep',
   }),
   setPreviewVariables: route('POST /projects/:id/preview-variables', {
+    confirm: true,
     ...admin,
     body: Type.Object({ fromProduction: Type.Boolean() }),
     returns: data(Project),
@@ -216,6 +217,7 @@ export const projects = {
   }),
   enable: route('POST /projects/:id/enable', { ...write, returns: data(Project), summary: 'Allow deploys and bring it online' }),
   disable: route('POST /projects/:id/disable', {
+    confirm: true,
     ...write,
     returns: data(Project),
     summary: 'Pause deploys and take it offline',
@@ -232,6 +234,7 @@ export const projects = {
     summary: 'Variables; secret values are masked',
   }),
   changeEnv: route('PATCH /projects/:id/env', {
+    confirm: ['deletes'],
     ...write,
     body: EnvChanges,
     returns: wholeList(EnvVariable),
@@ -428,6 +431,7 @@ export const projects = {
     summary: 'Folder upload, step 3: detect stack, package manager and commands',
   }),
   transferToCloud: route('POST /projects/:id/transfer/to-cloud', {
+    confirm: true,
     ...admin,
     selfHostedOnly: true,
     here: true,
@@ -438,6 +442,7 @@ export const projects = {
     summary: 'Transfer a local project to the cloud service',
   }),
   transferToSelfHosted: route('POST /projects/:id/transfer/to-self-hosted', {
+    confirm: true,
     ...admin,
     selfHostedOnly: true,
     here: true,

@@ -24,6 +24,7 @@ export const transfers = {
     status: 204,
   }),
   depart: route('POST /projects/:id/departure', {
+    confirm: true,
     summary: 'Pack a project for a transfer or an export; it keeps serving',
     permission: 'project:admin',
     on: 'project',
@@ -38,6 +39,7 @@ export const transfers = {
     returns: data(TransferExport),
   }),
   changeDeparture: route('PATCH /departures/:id', {
+    confirm: true,
     ...ofTransfer,
     summary: 'Stop the project and pack the recent changes, complete the transfer, or cancel it',
     body: ExportChange,
@@ -61,6 +63,7 @@ export const transfers = {
     returns: data(TransferImport),
   }),
   changeArrival: route('PATCH /arrivals/:id', {
+    confirm: true,
     ...ofTransfer,
     summary: 'Build the imported project, start it, activate its route, or cancel the import',
     body: ImportChange,

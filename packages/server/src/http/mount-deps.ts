@@ -48,6 +48,8 @@ export interface RequestState {
   bodyAsSent?: unknown
   /** The audit log entry of a write. */
   record?: WriteRecord
+  /** A row that this request called has counted it for the rate limit. */
+  isChargedByRow?: true
 }
 
 declare module 'fastify' {

@@ -7,6 +7,8 @@ import { trustEdgeHeader } from './client-address.ts'
 import { answerMalformed, answerUnrouted, handleErrors, refuseExpectations } from './errors.ts'
 import { delayContinue } from './expect-continue.ts'
 import { isTooDeep, maxJsonDepth } from './json-depth.ts'
+import { mountMcp } from './mcp/mount-mcp.ts'
+import type { McpSettings } from './mcp/settings.ts'
 import { mountRows } from './mount.ts'
 import type { MountDeps } from './mount-deps.ts'
 import { describeApi } from './openapi.ts'
@@ -21,6 +23,8 @@ export interface HttpSettings {
   trustedProxies: readonly string[]
   /** The secret that our edge sends with each forwarded request. */
   edgeKey: string
+  /** Absent: `/api/mcp` is not mounted. */
+  mcp?: McpSettings
 }
 
 /** Handlers of each module, by route name. */
@@ -63,6 +67,7 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
   delayContinue(app)
   for (const [name, rows] of Object.entries(contract))
     mountRows(app, rows as Rows, (handlers[name as ModuleName] ?? {}) as Record<string, unknown>, deps)
+  if (settings.mcp) mountMcp(app, deps, settings.version, settings.mcp)
   serveReference(app, settings.version, deps.mode)
   return app
 }

@@ -88,7 +88,11 @@ export function assemble(parts: Parts): Assembled {
     ...(cloud ? { cloud: cloud.proxy } : {}),
   }
   const app = createHttpServer(
-    { version, logger, trustedProxies: config.trustedProxies, edgeKey },
+    {
+      ...{ version, logger, edgeKey },
+      trustedProxies: config.trustedProxies,
+      mcp: { publicUrl, now: () => clock.now().getTime(), signer: secretBox, signals: database.signals },
+    },
     mapValues(modules, ({ handlers }) => handlers),
     mounting,
   )
