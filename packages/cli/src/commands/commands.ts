@@ -19,6 +19,7 @@ import { addInstanceBackup } from './instance-backup.ts'
 import { addList } from './list.ts'
 import { addLogin } from './login.ts'
 import { addLogs } from './logs.ts'
+import { addMcp } from './mcp.ts'
 import { addMigrate } from './migrate/commands.ts'
 import { addOpen } from './open.ts'
 import { addProject } from './project/commands.ts'
@@ -75,6 +76,7 @@ export function addCommands(program: Command): void {
   addAccount(program)
   addCompletion(program)
   addApi(program)
+  addMcp(program)
   addSettings(program)
   groupCommands(program)
 }

@@ -22,7 +22,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   'Backups:': ['backups', 'restore', 'backup-instance', 'restore-instance'],
   'Account:': ['login', 'logout', 'whoami', 'token'],
   'Instance:': ['up', 'settings', 'servers', 'registries', 'migrate', 'storage', 'cloud', 'admin', 'secrets'],
-  'Other:': ['api', 'completion'],
+  'Other:': ['api', 'mcp', 'completion'],
 }
 
 const order = Object.values(groups).flat()

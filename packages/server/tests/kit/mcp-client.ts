@@ -45,7 +45,7 @@ export async function callTool(client: Client, name: string, given: object = {},
     { name, arguments: given as Record<string, unknown> },
     onprogress ? { onprogress } : undefined,
   )
-  const [content] = called.content as [{ text: string }]
+  const [content] = called.content as unknown as [{ text: string }]
   const { httpStatus } = (called._meta ?? {}) as { httpStatus?: number }
   return {
     text: content.text,

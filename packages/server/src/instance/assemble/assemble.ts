@@ -40,6 +40,8 @@ export interface Assembled {
   /** See `AccessDeps`. */
   isSingleUser: boolean
   publicUrl(): string
+  /** Number of event streams that clients read from this process. */
+  openStreams(): number
   /** Ends open streams, then waits for requests in progress. */
   stopAnswering(): Promise<void>
   /** Stops answering and closes all resources; the last call. */
@@ -107,6 +109,7 @@ export function assemble(parts: Parts): Assembled {
   }
   return {
     ...{ app, access, gitHost, projects, git, logStore, running, loaders, isSingleUser, publicUrl },
+    openStreams: () => streams.size,
     jobs: jobsOf(modules, running, parts, common),
     builtRows: rowsWithHandler(modules),
     stopAnswering,
