@@ -129,6 +129,10 @@ describe('the choice of tools', () => {
     const client = await connect()
     const found = await callTool(client, 'find_tools', { query: 'backup destinations list' })
     expect(found.text).toContain('"name":"backups_listDestinations"')
+    const many = (await callTool(client, 'find_tools', { query: 'projects' })).text
+    expect(many.length).toBeLessThan(40_000)
+    const [exact] = (await callTool(client, 'find_tools', { query: 'projects_ensure' })).text.split('\n') as [string]
+    expect(JSON.parse(exact)).toMatchObject({ name: 'projects_ensure', danger: 'write', inputSchema: { type: 'object' } })
     expect(await callTool(client, 'call_tool', { name: 'backups_listDestinations' })).toMatchObject({ status: 200 })
     await expect(callTool(client, 'call_tool', { name: 'call_tool' })).rejects.toThrow('Unknown tool')
     await client.close()

@@ -18,7 +18,7 @@ export interface CallDeps {
   version: string
 }
 
-/** One request of an MCP client. */
+/** A request of an MCP client, with the means to answer it. */
 export interface McpCall extends CallDeps {
   http: FastifyRequest
   caller: Caller

@@ -7,6 +7,8 @@ import { dangerOf, defaultTools, describeTool, type RowTool, rowTools } from './
 export const findToolsName = 'find_tools'
 export const callToolName = 'call_tool'
 const maxFound = 15
+/** Descriptions with arguments; the tools after them are named without. */
+const maxFoundBytes = 32 * 1024
 
 /** Two tools that reach every other tool, so that a client lists few of them. */
 export const metaTools = [
@@ -86,12 +88,16 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
 }
 
 export async function findTools(call: McpCall, given: Record<string, unknown>): Promise<ToolResult> {
-  const words = String(given.query ?? '')
+  const query = String(given.query ?? '')
+    .slice(0, 200)
+    .trim()
+  const exact = rowTools(call.mount.mode).get(query)
+  const words = query
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter(Boolean)
   const scored = [...rowTools(call.mount.mode).values()]
-    .map((tool) => ({ tool, score: scoreOf(tool, words) }))
+    .map((tool) => ({ tool, score: tool === exact ? Number.POSITIVE_INFINITY : scoreOf(tool, words) }))
     .filter(({ score }) => score > 0)
     .sort((left, right) => right.score - left.score)
   const found = (
@@ -101,8 +107,17 @@ export async function findTools(call: McpCall, given: Record<string, unknown>): 
     )
   ).slice(0, maxFound)
   if (found.length === 0) return textResult('No tool that this token may call has these words.')
-  const lines = found.map((tool) => JSON.stringify({ ...describeTool(tool), annotations: undefined, danger: dangerOf(tool.row) }))
-  return textResult(lines.join('\n'))
+  return textResult(describeWithin(found, maxFoundBytes).join('\n'))
+}
+
+function describeWithin(tools: readonly RowTool[], maxBytes: number): string[] {
+  let bytes = 0
+  return tools.map((tool) => {
+    const whole = JSON.stringify({ ...describeTool(tool), annotations: undefined, danger: dangerOf(tool.row) })
+    bytes += whole.length
+    if (bytes <= maxBytes) return whole
+    return JSON.stringify({ name: tool.name, description: `${tool.row.summary}. Search for its name to see its arguments.` })
+  })
 }
 
 /** A word in the name counts more than one in the description. */

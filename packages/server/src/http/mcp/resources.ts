@@ -5,7 +5,7 @@ import { RpcError, rpcErrors } from './json-rpc.ts'
 import { asData, shortened } from './untrusted-text.ts'
 
 interface ResourceKind {
-  /** With `{id}` for the object. */
+  /** A URI template; `{id}` names the object. */
   uri: string
   name: string
   row: AnyRoute

@@ -1,7 +1,7 @@
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { Signals } from '../../platform/signals/signals.ts'
 
-/** What the MCP endpoint needs besides the routes. */
+/** Dependencies of the MCP endpoint besides the routes. */
 export interface McpSettings {
   publicUrl(): string
   now(): number

@@ -48,7 +48,7 @@ const toolOf = ({ module, name, row }: TableEntry): RowTool => {
 export const defaultTools: readonly string[] = [
   ...['session'].map((name) => nameOf({ module: 'access', name })),
   ...[
-    ...['list', 'get', 'info', 'create', 'update', 'enable', 'disable', 'listEnvironments', 'createEnvironment'],
+    ...['list', 'get', 'info', 'create', 'enable', 'disable', 'listEnvironments', 'createEnvironment'],
     ...['listEnv', 'changeEnv', 'setResources', 'linkGit', 'listDeployments', 'connectDomain', 'listDomains', 'verifyDomain'],
     ...['logs', 'streamLogs', 'recentRequests', 'metrics', 'listRules'],
   ].map((name) => nameOf({ module: 'projects', name })),
