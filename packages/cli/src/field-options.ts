@@ -12,6 +12,13 @@ const otherNames: Record<string, string> = {
   gitBranch: 'branch',
   healthCheck: 'healthPath',
   volumes: 'volume',
+  cronExpression: 'schedule',
+  retainCount: 'keep',
+  retainDays: 'keepDays',
+  proveEveryDays: 'proveEvery',
+  secretAccessKey: 'secretStdin',
+  password: 'passwordStdin',
+  privateKey: 'key',
 }
 
 /** Replaces the API field of a problem by the command's option for it; a field without an option is unchanged. */
@@ -20,7 +27,9 @@ export function withOptionName(problem: Problem, command: Command): Problem {
 }
 
 export function optionOf(field: string, command: Command): string {
-  const [first = ''] = field.split(/[.[]/)
-  const name = otherNames[first] ?? first
+  const [first = '', second = ''] = field.split(/[.[]/)
+  // The config of a backup destination is spread over options.
+  const key = first === 'config' ? second : first
+  const name = otherNames[key] ?? key
   return command.options.find((one) => one.attributeName() === name)?.long ?? field
 }

@@ -40,7 +40,8 @@ import { addVolumes } from './volumes.ts'
 
 /** Adds every command except `up`; the help lists them by subject. */
 export function addCommands(program: Command): void {
-  program.hook('preAction', (_, action) => resolveProjectOption(action))
+  // `berth deploy` resolves it itself: the name may be one of berth.json.
+  program.hook('preAction', (_, action) => (action.name() === 'deploy' ? undefined : resolveProjectOption(action)))
   addLogin(program)
   addInit(program)
   addDeploy(program)

@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path'
-import { contract } from '@berth/contract'
+import { contract, type Project } from '@berth/contract'
 import type { Command } from 'commander'
-import { connect } from '../credentials.ts'
+import { type Connection, connect } from '../credentials.ts'
 import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { readLink, writeLink } from '../project-link.ts'
@@ -16,14 +16,23 @@ export function addInit(program: Command): void {
       const location = resolve(folder ?? '.')
       const linked = readLink(location)
       if (linked && !project) throw new CliError(`${location} is already linked to project ${linked.projectId}`, 6)
-      const client = connect(command)
-      const { data } = project
-        ? await client.call(contract.projects.get, { params: { id: project } })
-        : await client.call(contract.projects.create, { body: { name: name ?? basename(location), gitProvider: 'upload' } })
-      writeLink(location, { projectId: data.id, url: client.url })
+      const data = await linkFolder(connect(command), location, { name, project })
       output(command).result(
         data,
         () => `${location} is linked to project ${data.name} (${data.id}). Deploy it with: berth deploy`,
       )
     })
+}
+
+/** Links the folder to the project, or to a new one. */
+export async function linkFolder(
+  client: Connection,
+  location: string,
+  { name, project }: { name?: string | undefined; project?: string | undefined } = {},
+): Promise<Project> {
+  const { data } = project
+    ? await client.call(contract.projects.get, { params: { id: project } })
+    : await client.call(contract.projects.create, { body: { name: name ?? basename(location), gitProvider: 'upload' } })
+  writeLink(location, { projectId: data.id, url: client.url })
+  return data
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { text } from '../shape.ts'
-import { ProjectOptions, ResourceSides, Slug } from './shapes.ts'
+import { ProjectOptions, ResourceSides, relativePath, Slug } from './shapes.ts'
 
 /** `berth.json`: the settings of a project, stored with its source. An unknown key is an error. */
 export const ProjectFile = Type.Object(
@@ -14,3 +14,18 @@ export const ProjectFile = Type.Object(
   { additionalProperties: false },
 )
 export type ProjectFile = Static<typeof ProjectFile>
+
+const { $schema, ...projectFields } = ProjectFile.properties
+
+/** `berth.json` of a repository with several projects. `rootDirectory` is the folder of each, from the folder of the file. */
+export const ProjectsFile = Type.Object(
+  {
+    $schema,
+    projects: Type.Array(
+      Type.Object({ ...projectFields, name: text(100, 1), rootDirectory: relativePath(200) }, { additionalProperties: false }),
+      { minItems: 1, maxItems: 100 },
+    ),
+  },
+  { additionalProperties: false },
+)
+export type ProjectsFile = Static<typeof ProjectsFile>

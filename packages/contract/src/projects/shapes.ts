@@ -12,7 +12,7 @@ export const SleepMode = oneOf('auto_sleep', 'always_on')
 export const Slug = Type.String({ minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$' })
 
 /** A relative path without `..`. */
-const relativePath = (maximum: number) =>
+export const relativePath = (maximum: number) =>
   Type.String({ maxLength: maximum, pattern: '^(?!/)(?!(.*/)?\\.\\.(/|$))[^\\u0000-\\u001f\\\\]*$' })
 const command = text(500)
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type AnyRoute, contract, type ModuleName, ProjectFile, type Rows } from '@berth/contract'
+import { type AnyRoute, contract, type ModuleName, ProjectFile, ProjectsFile, type Rows } from '@berth/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure, fail, refuse } from '../platform/failure.ts'
 import { mayHaveInvalidText } from './clean-text.ts'
@@ -114,7 +114,13 @@ function serveReference(app: FastifyInstance, version: string, mode: MountDeps['
   app.get('/api/berth.schema.json', (_request, reply) =>
     reply
       .type('application/schema+json; charset=utf-8')
-      .send(JSON.stringify({ $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'berth.json', ...ProjectFile })),
+      .send(
+        JSON.stringify({
+          $schema: 'https://json-schema.org/draft/2020-12/schema',
+          title: 'berth.json',
+          anyOf: [ProjectFile, ProjectsFile],
+        }),
+      ),
   )
   app.get('/api/docs', (_request, reply) => {
     page ??= referencePage(version, mode)

@@ -7,6 +7,9 @@ import { columns, minute, output } from '../../output.ts'
 import { projectIdOf, projectOption } from '../../project-link.ts'
 import { byteSize } from '../../quantities.ts'
 import { watchRestore, watchRun } from '../../watch-backup.ts'
+import { addDestinations } from './destinations.ts'
+import { addPolicies, showPolicies } from './policies.ts'
+import { runPolicy } from './run-policy.ts'
 
 /** `berth backups …`: lists, runs and restores backups. */
 export function addBackups(program: Command): void {
@@ -17,6 +20,8 @@ export function addBackups(program: Command): void {
   addProtect(backups)
   addRestore(backups)
   addUndo(backups)
+  addDestinations(backups)
+  addPolicies(backups)
 }
 
 const isQuiet = (command: Command) => command.optsWithGlobals().json === true
@@ -31,17 +36,8 @@ function addList(backups: Command): void {
     .action(async ({ policies, all }: { policies?: boolean; all?: boolean }, command: Command) => {
       const client = connect(command)
       if (all) return showAll(command)
+      if (policies) return showPolicies(command)
       const params = { projectId: projectIdOf(command) }
-      if (policies) {
-        const { data } = await client.call(contract.backups.listPolicies, { params })
-        const rows = data.map(({ id, cronExpression, timezone, nextRunAt, lastRun }) => [
-          id,
-          cronExpression ? `${cronExpression} (${timezone})` : 'no schedule',
-          nextRunAt ? minute(nextRunAt) : '-',
-          lastRun ? `${lastRun.status} ${lastRun.finishedAt ? minute(lastRun.finishedAt) : ''}` : 'never run',
-        ])
-        return output(command).result(data, () => columns([['ID', 'SCHEDULE', 'NEXT', 'LAST'], ...rows]))
-      }
       const { data } = await client.call(contract.backups.listRuns, { params })
       const rows = data.map((run) => [
         run.id,
@@ -74,28 +70,8 @@ function addRun(backups: Command): void {
     .description('run a backup now with this policy (default: the only policy of the project)')
     .option(...projectOption)
     .action(async (policy: string | undefined, _options, command: Command) => {
-      const client = connect(command)
-      const policyId = policy ?? (await onlyPolicy(command))
-      const { data } = await client.call(contract.backups.startRun, { params: { policyId } })
-      const run = await watchRun(client, data.runId, output(command), isQuiet(command))
-      const unchangedCount = run.artifacts.filter(({ reused }) => reused).length
-      output(command).result(
-        run,
-        () =>
-          `${run.id}: ${run.artifacts.length} stored and read back (${byteSize(run.sizeBytes ?? 0)}), ${unchangedCount} unchanged${run.warning ? `\nWarning: ${run.warning}` : ''}`,
-      )
+      await runPolicy(policy, command)
     })
-}
-
-async function onlyPolicy(command: Command): Promise<string> {
-  const { data } = await connect(command).call(contract.backups.listPolicies, { params: { projectId: projectIdOf(command) } })
-  if (data.length === 1) return data[0]!.id
-  throw new CliError(
-    data.length === 0
-      ? 'The project has no backup policy. Create one first.'
-      : `The project has several backup policies. Name one: ${data.map(({ id }) => id).join(', ')}`,
-    2,
-  )
 }
 
 function addWatch(backups: Command): void {

@@ -1,20 +1,23 @@
 import { statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { contract, type ProjectFile } from '@berth/contract'
+import { contract, type Deployment, type ProjectFile, type ReplyOf } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../../credentials.ts'
 import { CliError } from '../../exit-codes.ts'
 import { type Output, output } from '../../output.ts'
-import { linkedFolder, readLink, writeLink } from '../../project-link.ts'
+import { writeLink } from '../../project-link.ts'
+import { isAtTerminal } from '../../prompt.ts'
 import { liveText, watchDeployment } from '../../watch-deployment.ts'
 import { offerLink } from '../git/offer-link.ts'
-import { addSettingOptions, applySettings, settingsOf } from './project-settings.ts'
+import { addSettingOptions, applySettings, type Settings } from './project-settings.ts'
+import { type DeployTarget, findTargets } from './targets.ts'
 import { uploadFolder } from './upload-folder.ts'
 
 interface Options {
   project?: string
   name?: string
   environment?: string
+  all?: boolean
   git?: boolean
   branch?: string
   commit?: string
@@ -26,39 +29,56 @@ export function addDeploy(program: Command): void {
     .description(
       'upload a folder, build it and run it; creates a project the first time. Settings are read from berth.json in the folder',
     )
-    .option('--project <project>', 'deploy to this project, by id, slug or name (default: the project linked to the folder)')
+    .option(
+      '--project <project>',
+      'deploy to this project, by id, slug or name (default: the project linked to the folder); its name in a berth.json with several projects',
+    )
     .option('--name <name>', 'name of a new project (default: name of the folder)')
     .option('--environment <slug>', 'environment (default: production)')
     .option('--include-env-files', 'upload .env files too; without it they stay on this machine')
+    .option('--all', 'deploy every project of a berth.json with several projects')
     .option('--git', 'deploy from the linked repository instead of the folder')
     .option('--branch <name>', 'with --git: this branch')
     .option('--commit <sha>', 'with --git: this commit')
   addSettingOptions(deploy).action(async (folder: string | undefined, options: Options, command: Command) => {
     const print = output(command)
     const requested = existingFolder(folder ?? '.')
-    // The project's whole folder is uploaded, also if the command runs in a subfolder.
-    const location = folder === undefined && !options.project ? (linkedFolder(requested) ?? requested) : requested
-    const linked = options.project ?? readLink(location)?.projectId
-    if (options.name !== undefined) refuseNameIfLinked(options, location, requested, linked)
-    const settings = { ...settingsOf(location, command), ...(options.name === undefined ? {} : { name: options.name }) }
-    const client = connect(command, requested)
-    const { projectId, source } = options.git
-      ? await fromGit(client, linked, options)
-      : (await usesImage(client, linked, settings))
-        ? await fromImage(client, location, linked, settings, options, print)
-        : await fromFolder(client, location, linked, { ...options, ...settings }, print, command)
-    await applySettings(client, projectId, settings)
-    const { data } = await client.call(contract.deployments.build, {
-      body: { projectId, ...source, ...(options.environment ? { environment: options.environment } : {}) },
-    })
-    const deployment = await watchDeployment(client, data.deploymentId, print)
-    print.result(deployment, () => liveText(deployment))
-    if (!linked && !settings.image && isAtTerminal(command)) await offerLink(client, location, projectId, print)
+    const targets = await findTargets(requested, folder !== undefined, options, command)
+    if (options.name !== undefined) refuseNameIfLinked(options, requested, targets)
+    const deployments: Deployment[] = []
+    for (const target of targets) {
+      if (targets.length > 1) print.note(`deploying ${target.settings.name} (${deployments.length + 1} of ${targets.length})`)
+      deployments.push(await deployTarget(target, options, print, command))
+      if (targets.length > 1) print.note(liveText(deployments.at(-1) as Deployment))
+    }
+    const [only, another] = deployments
+    if (only && !another) print.result(only, () => liveText(only))
+    else print.result(deployments, () => `deployed ${deployments.length} projects`)
+    const [{ linked, settings, location }] = targets as [DeployTarget]
+    if (targets.length === 1 && !linked && !settings.image && isAtTerminal(command) && only)
+      await offerLink(connect(command, requested), location, only.projectId, print)
   })
 }
 
+async function deployTarget(target: DeployTarget, options: Options, print: Output, command: Command): Promise<Deployment> {
+  const { linkFolder, linked } = target
+  const settings = { ...target.settings, ...(options.name === undefined ? {} : { name: options.name }) }
+  const client = connect(command, linkFolder)
+  const { projectId, source } = options.git
+    ? await fromGit(client, linked, options)
+    : (await usesImage(client, linked, settings))
+      ? await fromImage(client, { ...target, settings }, options, print)
+      : await fromFolder(client, { ...target, settings }, options, print, command)
+  await applySettings(client, projectId, settings)
+  const { data } = await client.call(contract.deployments.build, {
+    body: { projectId, ...source, ...(options.environment ? { environment: options.environment } : {}) },
+  })
+  return watchDeployment(client, data.deploymentId, print)
+}
+
 /** `--name` asks for a new project; the folder must not be deployed over the project that it is linked to. */
-function refuseNameIfLinked({ project, name }: Options, location: string, requested: string, linked: string | undefined): void {
+function refuseNameIfLinked({ project, name }: Options, requested: string, [target]: readonly DeployTarget[]): void {
+  const { location = requested, linked } = target ?? {}
   if (project) throw new CliError('--name is for a new project. Use either --name or --project.', 2)
   if (!linked) return
   const next = location === requested ? 'run berth unlink in the folder first' : `name the folder: berth deploy . --name ${name}`
@@ -77,9 +97,7 @@ async function usesImage(client: Connection, linked: string | undefined, { image
 /** Deploys an image without an upload, and links the folder to the project. */
 async function fromImage(
   client: Connection,
-  location: string,
-  linked: string | undefined,
-  { image }: ProjectFile,
+  { location, linkFolder, linked, settings: { image } }: DeployTarget,
   options: Options,
   print: Output,
 ) {
@@ -93,7 +111,7 @@ async function fromImage(
       .at(-1) ??
     basename(location)
   const { data } = await client.call(contract.projects.ensure, { body: { name, image } })
-  writeLink(location, { projectId: data.id, url: client.url })
+  writeLink(linkFolder, { projectId: data.id, url: client.url })
   print.note(`created project ${data.name} (${data.id}) and linked this folder to it (.berth/project.json)`)
   return { projectId: data.id, source: {} }
 }
@@ -116,23 +134,12 @@ async function linkedBranch(client: Connection, id: string): Promise<string | un
   return data.branch ?? undefined
 }
 
-async function fromFolder(
-  client: Connection,
-  location: string,
-  linked: string | undefined,
-  options: Options,
-  print: Output,
-  command: Command,
-) {
+async function fromFolder(client: Connection, target: DeployTarget, options: Options, print: Output, command: Command) {
   if (options.branch || options.commit) throw new CliError('--branch and --commit need --git: a folder has neither', 2)
-  const uploadSessionId = await uploadFolder(client, location, linked, print, command)
-  const projectId = linked ?? (await createProject(client, location, uploadSessionId, options, print))
+  const uploadSessionId = await uploadFolder(client, target.location, target.linked, print, command)
+  const projectId = target.linked ?? (await createProject(client, target, uploadSessionId, print))
   return { projectId, source: { uploadSessionId } }
 }
-
-/** True if the command may prompt: not with JSON output, and not behind a pipe. */
-const isAtTerminal = (command: Command): boolean =>
-  process.stdin.isTTY === true && process.stderr.isTTY === true && command.optsWithGlobals().json !== true
 
 function existingFolder(folder: string): string {
   const location = resolve(folder)
@@ -143,22 +150,35 @@ function existingFolder(folder: string): string {
 /** Creates the project with the detected settings; the deployment shows the warnings of the detection. */
 async function createProject(
   client: Connection,
-  folder: string,
+  { location, linkFolder, settings }: DeployTarget,
   sessionId: string,
-  options: Options,
   print: Output,
 ): Promise<string> {
   const { data: scan } = await client.call(contract.projects.scanUpload, { params: { sessionId } })
+  // The scan is of the whole folder: it knows nothing of an app in a subfolder.
+  const detected = settings.rootDirectory ? {} : { type: scan.type, framework: scan.framework }
+  if (!settings.rootDirectory) refuseUnchosenApp(scan, settings)
   const { data } = await client.call(contract.projects.ensure, {
     body: {
-      name: options.name ?? scan.name ?? basename(folder),
+      name: settings.name ?? scan.name ?? basename(location),
       gitProvider: 'upload',
       uploadSessionId: sessionId,
-      type: scan.type,
-      framework: scan.framework,
+      ...detected,
     },
   })
-  writeLink(folder, { projectId: data.id, url: client.url })
+  writeLink(linkFolder, { projectId: data.id, url: client.url })
   print.note(`created project ${data.name} (${data.id}) and linked this folder to it (.berth/project.json)`)
   return data.id
+}
+
+type Scan = ReplyOf<typeof contract.projects.scanUpload>['data']
+
+/** A folder with several apps and no way to start the whole: nothing is created until the user has chosen one. */
+function refuseUnchosenApp({ apps, startCommand, type }: Scan, { startCommand: ownCommand }: Settings): void {
+  if (apps.length < 2 || startCommand || ownCommand || type === 'services') return
+  const list = apps.map(({ path, framework }) => `  ${path}${framework ? ` (${framework})` : ''}`).join('\n')
+  throw new CliError(
+    `The folder has several apps:\n${list}\nChoose one with --root-directory, for example --root-directory ${apps[0]?.path}, or list them in berth.json under projects.`,
+    2,
+  )
 }

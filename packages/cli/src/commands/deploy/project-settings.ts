@@ -1,11 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { contract, ProjectFile, type Volume } from '@berth/contract'
-import { problemsIn } from '@berth/contract/check'
 import type { Command } from 'commander'
 import type { Connection } from '../../credentials.ts'
 import { CliError } from '../../exit-codes.ts'
 import { optionOf } from '../../field-options.ts'
+import { refuseInvalid } from './project-file.ts'
 
 /** Options of `berth deploy` that set a field of the project, by the field's name. */
 const options: readonly [flags: string, description: string][] = [
@@ -41,6 +39,10 @@ function parseVolume(value: string): Volume {
   return { name, mountPath }
 }
 
+/** Whether the command line sets a field of the project. */
+export const hasSettingOptions = (command: Command): boolean =>
+  Object.keys(settingsFromOptions(command.opts<Options>())).length > 0
+
 type Options = Record<string, string | undefined> & { volume?: Volume[] }
 
 /** Settings of a deployment. `addedVolumes` are added to the project's volumes; all other settings replace the project's. */
@@ -48,12 +50,11 @@ export interface Settings extends ProjectFile {
   addedVolumes?: Volume[]
 }
 
-/** Settings of `berth.json` in the folder, overridden by those of the command line. */
-export function settingsOf(folder: string, command: Command): Settings {
+/** Settings of `berth.json`, overridden by those of the command line. */
+export function settingsOf(file: ProjectFile, command: Command): Settings {
   const overrides = settingsFromOptions(command.opts<Options>())
-  refuseInvalid(overrides, (field) => optionOf(field, command))
+  refuseInvalid(ProjectFile, overrides, (field) => optionOf(field, command))
   const { volumes: added, ...rest } = overrides
-  const file = readProjectFile(folder)
   if (!added) return { ...file, ...rest }
   return file.volumes
     ? { ...file, ...rest, volumes: mergeVolumes(file.volumes, added) }
@@ -65,36 +66,6 @@ const mergeVolumes = (volumes: readonly Volume[], added: readonly Volume[]): Vol
   ...volumes.filter(({ name }) => !added.some((one) => one.name === name)),
   ...added,
 ]
-
-export function readProjectFile(folder: string): ProjectFile {
-  const file = join(folder, 'berth.json')
-  if (!existsSync(file)) return {}
-  const content = parseObject(file)
-  const unknown = Object.keys(content).filter((key) => !Object.hasOwn(ProjectFile.properties, key))
-  if (unknown.length > 0)
-    throw new CliError(`berth.json: unknown setting ${unknown.join(', ')}. GET /api/berth.schema.json lists all settings.`, 2)
-  refuseInvalid(content, (field) => `berth.json: ${field}`)
-  return content as ProjectFile
-}
-
-/** Checks the values before anything is sent: the instance checks them only after the upload. */
-function refuseInvalid(settings: object, nameOfField: (field: string) => string): void {
-  const problems = problemsIn(ProjectFile, settings)
-  if (problems.length === 0) return
-  throw new CliError(problems.map(({ field, message }) => `${nameOfField(field)} ${message}`).join('\n  '), 2)
-}
-
-function parseObject(file: string): object {
-  let content: unknown
-  try {
-    content = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    throw new CliError(`berth.json is not valid JSON: ${(error as Error).message}`, 2)
-  }
-  if (typeof content !== 'object' || content === null || Array.isArray(content))
-    throw new CliError('berth.json must contain an object', 2)
-  return content
-}
 
 function settingsFromOptions({ volume, ...values }: Options): ProjectFile {
   const names = options.map(([flags]) => nameOf(flags)).filter((name) => values[name] !== undefined)

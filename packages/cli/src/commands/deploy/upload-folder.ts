@@ -29,7 +29,7 @@ export async function uploadFolder(
   const { ignore = [], ignoreByDefault = [] } = envFileRules(command.opts().includeEnvFiles === true)
   const options = {
     onSkipped,
-    ignore: ['/.berth', ...ignore],
+    ignore: ['.berth', ...ignore],
     ignoreByDefault,
     onIgnoredByDefault: (path: string) => void envFiles.push(path),
   }

@@ -1,10 +1,13 @@
 import { resolve } from 'node:path'
 import { contract, type GitHostProvider } from '@berth/contract'
+import { isCancel } from '@clack/prompts'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { CliError } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
-import { projectIdOf, projectOption } from '../../project-link.ts'
+import { findLink, projectIdOf, projectOption } from '../../project-link.ts'
+import { isAtTerminal, prompts } from '../../prompt.ts'
+import { linkFolder } from '../init.ts'
 import { providerOf } from './provider.ts'
 import { originOf } from './remote.ts'
 
@@ -27,13 +30,27 @@ export function addGitLink(git: Command): void {
     .option('--provider <host>', 'github, gitlab or gitea (default: the one that was connected first)')
     .addHelpText('after', '\nrepository is owner/name (default: the remote "origin" of this folder).')
     .action(async (repository: string | undefined, { branch }: { branch?: string }, command: Command) => {
-      const projectId = projectIdOf(command, 'berth init')
+      if (!isAtTerminal(command)) projectIdOf(command, 'berth init')
       const name = repository ? parseRepository(repository) : await originOf(resolve('.'))
       if (!name) throw new CliError('This folder has no git remote "origin". Name the repository, for example acme/shop.', 2)
+      const projectId = await linkedOrNewProject(command, name.repo)
       const linking = { projectId, ...name, ...(branch ? { branch } : {}), query: providerOf(command) }
       const linked = await link(connect(command), linking)
       output(command).result(linked, () => `linked to ${name.owner}/${name.repo} (${linked.branch}): every push is deployed`)
     })
+}
+
+/** The project of the folder. At a terminal the user can create one, as with `berth init`. */
+async function linkedOrNewProject(command: Command, repo: string): Promise<string> {
+  const isLinked = command.opts().project !== undefined || findLink('.') !== null
+  if (isLinked || !isAtTerminal(command)) return projectIdOf(command, 'berth init')
+  const answer = await prompts.confirm({
+    message: `This folder is not linked to a project. Create the project ${repo} (berth init)?`,
+  })
+  if (isCancel(answer) || !answer) return projectIdOf(command, 'berth init')
+  const { id, name } = await linkFolder(connect(command), resolve('.'), { name: repo })
+  output(command).note(`created project ${name} (${id}) and linked this folder to it (.berth/project.json)`)
+  return id
 }
 
 function parseRepository(repository: string): { owner: string; repo: string } {

@@ -1,3 +1,5 @@
+import { posix } from 'node:path'
+import type { Folder } from '../folder.ts'
 import { dig, recordOf, textOf } from '../manifests/values.ts'
 import type { HintReader } from './hints.ts'
 
@@ -5,9 +7,8 @@ const file = 'berth.json'
 
 /** Reads berth.json: its build and run settings apply to a push as well as to `berth deploy`. */
 export const readBerth: HintReader = async (folder) => {
-  const json = await folder.json(file)
-  if (json === null) return null
-  const fields = recordOf(json)
+  const fields = await settingsOf(folder)
+  if (fields === null) return null
   const { type, port } = fields
   return {
     file,
@@ -20,3 +21,20 @@ export const readBerth: HintReader = async (folder) => {
     healthPath: textOf(dig(fields, 'healthCheck', 'path')),
   }
 }
+
+/** Settings of the folder's own file, or its entry in a parent's file with several projects. */
+async function settingsOf(folder: Folder): Promise<Record<string, unknown> | null> {
+  for (const parent of folder.upwards) {
+    const json = await parent.json(file)
+    if (json === null) continue
+    const { projects } = recordOf(json)
+    if (!Array.isArray(projects)) return parent.path === folder.path ? recordOf(json) : null
+    const below = posix.relative(parent.path, folder.path)
+    const entry = projects.map(recordOf).find(({ rootDirectory }) => isFolder(rootDirectory, below))
+    return entry ?? null
+  }
+  return null
+}
+
+const isFolder = (rootDirectory: unknown, path: string) =>
+  typeof rootDirectory === 'string' && posix.join('/', rootDirectory, '/') === posix.join('/', path, '/')
