@@ -112,15 +112,13 @@ function serveReference(app: FastifyInstance, version: string, mode: MountDeps['
     return reply.type('application/json; charset=utf-8').send(description)
   })
   app.get('/api/berth.schema.json', (_request, reply) =>
-    reply
-      .type('application/schema+json; charset=utf-8')
-      .send(
-        JSON.stringify({
-          $schema: 'https://json-schema.org/draft/2020-12/schema',
-          title: 'berth.json',
-          anyOf: [ProjectFile, ProjectsFile],
-        }),
-      ),
+    reply.type('application/schema+json; charset=utf-8').send(
+      JSON.stringify({
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        title: 'berth.json',
+        anyOf: [ProjectFile, ProjectsFile],
+      }),
+    ),
   )
   app.get('/api/docs', (_request, reply) => {
     page ??= referencePage(version, mode)
