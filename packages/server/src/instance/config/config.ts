@@ -49,12 +49,20 @@ export function readConfig(env: Environment): Config {
     quotas: Object.freeze(readTable(quotaSettings, env, context)),
     uploads: Object.freeze(readTable(uploadSettings, env, context)),
     dns: Object.freeze(readTable(dnsSettings, env, context)),
-    environment: Object.freeze(inheritedEnvironment(env)),
+    environment: Object.freeze({ ...inheritedEnvironment(env), ...operatorTools(env) }),
     warnings: Object.freeze(unknownVariables(env)),
   }
   refuseInvalidCombinations(config)
   return Object.freeze(config)
 }
+
+/** Settings of npm and certificate files that the process runtime passes on to tool downloads and builds. */
+const operatorTools = (env: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => operatorVariables.test(entry[0]) && entry[1] !== undefined),
+  )
+const operatorVariables =
+  /^(npm_config_(registry|cafile|(https[-_])?proxy|noproxy|strict[-_]ssl)|YARN_HTTPS_CA_FILE_PATH|CARGO_HTTP_CAINFO|DENO_CERT|AWS_CA_BUNDLE)$/i
 
 /** Rows for `berth help settings`. */
 export function describeSettings() {

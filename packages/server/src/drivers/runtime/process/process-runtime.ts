@@ -24,6 +24,7 @@ import { Readers, readOutput } from './run/output-reader.ts'
 import { programFor } from './run/program.ts'
 import { baseEnvironment } from './run/project-environment.ts'
 import { InstanceSupervisor } from './run/supervisor.ts'
+import { copyCertificates } from './sandbox/certificates.ts'
 import { openSandbox } from './sandbox/open-sandbox.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { npmEnvironment, Toolbox } from './tools/toolbox.ts'
@@ -53,8 +54,11 @@ export function createProcessRuntime({
   const sandbox = settings.sandbox ?? openSandbox({ folder, dataDir: folder, environment })
   const paths = new Paths(folder, sandbox.hasOwnUsers)
   const records = new InstanceRecords(paths)
-  const baseEnv = baseEnvironment(environment, sandbox)
-  const toolbox = new Toolbox({ paths, sandbox, baseEnv, npmEnv: npmEnvironment(environment) }, toolsMb)
+  const certificates = Object.fromEntries(
+    Object.entries(copyCertificates(environment, folder)).map(([name, path]) => [name, sandbox.pathInside(path)]),
+  )
+  const baseEnv = { ...baseEnvironment(environment, sandbox), ...certificates }
+  const toolbox = new Toolbox({ paths, sandbox, baseEnv, npmEnv: { ...npmEnvironment(environment), ...certificates } }, toolsMb)
   const buildParts = { paths, sandbox, baseEnv, toolbox }
   const supervisors = new Map<string, InstanceSupervisor>()
   const sockets = new RecentSockets()

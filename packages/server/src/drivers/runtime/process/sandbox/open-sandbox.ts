@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { insideNode, insideRoot, machineView, reservedPaths, View, visibleIn } from './bubblewrap.ts'
+import { certificateFolder } from './certificates.ts'
 import { encodeHandover, lastStage } from './handover.ts'
 import { firstStage } from './launch-script.ts'
 import { nestedStage, splitNested } from './nested-mounts.ts'
@@ -73,7 +74,9 @@ const toLaunched = (argv: readonly string[], launch: Launch): Launched => ({
 
 function bubblewrap(bwrap: string, { folder, dataDir, environment }: SandboxSettings, canDropBounds: boolean): Sandbox {
   const tools = process.getuid?.() === 0 ? rootTools() : null
-  const machine = machineView(environment, dataDir).add('--ro-bind', process.execPath, `${insideNode}/node`)
+  const machine = machineView(environment, dataDir)
+    .add('--ro-bind', process.execPath, `${insideNode}/node`)
+    .add('--ro-bind-try', join(folder, certificateFolder), `${insideRoot}/${certificateFolder}`)
   const last = lastStage(`${insideNode}/node`)
   return {
     kind: 'bubblewrap',
