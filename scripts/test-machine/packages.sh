@@ -28,6 +28,7 @@ tools    fonts-liberation    /usr/share/fonts/truetype/liberation
 tools    pebble              pebble
 tools    pebble              pebble-challtestsrv
 tools    wrk                 wrk
+tools    prometheus          promtool
 tools    git                 git
 tools    age                 age
 tools    gh                  gh

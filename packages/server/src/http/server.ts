@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type AnyRoute, contract, type ModuleName, ProjectFile, ProjectsFile, type Rows } from '@berth/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure, fail, refuse } from '../platform/failure.ts'
+import type { ApiMetrics } from './api-metrics.ts'
 import { mayHaveInvalidText } from './clean-text.ts'
 import { trustEdgeHeader } from './client-address.ts'
 import { answerMalformed, answerUnrouted, handleErrors, refuseExpectations } from './errors.ts'
@@ -25,6 +26,7 @@ export interface HttpSettings {
   edgeKey: string
   /** Absent: `/api/mcp` is not mounted. */
   mcp?: McpSettings
+  apiMetrics?: Pick<ApiMetrics, 'record'>
 }
 
 /** Handlers of each module, by route name. */
@@ -58,6 +60,13 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
     if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') refuse('host', 'the header is missing')
     done()
   })
+  const { apiMetrics } = settings
+  if (apiMetrics)
+    app.addHook('onResponse', (_request, reply, done) => {
+      const isStream = String(reply.getHeader('content-type')).startsWith('text/event-stream')
+      apiMetrics.record(reply.statusCode, reply.elapsedTime / 1000, isStream)
+      done()
+    })
   trustEdgeHeader(app, settings.edgeKey)
   parseBodies(app)
   validateLazily(app)

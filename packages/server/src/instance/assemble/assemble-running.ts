@@ -60,7 +60,7 @@ export function assembleRunning(
   const served = () => servedState(common.database.db)
   const { acme, dnsChallenge, tlsProbe } = drivers
   const edge = createEdge({
-    ...{ ...common, acme, dnsChallenge, tlsProbe, dns, logStore, served, control },
+    ...{ ...common, acme, dnsChallenge, tlsProbe, dns, logStore, served, control, metered: projects.metered },
     driver: drivers.edge,
     settings: config,
   })
@@ -131,6 +131,7 @@ export function assembleRunning(
   return {
     modules: { deployments, gitEvents, backups, transfers },
     edgeJobs: edge.jobs,
+    edgeMetrics: edge.metrics,
     certificates: { expiring: edge.expiring },
     ports: () => edge.routes.ports(),
     /** Sends the current routes to the edge. */

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { ModuleName } from '@berth/contract'
 import type { FastifyInstance } from 'fastify'
 import type { Git } from '../../drivers/git/git.ts'
+import { ApiMetrics } from '../../http/api-metrics.ts'
 import type { Loaders } from '../../http/handler.ts'
+import { serveMetrics } from '../../http/metrics-route.ts'
 import { mountRows } from '../../http/mount.ts'
 import type { MountDeps } from '../../http/mount-deps.ts'
 import { OpenStreams } from '../../http/open-streams.ts'
@@ -13,9 +15,12 @@ import type { createAccess } from '../../modules/access/index.ts'
 import type { createGitHost } from '../../modules/git-host/index.ts'
 import type { createProjects } from '../../modules/projects/index.ts'
 import { systemClock } from '../../platform/clock.ts'
+import { databaseMetrics } from '../../platform/db/database-metrics.ts'
 import { createJobs, type Jobs } from '../../platform/jobs/create-jobs.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import { limitDrivers } from '../drivers/driver-limits.ts'
+import { createExposition } from '../metrics/exposition.ts'
+import { diskMetrics, instanceMetrics } from '../metrics/instance-metrics.ts'
 import { assembleModules } from './assemble-modules.ts'
 import type { assembleRunning } from './assemble-running.ts'
 import type { Common, Module, Parts } from './parts.ts'
@@ -89,9 +94,10 @@ export function assemble(parts: Parts): Assembled {
     streams,
     ...(cloud ? { cloud: cloud.proxy } : {}),
   }
+  const apiMetrics = new ApiMetrics()
   const app = createHttpServer(
     {
-      ...{ version, logger, edgeKey },
+      ...{ version, logger, edgeKey, apiMetrics },
       trustedProxies: config.trustedProxies,
       mcp: { publicUrl, now: () => clock.now().getTime(), signer: secretBox, signals: database.signals },
     },
@@ -100,6 +106,13 @@ export function assemble(parts: Parts): Assembled {
   )
   app.addHook('onReady', () => gitHost.refreshApplications())
   mountRows(app, projects.addresses.rows, projects.addresses.handlers, mounting)
+  const jobs = jobsOf(modules, running, parts, common)
+  const sources = [
+    ...[instanceMetrics({ version, mode: config.mode }), diskMetrics(config.dataDir), databaseMetrics(database)],
+    ...[apiMetrics.source, jobs.metrics, ...Object.values(modules).flatMap(({ metrics }) => metrics ?? [])],
+    ...(running?.edgeMetrics ?? []),
+  ]
+  serveMetrics(app, { token: config.metricsToken, render: createExposition(sources, logger) }, mounting)
   let closed: Promise<void> | undefined
   const stopAnswering = () => {
     stopping.abort()
@@ -110,7 +123,7 @@ export function assemble(parts: Parts): Assembled {
   return {
     ...{ app, access, gitHost, projects, git, logStore, running, loaders, isSingleUser, publicUrl },
     openStreams: () => streams.size,
-    jobs: jobsOf(modules, running, parts, common),
+    jobs,
     builtRows: rowsWithHandler(modules),
     stopAnswering,
     close: async () => {

@@ -16,6 +16,7 @@ import type { Database } from '../../platform/database.ts'
 import type { Job } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
+import type { MetricSource } from '../../platform/metrics/metric-source.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { Config } from '../config/config.ts'
@@ -70,6 +71,7 @@ export interface Module {
   jobs?: readonly Job<unknown, undefined>[]
   /** Created before the jobs start. */
   schedules?: readonly Schedule<unknown>[]
+  metrics?: readonly MetricSource[]
 }
 
 /** Dependencies that every module gets. */

@@ -215,6 +215,12 @@ export const mainSettings = {
     1,
     'Factor applied to every API rate limit; for benchmarks',
   ),
+  metricsToken: setting(
+    'BERTH_METRICS_TOKEN',
+    secretText({ least: 16 }),
+    null,
+    'Bearer token that may read GET /metrics; absent: only tokens of operators may',
+  ),
   logLevel: setting(
     'BERTH_LOG_LEVEL',
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),

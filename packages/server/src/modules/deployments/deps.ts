@@ -15,7 +15,7 @@ import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
-import type { HostUrls, OpenedEnv } from '../projects/index.ts'
+import type { HostUrls, Metered, OpenedEnv } from '../projects/index.ts'
 import type { ProjectScrubbers } from './project-scrubbers.ts'
 
 /**
@@ -87,6 +87,8 @@ export interface DeploymentsDeps {
   /** Working folders of deployments in progress; may be emptied when there are none. */
   workFolder: string
   projects: {
+    /** The projects and environments with metrics of their own. */
+    metered(): Promise<Metered>
     quotas: {
       limitsOf(db: Db, organizationId: string): Promise<{ builds: number | null }>
       /** Throws `quota_exceeded` when the organisation is over its quota. */

@@ -9,6 +9,7 @@ import { cleanUpJob } from './data/clean-up.ts'
 import { projectData } from './data/project-data.ts'
 import { deploymentsPart } from './data/project-part.ts'
 import { removeVolumeJob } from './data/volumes.ts'
+import { deploymentMetrics } from './deployment-metrics.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
 import { LogFollower } from './logs/log-follower.ts'
@@ -58,6 +59,7 @@ export function createDeployments(options: Omit<DeploymentsDeps, 'locks' | 'scru
   const services = [follower, watchTimer, sleepTimer, usageTimer]
   return {
     handlers: deploymentsHandlers(deps),
+    metrics: [deploymentMetrics({ db: deps.database.db, usage: sampler.totals, metered: deps.projects.metered })],
     loaders: {
       deployment: ({ id }: Record<string, string>, { organizationId }: { organizationId: string }) =>
         findDeploymentOf(deps.database.db, organizationId, id as string),

@@ -20,6 +20,7 @@ import { createEnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 import { powerJob } from './lifecycle/power.ts'
 import { updateProject } from './lifecycle/update-project.ts'
 import { projectsLoaders } from './loaders.ts'
+import { createMeteredEnvironments, projectMetrics } from './metrics/metered-environments.ts'
 import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
 import { resumeJob } from './operations/resume-job.ts'
 import { sweepOperationsJob, sweepOperationsSchedule } from './operations/sweep-operations.ts'
@@ -57,6 +58,7 @@ export {
 } from './hostnames/hostnames.ts'
 export { findServingClaim, verifyAllDomains } from './hostnames/served-domains.ts'
 export type { RecordedWith } from './lifecycle/create-project.ts'
+export { type Metered, sumByLabels } from './metrics/metered-environments.ts'
 export {
   saveRestarts,
   saveTraffic,
@@ -92,7 +94,11 @@ export { allEnvironments, findAnyProject, findEnvironment } from './store.ts'
 export function createProjects(deps: ProjectsDeps) {
   const deletion = createDeletion(deps)
   const environmentDeletion = createEnvironmentDeletion(deps)
+  const metered = createMeteredEnvironments(deps.database.db)
   return {
+    /** The projects and environments with metrics of their own. */
+    metered,
+    metrics: [projectMetrics(metered)],
     handlers: projectsHandlers(deps, deletion, environmentDeletion),
     loaders: projectsLoaders(deps),
     /** Extra HTTP addresses, mounted beside the route table. */

@@ -9,6 +9,7 @@ import type { InstanceRow, LiveEnvironmentRow } from '../../platform/db/tables/d
 import type { Log } from '../../platform/log.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
+import type { Metered } from '../projects/index.ts'
 
 export interface EdgeDeps {
   database: Database
@@ -26,6 +27,8 @@ export interface EdgeDeps {
   served(): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }>
   /** Control plane address for git host deliveries to a project's host name; null while it does not listen. */
   control(): { host: string; port: number; key: string } | null
+  /** The projects and environments with metrics of their own. */
+  metered(): Promise<Metered>
   publicUrl(): string
   settings: {
     mode: 'self-hosted' | 'cloud'

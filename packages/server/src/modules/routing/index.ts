@@ -12,7 +12,8 @@ import {
   type RouteStatus,
 } from '../projects/index.ts'
 import { certifyJob } from './certificates.ts'
-import type { EdgeDeps } from './deps.ts'
+import { type EdgeDeps, nowOf } from './deps.ts'
+import { edgeMetrics } from './edge-metrics.ts'
 import { expiringCertificates } from './expiring.ts'
 import { askForOwn, askOnFirstUse, renewJob, renewKind, replaceUnusable, requestNew, retry } from './renewal.ts'
 import { watchJob, watchKind } from './served-certificates.ts'
@@ -48,6 +49,15 @@ export function createEdge(deps: EdgeDeps) {
 
   return {
     jobs: [certifyJob(deps, edge), renewJob(deps, edge), watchJob(deps, edge, () => listening?.https ?? null)],
+    metrics: [
+      edgeMetrics({
+        traffic: traffic.totals,
+        metered: deps.metered,
+        state: () => edge.state,
+        overdueCertificates: async () => (await expiringCertificates(new Date(nowOf(deps) + overdueMs), deps)).length,
+        now: () => nowOf(deps),
+      }),
+    ],
     /** Route operations for the projects module. */
     routes: {
       routeStatus: (hostname, domain) => statusIn(edge.state, hostname, domain, settings),
@@ -113,6 +123,8 @@ export function createEdge(deps: EdgeDeps) {
     },
   }
 }
+
+const overdueMs = 14 * 86_400_000
 
 function statusIn(
   { problem, hostnames, waiting, refused, uncertified, ...state }: EdgeState,

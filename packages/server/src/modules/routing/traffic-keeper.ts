@@ -1,6 +1,7 @@
 import type { TrafficMinute } from '../../edge-proxy/protocol/traffic.ts'
 import { saveTraffic } from '../projects/index.ts'
-import type { EdgeDeps } from './deps.ts'
+import { type EdgeDeps, nowOf } from './deps.ts'
+import { TrafficTotals } from './traffic-totals.ts'
 
 /**
  * Stores the traffic counts of the edge. One write at a time; newer counts of the same minute replace older ones. A failed write
@@ -8,17 +9,23 @@ import type { EdgeDeps } from './deps.ts'
  */
 export class TrafficKeeper {
   readonly #deps: EdgeDeps
+  /** Totals of this process, for metrics. */
+  readonly totals: TrafficTotals
   #waiting = new Map<string, TrafficMinute>()
   #writing: Promise<void> | undefined
   #end: () => void = () => {}
 
   constructor(deps: EdgeDeps) {
     this.#deps = deps
+    this.totals = new TrafficTotals(nowOf(deps))
   }
 
   start(): void {
     this.#end = this.#deps.driver.onTraffic((minutes) => {
-      for (const minute of minutes) this.#wait(minute)
+      for (const minute of minutes) {
+        this.#wait(minute)
+        this.totals.add(minute)
+      }
       this.#writing ??= this.#write().finally(() => {
         this.#writing = undefined
       })

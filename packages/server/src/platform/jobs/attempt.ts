@@ -4,6 +4,7 @@ import { jobJson } from '../db/json-columns/jobs.ts'
 import { errorMessage } from '../error-message.ts'
 import type { Log } from '../log.ts'
 import { type AbortReason, type Job, JobAborted } from './declare.ts'
+import type { JobMetrics } from './job-metrics.ts'
 import { type Ending, endAttempt, type LeasedRow, processDiedMessage, recordFailure } from './lease.ts'
 
 export interface AttemptParts<Deps> {
@@ -11,6 +12,7 @@ export interface AttemptParts<Deps> {
   clock: Clock
   log: Log
   deps: Deps
+  metrics?: Pick<JobMetrics, 'record'>
 }
 
 /** A run that has not ended this long after its abort signal is abandoned: its slot and its lease are needed. */
@@ -41,7 +43,9 @@ export class Attempt<Deps> {
 
   /** Never throws. */
   async complete(): Promise<void> {
+    const start = performance.now()
     const ending = await this.#work().catch((error: unknown) => this.#afterError(messageOf(error)))
+    this.#parts.metrics?.record(this.row.kind, ending.as, (performance.now() - start) / 1000)
     await this.#record(ending)
   }
 

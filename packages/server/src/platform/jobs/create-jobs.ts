@@ -1,11 +1,13 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { Database } from '../database.ts'
 import { type Log, silentLog } from '../log.ts'
+import type { MetricSource } from '../metrics/metric-source.ts'
 import type { Signals } from '../signals/signals.ts'
 import type { Cancelled, CancelTarget } from './cancel.ts'
 import type { Job, JobKind } from './declare.ts'
 import type { Enqueued, EnqueueOptions } from './enqueue.ts'
 import { missedJob } from './fire-schedules.ts'
+import { JobMetrics } from './job-metrics.ts'
 import { pruneJob } from './prune.ts'
 import { findSchedule, type Schedule, type ScheduleRow } from './schedules.ts'
 import { Worker } from './worker.ts'
@@ -29,6 +31,7 @@ export interface JobsSettings<Deps> {
 export interface Jobs {
   /** Every kind that runs here, with its slots. */
   declared: readonly Pick<Job<unknown, never>, 'kind' | 'concurrency' | 'isShared' | 'deadlineMs'>[]
+  metrics: MetricSource
   enqueue<Payload>(job: JobKind<Payload>, payload: NoInfer<Payload>, options?: EnqueueOptions): Promise<Enqueued>
   /** Undefined if the job does not exist or has ended. */
   cancel(target: CancelTarget): Promise<Cancelled | undefined>
@@ -53,10 +56,12 @@ export function createJobs<Deps>(settings: JobsSettings<Deps>): Jobs {
   const jobs = byKind(settings.jobs)
   const prune = pruneJob<Deps>(database, keepMs, () => clock.now())
   for (const internal of [missedJob(jobs), prune]) jobs.set(internal.kind, internal as Job<unknown, Deps>)
-  const worker = new Worker({ database, signals, clock, log, deps, jobs, leaseMs, pollMs })
+  const metrics = new JobMetrics({ database, clock })
+  const worker = new Worker({ database, signals, clock, log, deps, jobs, leaseMs, pollMs, metrics })
   const { transaction, db } = database
   return {
     declared: [...jobs.values()],
+    metrics: metrics.source,
     enqueue: (job, payload, options) => transaction((context) => context.enqueue(job, payload, options)),
     cancel: (target) => transaction((context) => context.cancelJob(target)),
     schedules: {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { InstanceUsage } from '../../../drivers/runtime/runtime.ts'
 import { saveUsage, type UsageMinute } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { UsageTotals } from './usage-totals.ts'
 
 const minuteMs = 60_000
 /**
@@ -18,6 +19,8 @@ export class UsageSampler {
   readonly #deps: DeploymentsDeps
   /** Identifies this control plane process: several may sample the same instances. */
   readonly #counter = `use.${randomBytes(6).toString('base64url')}`
+  /** Totals of this process, for metrics. */
+  readonly totals = new UsageTotals()
   readonly #before = new Map<string, { cpuSeconds: number; at: number }>()
   #minutes = new Map<string, UsageMinute>()
   #checks = 0
@@ -36,8 +39,11 @@ export class UsageSampler {
       const currentMinute = this.#minutes.get(key)
       const minute =
         currentMinute?.at === at ? currentMinute : { counter: this.#counter, projectId, environment, at, ...zeroUsage }
-      minutes.set(key, addUsage(minute, running, this.#spent(running, now)))
+      const spent = this.#spent(running, now)
+      this.totals.addCpu(projectId, environment, spent.cpuMs)
+      minutes.set(key, addUsage(minute, running, spent))
     }
+    this.totals.setMemory(usage)
     this.#minutes = minutes
     for (const { instanceId, cpuSeconds } of usage) this.#before.set(instanceId, { cpuSeconds, at: now })
     for (const [instanceId, before] of this.#before) if (now - before.at > sampleKeptMs) this.#before.delete(instanceId)
