@@ -2,7 +2,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Exposition, MetricSource, Samples } from '../../platform/metrics/metric-source.ts'
 
 /** How long a rendered text is served again: frequent or parallel scrapes read the database no more often. */
-const keptMs = 5_000
+const keptMs = 10_000
 
 /** Renders all metrics. The metrics of the process itself are counted from the first scrape on: an instance without scrapes pays nothing. */
 export function createExposition(sources: readonly MetricSource[], log: Log): () => Promise<Exposition> {

@@ -29,7 +29,7 @@ export interface Metered {
 
 /** Projects with metrics of their own, the oldest first: it bounds the size of a scrape. */
 const maxProjects = 5_000
-const keptMs = 5_000
+const keptMs = 10_000
 
 /** Returns the projects and environments that have metrics of their own. Sources of one scrape share one result. */
 export function createMeteredEnvironments(db: Db): () => Promise<Metered> {
