@@ -124,6 +124,7 @@ export const viewerSignIn = { email: 'viewer@example.test', password: viewerPass
 export const frontAddressesOf = ({ invitationUrl }: Filled): Record<string, string> => ({
   'sign-in': '/sign-in',
   setup: '/setup?code=none',
+  'reset-password': '/reset-password',
   invitation: new URL(invitationUrl).pathname,
 })
 

@@ -49,7 +49,8 @@ function kindText(kind: string): string {
 /** A 401 of the API means the token: the message says where it comes from and how to replace it. */
 export function addContext(error: unknown, { url, tokenSource, tokenRemedy }: Context): unknown {
   if (isUnreachable(error)) return new Unreachable(url)
-  if (error instanceof ApiError && error.code === 'unauthorized')
+  // An error with a field is about a password or code in the request.
+  if (error instanceof ApiError && error.code === 'unauthorized' && !error.field)
     error.message = `${url} refused the token from ${tokenSource}. ${tokenRemedy}`
   return error
 }

@@ -38,6 +38,12 @@ const publicRoutes = [
   }),
   createRoute({
     getParentRoute: () => root,
+    path: '/reset-password',
+    validateSearch: credentials,
+    component: lazyPart(() => import('./pages/access/reset-password-page.tsx'), 'ResetPasswordPage'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: '/sign-up',
     validateSearch: credentials,
     component: lazyPart(() => import('./pages/access/sign-up-page.tsx'), 'SignUpPage'),

@@ -2,6 +2,7 @@ import manifest from '../package.json' with { type: 'json' }
 import { backupInstance, InstanceBackupRefused, restoreInstance } from './instance/backup/backup-instance.ts'
 import { closeInherited } from './instance/close-inherited.ts'
 import { createAdminHere } from './instance/commands/create-admin.ts'
+import { resetAccountHere } from './instance/commands/reset-account.ts'
 import { rotateSecrets } from './instance/commands/rotate-secrets.ts'
 import { describeSettings, readConfig } from './instance/config/config.ts'
 import { DataFolderInUse } from './instance/data-folder.ts'
@@ -22,6 +23,7 @@ export {
   InstanceBackupRefused,
   openInstanceContext,
   readConfig,
+  resetAccountHere,
   restoreInstance,
   rotateSecrets,
   serve,

@@ -125,6 +125,8 @@ const ofNoObject = new Set(['POST /auth/login', 'POST /auth/logout', 'POST /proj
 const refused: Record<string, string> = {
   'POST /auth/setup': 'already_set_up',
   'POST /auth/sign-up': 'not_found',
+  'POST /auth/password/reset-request': 'conflict',
+  'POST /auth/password/reset': 'not_found',
   'POST /auth/sign-up/complete': 'not_found',
   'POST /auth/sign-up/invitations': 'not_found',
   'PUT /quotas/:organizationId': 'not_found',

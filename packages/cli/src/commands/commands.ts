@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { resolveProjectOption } from '../find-project.ts'
-import { addAccount } from './account.ts'
+import { addAccount } from './account/commands.ts'
 import { addAdminCreate } from './admin/create.ts'
+import { addAdminReset } from './admin/reset.ts'
 import { addApi } from './api.ts'
 import { addBackups } from './backups/commands.ts'
 import { addCloud } from './cloud/commands.ts'
@@ -69,7 +70,9 @@ export function addCommands(program: Command): void {
   addServers(program)
   addRegistries(program)
   addStorage(program)
-  addAdminCreate(program.command('admin').description('manage users on the machine that has the data folder'))
+  const admin = program.command('admin').description('manage users on the machine that has the data folder')
+  addAdminCreate(admin)
+  addAdminReset(admin)
   addSecretsRotate(program.command('secrets').description('manage the keys that encrypt stored secrets'))
   addMigrate(program)
   addCloud(program)

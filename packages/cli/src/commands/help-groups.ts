@@ -20,7 +20,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     'delete',
   ],
   'Backups:': ['backups', 'restore', 'backup-instance', 'restore-instance'],
-  'Account:': ['login', 'logout', 'whoami', 'token'],
+  'Account:': ['login', 'logout', 'whoami', 'account', 'token'],
   'Instance:': ['up', 'settings', 'servers', 'registries', 'migrate', 'storage', 'cloud', 'admin', 'secrets'],
   'Other:': ['api', 'mcp', 'completion'],
 }

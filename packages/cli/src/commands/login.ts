@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { contract } from '@berth/contract'
-import { createClient, errorOf } from '@berth/contract/client'
+import { ApiError, createClient, errorOf } from '@berth/contract/client'
 import { password as askPassword, text as askText } from '@clack/prompts'
 import type { Command } from 'commander'
 import { instanceUrl, saveToken } from '../credentials.ts'
@@ -15,6 +15,7 @@ interface Options {
   email?: string
   tokenStdin?: boolean
   passwordStdin?: boolean
+  code?: string
 }
 
 export function addLogin(program: Command): void {
@@ -25,6 +26,7 @@ export function addLogin(program: Command): void {
     .option('--organization <name>', 'with --setup: name of your organisation', 'Home')
     .option('--email <address>', 'your e-mail address')
     .option('--password-stdin', 'read the password from standard input')
+    .option('--code <code>', 'with two-factor authentication: a code of your authenticator app, or a recovery code')
     .option('--token-stdin', 'read an existing token from standard input')
     .action(async (options: Options, command: Command) => {
       const url = options.setup ? setupOf(options.setup).url : instanceUrl(command)
@@ -46,7 +48,7 @@ async function tokenBySigningIn(url: string, options: Options): Promise<string> 
     : await askFor(() => askPassword({ message: 'Password' }), '--password-stdin')
   const cookie = options.setup
     ? await openSession(url, 'setup', { code: setupOf(options.setup).code, email, password, organization: options.organization })
-    : await openSession(url, 'login', { email, password })
+    : await openSessionWithCode(url, { email, password, ...(options.code ? { code: options.code } : {}) })
   const client = createClient({ baseUrl: url, headers: { cookie, origin: url } })
   const { data } = await client.call(contract.access.createToken, { body: { name: `berth login on ${hostname()}` } })
   await client.call(contract.access.logout, {})
@@ -59,6 +61,17 @@ function setupOf(link: string): { url: string; code: string } {
   const code = url?.searchParams.get('code')
   if (!url || !code) throw new CliError(`${link} is not a set-up link. berth up prints it when it starts.`, 2)
   return { url: url.origin, code }
+}
+
+/** Signs in, and prompts for the code of the second factor if the server requires one. */
+async function openSessionWithCode(url: string, body: { email: string; password: string; code?: string }): Promise<string> {
+  try {
+    return await openSession(url, 'login', body)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'second_factor_required') throw error
+    const message = 'Code of your authenticator app, or a recovery code'
+    return openSession(url, 'login', { ...body, code: await askFor(() => askText({ message }), '--code') })
+  }
 }
 
 /** Uses fetch, because the session is in the response's cookie, which the typed client does not expose. */

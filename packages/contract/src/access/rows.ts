@@ -109,6 +109,23 @@ export const access = {
     errors: ['unauthorized', 'rate_limited'],
     summary: 'Change your password; ends your other sessions',
   }),
+  requestPasswordReset: route('POST /auth/password/reset-request', {
+    public: true,
+    rateLimit: 'signUp',
+    status: 202,
+    body: Type.Object({ email: Email }),
+    returns: data(Type.Object({ email: Type.String(), expiresAt: Time })),
+    errors: ['conflict', 'rate_limited'],
+    summary: 'E-mails a link that sets a new password; the response is the same for known and unknown addresses',
+  }),
+  resetPassword: route('POST /auth/password/reset', {
+    public: true,
+    rateLimit: 'login',
+    body: Type.Object({ code: secret(text(200, 1)), password: secret(Password) }),
+    returns: data(Type.Object({ email: Type.String() })),
+    errors: ['not_found'],
+    summary: 'Set a new password with the code from the e-mail; ends all your sessions',
+  }),
   listSessions: route('GET /auth/sessions', {
     permission: 'token:list',
     query: PageQuery,

@@ -5,7 +5,7 @@ import type { FormEvent } from 'react'
 interface Field {
   name: string
   label: string
-  kind?: 'password' | 'email'
+  kind?: 'password' | 'email' | 'code'
   autoComplete?: string
   description?: string
   initial?: string
@@ -48,6 +48,7 @@ export function AccessForm({ fields, submit, pending, error, onSubmit }: Props) 
               autoComplete={autoComplete}
               defaultValue={initial}
               type={kind === 'email' ? 'email' : undefined}
+              autoFocus={kind === 'code'}
               error={rejectedField === name && error instanceof Error ? error.message : undefined}
             />
           )

@@ -52,7 +52,7 @@ function useSessionChange<Input, Result>(change: (input: Input) => Promise<Resul
 }
 
 export const useSignIn = () =>
-  useSessionChange((body: { email: string; password: string }) => call(contract.access.login, { body }))
+  useSessionChange((body: { email: string; password: string; code?: string }) => call(contract.access.login, { body }))
 export const useSignOut = () => useSessionChange((_: undefined) => call(contract.access.logout, {}))
 export const useSetup = () =>
   useSessionChange((body: { code: string; email: string; password: string; organization: string }) =>
@@ -63,6 +63,6 @@ export const useCompleteSignUp = () =>
     call(contract.access.completeSignUp, { body }),
   )
 export const useAcceptInvitation = () =>
-  useSessionChange((body: { code: string; email: string; password: string; name?: string }) =>
+  useSessionChange((body: { code: string; email: string; password: string; name?: string; secondFactor?: string }) =>
     call(contract.access.acceptInvitation, { body }),
   )

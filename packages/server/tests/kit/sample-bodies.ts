@@ -8,6 +8,8 @@ export const sampleBodies: Record<string, object> = {
   'POST /auth/sign-up/complete': { code: 'x', email: 'unknown@example.test', password: 'long enough', organization: 'Home' },
   'POST /auth/sign-up/invitations': { email: 'unknown@example.test' },
   'POST /auth/password': { currentPassword: password, password },
+  'POST /auth/password/reset-request': { email: 'unknown@example.test' },
+  'POST /auth/password/reset': { code: 'x', password: 'long enough' },
   'POST /auth/totp/confirm': { code: '000000' },
   'DELETE /auth/totp': { code: '000000' },
   'POST /tokens': { name: 'ci' },

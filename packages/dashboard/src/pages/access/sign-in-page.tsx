@@ -1,13 +1,17 @@
+import { Text } from '@mantine/core'
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { AccessForm } from '../../components/access-form.tsx'
 import { FrontPage } from '../../components/front-page.tsx'
+import { RouterLink } from '../../components/router-link.tsx'
 import { useHealth, useSignIn } from '../../data/session.ts'
 import { NotSetUp } from './not-set-up.tsx'
+import { secondFactorField, useSecondFactor } from './second-factor.ts'
 
 /** The sign-in form, at its own address or in place of the page that the visitor requested. */
 export function SignInPage() {
   const signIn = useSignIn()
   const navigate = useNavigate()
+  const secondFactor = useSecondFactor()
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const onSuccess = () => path === '/sign-in' && void navigate({ to: '/' })
   const health = useHealth()
@@ -18,12 +22,18 @@ export function SignInPage() {
         fields={[
           { name: 'email', label: 'E-mail address', kind: 'email', autoComplete: 'username' },
           { name: 'password', label: 'Password', kind: 'password', autoComplete: 'current-password' },
+          ...(secondFactor.isNeeded ? [secondFactorField('code')] : []),
         ]}
         submit="Sign in"
         pending={signIn.isPending}
-        error={signIn.error}
-        onSubmit={({ email = '', password = '' }) => signIn.mutate({ email, password }, { onSuccess })}
+        error={secondFactor.errorToShow(signIn.error)}
+        onSubmit={({ email = '', password = '', code }) =>
+          signIn.mutate({ email, password, ...(code ? { code } : {}) }, { onSuccess, onError: secondFactor.noteError })
+        }
       />
+      <Text size="sm" mt="md">
+        <RouterLink to="/reset-password">Forgot your password?</RouterLink>
+      </Text>
     </FrontPage>
   )
 }

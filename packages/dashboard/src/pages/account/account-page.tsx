@@ -11,6 +11,9 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRead } from '../../data/read.ts'
 import { useHealth, useSession, useSignOut } from '../../data/session.ts'
 import { roleText } from '../../text/role-text.ts'
+import { PasswordSection } from './password-section.tsx'
+import { SessionsSection } from './sessions-section.tsx'
+import { TwoFactorSection } from './two-factor-section.tsx'
 
 const schemes = [
   { value: 'auto', label: 'System' },
@@ -52,6 +55,9 @@ export function AccountPage() {
           </Section>
         )}
       </Loaded>
+      <PasswordSection />
+      <TwoFactorSection />
+      <SessionsSection />
       <Section title="Colours">
         <SegmentedControl
           aria-label="Colours"

@@ -11,6 +11,7 @@ import { acceptInvitation, invite } from './invitations.ts'
 import { changeRole, removeMember } from './members.ts'
 import { refuseSecondOrganization } from './one-person.ts'
 import { deleteOrganization } from './organizations.ts'
+import { requestPasswordReset, resetPassword } from './password-reset.ts'
 import { insertMember, insertOrganization } from './people.ts'
 import { type Attempt, knownDevice } from './prove-password.ts'
 import { quotasOf, refuseTooManyOrganizations, setQuotas } from './quotas.ts'
@@ -69,6 +70,8 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       auditUser(context)
       return { data: await changePassword(body, context.caller, attemptOf(context), deps) }
     },
+    requestPasswordReset: async ({ body }) => ({ data: await requestPasswordReset(body.email, deps) }),
+    resetPassword: async ({ body }) => ({ data: await resetPassword(body, deps) }),
     listSessions: async ({ query }, { caller }) =>
       listResponse(await listSessions(db, caller.userId, deps.clock.now().getTime(), query), showSession(caller)),
     endSession: async (_, { session }) => {

@@ -9,6 +9,7 @@ import { accessHandlers } from './handlers.ts'
 import { invitationMailJob } from './invitation-mail.ts'
 import { accessLoaders } from './loaders.ts'
 import { tooManyUsers } from './one-person.ts'
+import { passwordResetMailJob, resetAccount } from './password-reset.ts'
 import { isSetupOrganization } from './setup-organization.ts'
 import { signUpMailJob } from './sign-up-mail.ts'
 import { findOrganization, memberRepositories } from './store.ts'
@@ -29,7 +30,7 @@ export function createAccess(deps: AccessDeps) {
   return {
     handlers: accessHandlers(deps),
     loaders: accessLoaders(deps),
-    jobs: [signUpMailJob(deps), invitationMailJob(deps)],
+    jobs: [signUpMailJob(deps), invitationMailJob(deps), passwordResetMailJob(deps)],
     authenticator: createAuthenticator(deps),
     auditLog: createAuditLog(deps),
     streamTokens: createStreamTokens(deps),
@@ -56,6 +57,7 @@ export function createAccess(deps: AccessDeps) {
     isSetUp: createSetUpCheck(deps),
     expiringTokens: (now: Date, until: Date) => expiringTokens(now, until, deps),
     tooManyUsers: () => tooManyUsers(deps.database.db),
+    resetAccount: (reset: Parameters<typeof resetAccount>[0]) => resetAccount(reset, deps),
     createAdmin: (admin: Parameters<typeof createAdmin>[0]) => createAdmin(admin, deps),
   }
 }

@@ -1,7 +1,7 @@
 import type { AccessDeps } from './deps.ts'
 
 /** The purpose of a code; a code of another purpose is invalid. */
-export type CodePurpose = 'sign-up' | 'invitation'
+export type CodePurpose = 'sign-up' | 'invitation' | 'password-reset'
 type Coded = { id: string; email: string }
 
 /** The code `id.signature`, derived from the row: the database contains no code, and a mail that is sent later has the same one. */

@@ -86,6 +86,9 @@ export async function removeTotp(code: string, { userId }: Caller, attempt: Atte
   )
 }
 
+export const hasTotp = async (db: Db, userId: string): Promise<boolean> =>
+  ((await findTotp(db, userId))?.confirmedAt ?? null) !== null
+
 export async function deleteSecondFactor(db: Db, userId: string): Promise<void> {
   await db.deleteFrom('totpFactors').where('userId', '=', userId).execute()
   await deleteRecoveryCodes(db, userId)

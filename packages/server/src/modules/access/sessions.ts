@@ -72,7 +72,7 @@ export async function changePassword(change: PasswordChange, caller: Caller, att
   })
 }
 
-async function revokeTokens(db: Db, userId: string, keptId: string | null): Promise<number> {
+export async function revokeTokens(db: Db, userId: string, keptId: string | null): Promise<number> {
   const revoked = await db
     .deleteFrom('tokens')
     .where('userId', '=', userId)

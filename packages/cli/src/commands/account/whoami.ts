@@ -1,13 +1,13 @@
 import { contract } from '@berth/contract'
 import { createClient } from '@berth/contract/client'
 import type { Command } from 'commander'
-import { connect, instanceUrl, removeToken } from '../credentials.ts'
-import { CliError } from '../exit-codes.ts'
-import { output } from '../output.ts'
-import { linkedFolder, removeLink } from '../project-link.ts'
+import { connect, instanceUrl, removeToken } from '../../credentials.ts'
+import { CliError } from '../../exit-codes.ts'
+import { output } from '../../output.ts'
+import { linkedFolder, removeLink } from '../../project-link.ts'
 
 /** `berth whoami`, `logout` and `unlink`: the signed-in user of this machine and the project of this folder. */
-export function addAccount(program: Command): void {
+export function addWhoami(program: Command): void {
   program
     .command('whoami')
     .description('show the signed-in user, the organisation and your permissions')
