@@ -92,6 +92,7 @@ export const access = {
   }),
 
   changePassword: route('POST /auth/password', {
+    confirm: true,
     permission: 'token:write',
     body: Type.Object({
       currentPassword: secret(text(200, 1)),
@@ -144,6 +145,7 @@ export const access = {
     summary: 'Whether two-factor authentication is on',
   }),
   beginTotp: route('POST /auth/totp', {
+    confirm: true,
     permission: 'token:write',
     returns: data(
       Type.Object({
@@ -155,6 +157,7 @@ export const access = {
     summary: 'Set up two-factor authentication (TOTP); it is on once a code is confirmed',
   }),
   confirmTotp: route('POST /auth/totp/confirm', {
+    confirm: true,
     permission: 'token:write',
     body: Type.Object({ code: SecondFactorCode }),
     returns: data(

@@ -92,6 +92,7 @@ export const gitHost = {
     returns: wholeList(GitApplication),
   }),
   saveApplication: route('PUT /gitprovider/applications/:provider', {
+    confirm: true,
     summary: 'Store or replace the OAuth application at a git host, effective at once; for operators',
     permission: 'gitprovider:admin',
     operator: true,
@@ -116,6 +117,7 @@ export const gitHost = {
     errors: ['conflict'],
   }),
   convertManifest: route('POST /gitprovider/manifest/conversion', {
+    confirm: true,
     summary: 'Store the GitHub App that GitHub has created; answers with the page where it is installed; for operators',
     permission: 'gitprovider:admin',
     operator: true,

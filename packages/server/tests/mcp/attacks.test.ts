@@ -298,6 +298,16 @@ describe('streams', () => {
     expect((await answer).text).toContain('ended by maxSeconds')
     await client.close()
   })
+  test('a client that accepts no stream gets the events as JSON, others a response that begins at once', async () => {
+    const body = JSON.stringify(older('tools/call', { name: stream, arguments: { maxSeconds: 1 } }))
+    const headers = { ...bearer(people.owner.token), 'content-type': 'application/json' }
+    const types = { 'application/json': 'application/json', 'application/json, text/event-stream': 'text/event-stream' }
+    for (const [accept, type] of Object.entries(types)) {
+      const response = await fetch(`${url}/api/mcp`, { method: 'POST', headers: { ...headers, accept }, body })
+      expect(response.headers.get('content-type')).toContain(type)
+      expect(await response.text()).toContain('ended by maxSeconds')
+    }
+  })
   test('a stream ends when its token is revoked', async () => {
     const token = await makeToken(instance, people.member)
     const { answer, client } = await follow(token, 60)

@@ -47,6 +47,7 @@ async function callRowTool(
   const count = streams.get(userId) ?? 0
   if (count >= maxStreams) return errorResult(`${maxStreams} streams are open already. Wait until one of them ends.`)
   streams.set(userId, count + 1)
+  call.openStream()
   try {
     return answerResult(await callAs(call, request, streamOptions(call, request.own)))
   } finally {

@@ -27,6 +27,8 @@ export interface McpCall extends CallDeps {
   signal: AbortSignal
   /** Sends a message before the response; null if the client accepts no stream. */
   send: ((message: object) => Promise<void>) | null
+  /** Begins the stream of the response: its heartbeat keeps a connection open on which nothing is sent for a while. */
+  openStream(): void
   progressToken: string | number | undefined
 }
 

@@ -118,6 +118,7 @@ export class McpEndpoint {
       dialect,
       signal: channel.signal,
       send: channel.acceptsStream ? (message) => channel.send(message) : null,
+      openStream: () => channel.open(),
       progressToken: isToken ? progressToken : undefined,
     }
     const result = await (known[method] as Method)(call, params)
@@ -152,9 +153,13 @@ class ReplyChannel {
     return this.#stream !== undefined
   }
 
+  open(): void {
+    if (this.acceptsStream) this.#stream ??= openStream(this.#http, this.#reply, this.#stopping)
+  }
+
   async send(message: object): Promise<void> {
-    this.#stream ??= openStream(this.#http, this.#reply, this.#stopping)
-    await this.#stream.send('message', message)
+    this.open()
+    await this.#stream?.send('message', message)
   }
 
   /** Sends the result or the error; the last message. */
