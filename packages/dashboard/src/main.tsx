@@ -1,3 +1,4 @@
+import './fonts.css'
 import './mantine.css'
 import './base.css'
 import { MantineProvider } from '@mantine/core'

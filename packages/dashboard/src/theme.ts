@@ -17,7 +17,7 @@ export const theme = createTheme({
     Modal: { defaultProps: { attributes: { header: { role: 'presentation' } }, styles: { title: { fontWeight: 600 } } } },
   },
   cursorType: 'pointer',
-  fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
+  fontFamily: '"Inter Variable", ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   headings: { fontWeight: '600' },
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { axisMaximum, fromFirstMeasurement, lastValue, segmentsOf } from './scale.ts'
+import { axisMaximum, fromFirstMeasurement, segmentsOf, summaryOf } from './scale.ts'
 
 test('the top of a chart is a round number that nothing rises above', () => {
   expect([0, 0.03, 1, 1.2, 7, 180, 2400].map(axisMaximum)).toEqual([1, 0.05, 1, 2, 10, 200, 2500])
@@ -10,8 +10,6 @@ test('a line breaks off where nothing was measured', () => {
     { from: 1, to: 2 },
     { from: 5, to: 5 },
   ])
-  expect(lastValue([1, 2, null])).toBe(2)
-  expect(lastValue([null])).toBeNull()
 })
 
 test('what lies before the first figure is left out, but for a few points', () => {
@@ -19,4 +17,10 @@ test('what lies before the first figure is left out, but for a few points', () =
   expect(fromFirstMeasurement(points, (at) => at >= 20)).toEqual(points.slice(19))
   expect(fromFirstMeasurement(points, (at) => at >= 58)).toEqual(points.slice(48))
   expect(fromFirstMeasurement(points, () => false)).toEqual([])
+})
+
+test('a range has one figure, without the points where nothing was measured', () => {
+  const values = [null, 1, 3, null, 8]
+  expect((['total', 'average', 'maximum'] as const).map((summary) => summaryOf(values, summary))).toEqual([12, 4, 8])
+  expect(summaryOf([null], 'total')).toBeNull()
 })

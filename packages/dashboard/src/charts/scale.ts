@@ -37,4 +37,13 @@ export function fromFirstMeasurement<Point>(
   return points.slice(Math.max(0, Math.min(first - 1, points.length - minPoints)))
 }
 
-export const lastValue = (values: readonly (number | null)[]): number | null => values.findLast((value) => value !== null) ?? null
+export type Summary = 'total' | 'average' | 'maximum'
+
+/** One figure for all values of a range; null if nothing was measured. */
+export function summaryOf(values: readonly (number | null)[], summary: Summary): number | null {
+  const measured = values.filter((value) => value !== null)
+  if (measured.length === 0) return null
+  if (summary === 'maximum') return Math.max(...measured)
+  const total = measured.reduce((sum, value) => sum + value, 0)
+  return summary === 'total' ? total : total / measured.length
+}

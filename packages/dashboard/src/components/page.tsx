@@ -4,6 +4,8 @@ import classes from './page.module.css'
 
 interface Props {
   title: string
+  /** Shown above the title, for example the project of the page. */
+  eyebrow?: ReactNode
   description?: ReactNode
   /** Buttons of the whole page. */
   actions?: ReactNode
@@ -13,7 +15,7 @@ interface Props {
 }
 
 /** The frame of a page: heading, description, actions and content. */
-export function Page({ title, description, actions, tabTitle, children }: Props) {
+export function Page({ title, eyebrow, description, actions, tabTitle, children }: Props) {
   useEffect(() => {
     document.title = `${tabTitle ?? title} · Berth`
   }, [title, tabTitle])
@@ -21,6 +23,7 @@ export function Page({ title, description, actions, tabTitle, children }: Props)
     <div className={classes.page}>
       <header className={classes.header}>
         <div className={classes.heading}>
+          {eyebrow && <div className={classes.eyebrow}>{eyebrow}</div>}
           <Title order={1} size="h2" className="wrap-anywhere">
             {title}
           </Title>

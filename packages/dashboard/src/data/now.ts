@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react'
+import { useEffect, useState, useSyncExternalStore } from 'react'
 
 const tickMs = 5000
 let now = Date.now()
@@ -22,3 +22,14 @@ function subscribe(listener: () => void) {
 
 /** The current time, updated every five seconds. All components share one timer. */
 export const useNow = () => useSyncExternalStore(subscribe, () => now)
+
+/** The current time, updated every second while `isRunning`: the clock of a running deployment. */
+export function useClock(isRunning: boolean): number {
+  const [time, setTime] = useState(Date.now)
+  useEffect(() => {
+    if (!isRunning) return
+    const second = setInterval(() => document.visibilityState !== 'hidden' && setTime(Date.now()), 1000)
+    return () => clearInterval(second)
+  }, [isRunning])
+  return time
+}

@@ -1,6 +1,6 @@
 import type { ProjectRoute } from '@berth/contract'
 import { expect, test } from 'vitest'
-import { addressesOf } from './find-projects.ts'
+import { addressesOf, countStatuses } from './find-projects.ts'
 
 const route = (hostname: string, kind: ProjectRoute['kind'], primary = false): ProjectRoute => ({
   ...{ hostname, kind, primary, url: `http://${hostname}`, tls: 'none', state: 'synced' },
@@ -12,4 +12,12 @@ test('a connected domain is among the addresses only while it is the current one
   expect(addressesOf({ routes, url: 'http://shop.test' })).toEqual(free)
   expect(addressesOf({ routes, url: 'http://www.example.com' })).toEqual(['http://www.example.com', ...free])
   expect(addressesOf({ routes: [], url: null })).toEqual([])
+})
+
+test('statuses are counted for the filter', () => {
+  const projects = (['live', 'failed', 'live'] as const).map((status) => ({ status }))
+  expect(countStatuses(projects)).toEqual([
+    ['live', 2],
+    ['failed', 1],
+  ])
 })

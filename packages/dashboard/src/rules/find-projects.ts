@@ -12,6 +12,13 @@ export function findProjects(projects: readonly Project[], search: string): read
   })
 }
 
+/** The statuses of the projects with their counts, most frequent first. */
+export function countStatuses(projects: readonly Pick<Project, 'status'>[]): [Project['status'], number][] {
+  const counts = new Map<Project['status'], number>()
+  for (const { status } of projects) counts.set(status, (counts.get(status) ?? 0) + 1)
+  return [...counts].sort((a, b) => b[1] - a[1])
+}
+
 /** The current URL. An older cloud release returns only the routes. */
 export const addressOf = ({ url, routes }: Pick<Project, 'routes' | 'url'>): string | undefined =>
   url ?? (routes.find(({ primary }) => primary) ?? routes[0])?.url

@@ -8,6 +8,8 @@ export interface NavigationEntry {
   icon: Icon
   /** Highlighted only at this exact path, not at the paths below it. */
   isExact?: boolean
+  /** More words that find it in the command palette. */
+  keywords?: string
 }
 
 export function NavigationLink({ to, label, icon: Picture, isExact = false }: NavigationEntry) {

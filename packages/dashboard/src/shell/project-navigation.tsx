@@ -4,6 +4,7 @@ import { useRead } from '../data/read.ts'
 import { projectLinks } from './links.ts'
 import classes from './navigation.module.css'
 import { NavigationLink } from './navigation-link.tsx'
+import { ProjectSwitcher } from './project-switcher.tsx'
 
 export function ProjectNavigation({ projectId }: { projectId: string }) {
   const project = useRead(contract.projects.get, { params: { id: projectId } })
@@ -13,7 +14,7 @@ export function ProjectNavigation({ projectId }: { projectId: string }) {
         <NavigationLink to="/" label="All projects" icon={IconArrowLeft} isExact />
       </div>
       <div className={classes.group}>
-        <div className={classes.groupTitle}>{project.data?.name ?? 'Project'}</div>
+        <ProjectSwitcher projectId={projectId} name={project.data?.name} />
         {projectLinks(projectId).map((link) => (
           <NavigationLink key={link.to} {...link} />
         ))}

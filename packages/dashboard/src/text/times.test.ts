@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { durationText, relativeTime } from './times.ts'
+import { clockText, durationText, relativeTime } from './times.ts'
 
 const now = Date.parse('2026-05-01T12:00:00Z')
 
@@ -15,4 +15,8 @@ test('a duration is told in at most two units', () => {
   expect(durationText(45_000)).toBe('45 s')
   expect(durationText(125_000)).toBe('2 min 5 s')
   expect(durationText(3_780_000)).toBe('1 h 3 min')
+})
+
+test('a running clock counts whole seconds', () => {
+  expect([-5, 7900, 725_000, 3_725_000].map(clockText)).toEqual(['0:00', '0:07', '12:05', '1:02:05'])
 })

@@ -36,5 +36,14 @@ export function durationText(ms: number): string {
   return minutes % 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${Math.floor(minutes / 60)} h`
 }
 
+/** `0:07`, `12:05`, `1:02:05`: the clock of running work, whose width does not jump. */
+export function clockText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  const two = (value: number) => String(value).padStart(2, '0')
+  const minutes = Math.floor(seconds / 60)
+  const rest = two(seconds % 60)
+  return minutes < 60 ? `${minutes}:${rest}` : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${rest}`
+}
+
 export const elapsedMs = (from: string | null, to: string | null, now: number): number | null =>
   from ? (to ? Date.parse(to) : now) - Date.parse(from) : null

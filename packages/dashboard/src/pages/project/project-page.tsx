@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { PageSkeleton } from '../../components/page-skeleton.tsx'
+import { RouterLink } from '../../components/router-link.tsx'
 import { useProject } from '../../data/project.ts'
 
 interface Props {
@@ -18,7 +19,17 @@ export function ProjectPage({ title, description, actions, children }: Props) {
   return (
     <Loaded query={query} skeleton={<PageSkeleton />}>
       {(project) => (
-        <Page title={title} tabTitle={`${title} · ${project.name}`} description={description} actions={actions?.(project)}>
+        <Page
+          eyebrow={
+            <RouterLink to={`/projects/${project.id}`} size="sm">
+              {project.name}
+            </RouterLink>
+          }
+          title={title}
+          tabTitle={`${title} · ${project.name}`}
+          description={description}
+          actions={actions?.(project)}
+        >
           {children(project)}
         </Page>
       )}

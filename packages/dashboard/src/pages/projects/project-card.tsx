@@ -1,9 +1,11 @@
 import type { Deployment, Project } from '@berth/contract'
 import { ExternalLink } from '../../components/external-link.tsx'
+import { FrameworkIcon } from '../../components/framework-icon.tsx'
 import { PlainLink } from '../../components/plain-link.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { addressOf, sourceText } from '../../rules/find-projects.ts'
+import { lastErrorOf } from '../../rules/last-error.ts'
 import { deploymentText } from '../../rules/newest-deployments.ts'
 import classes from './project-list.module.css'
 
@@ -14,9 +16,12 @@ interface Props {
 
 export function ProjectCard({ project, deployment }: Props) {
   const address = addressOf(project)
+  const framework = deployment?.plan?.framework ?? project.config.framework
+  const error = lastErrorOf(project, deployment)
   return (
     <article className={classes.card}>
       <div className={classes.head}>
+        <FrameworkIcon framework={framework} type={deployment?.plan?.type ?? project.type} />
         <PlainLink to={`/projects/${project.id}`} className={classes.name} title={project.name}>
           {project.name}
         </PlainLink>
@@ -29,8 +34,19 @@ export function ProjectCard({ project, deployment }: Props) {
         </span>
       )}
       <div className={classes.foot}>
-        <div className={classes.line}>{deployment ? deploymentText(deployment) : sourceText(project)}</div>
-        <div>
+        {error ? (
+          <div className={`${classes.line} ${classes.error}`} title={error}>
+            {error}
+          </div>
+        ) : (
+          <div className={classes.line}>{sourceText(project)}</div>
+        )}
+        <div className={classes.line}>
+          {deployment?.commit && <code className={classes.commit}>{deployment.commit.sha.slice(0, 7)}</code>}
+          {deployment && deploymentText(deployment)}
+        </div>
+        <div className={classes.line}>
+          {framework && <span className={classes.framework}>{framework}</span>}
           {deployment ? 'Deployed ' : 'Created '}
           <TimeAgo time={deployment?.createdAt ?? project.createdAt} />
         </div>

@@ -16,7 +16,7 @@ interface Props {
 
 /** Heights set in project-list.module.css, including the gap below, so that nothing has to be measured. */
 const rowPx = 58
-const cardPx = 186
+const cardPx = 210
 
 // Scrolling renders the list again; items that did not change are kept.
 const Card = memo(ProjectCard)
@@ -42,7 +42,7 @@ export function ProjectList({ projects, newest, view, search }: Props) {
   if (projects.length === 0)
     return (
       <Text c="dimmed" ta="center" py="xl">
-        No project matches “{search}”.
+        {search ? `No project matches “${search}”.` : 'No project has this status.'}
       </Text>
     )
   const Shape = view === 'rows' ? Row : Card

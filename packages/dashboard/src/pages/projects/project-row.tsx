@@ -1,5 +1,6 @@
 import type { Deployment, Project } from '@berth/contract'
 import { ExternalLink } from '../../components/external-link.tsx'
+import { FrameworkIcon } from '../../components/framework-icon.tsx'
 import { PlainLink } from '../../components/plain-link.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
@@ -15,6 +16,10 @@ export function ProjectRow({ project, deployment }: Props) {
   const address = addressOf(project)
   return (
     <article className={`${classes.card} ${classes.flat}`}>
+      <FrameworkIcon
+        framework={deployment?.plan?.framework ?? project.config.framework}
+        type={deployment?.plan?.type ?? project.type}
+      />
       <PlainLink to={`/projects/${project.id}`} className={classes.name} title={project.name}>
         {project.name}
       </PlainLink>

@@ -1,5 +1,5 @@
-import { contract } from '@berth/contract'
-import { ActionIcon, Alert, Group, TextInput } from '@mantine/core'
+import { contract, type Project } from '@berth/contract'
+import { ActionIcon, Alert, Group, NativeSelect, TextInput } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { IconLayoutGrid, IconList, IconPlus, IconSearch } from '@tabler/icons-react'
 import { useMemo, useState } from 'react'
@@ -9,11 +9,15 @@ import { RefusableLink } from '../../components/refusable-link.tsx'
 import { SkeletonRows } from '../../components/skeleton-rows.tsx'
 import { useRead, useReply } from '../../data/read.ts'
 import { useRefusal } from '../../data/refusal.ts'
-import { findProjects } from '../../rules/find-projects.ts'
+import { countStatuses, findProjects } from '../../rules/find-projects.ts'
 import { newestOfEach } from '../../rules/newest-deployments.ts'
 import { plural } from '../../text/sizes.ts'
+import { statusLabel } from '../../text/status-text.ts'
 import { NoProjects } from './no-projects.tsx'
 import { ProjectList } from './project-list.tsx'
+import { WelcomeChecklist } from './welcome-checklist.tsx'
+
+const hasCustomDomain = ({ routes }: Project) => routes.some(({ kind }) => kind === 'custom')
 
 /** Projects of this instance and of the linked cloud. */
 export function ProjectsPage() {
@@ -28,7 +32,12 @@ export function ProjectsPage() {
   const [search, setSearch] = useState('')
   const [view, setView] = useLocalStorage<'cards' | 'rows'>({ key: 'berth.projects', defaultValue: 'cards' })
   const projects = home.data?.data
-  const shown = useMemo(() => findProjects(projects ?? [], search), [projects, search])
+  const [status, setStatus] = useState('')
+  const shown = useMemo(
+    () => findProjects(projects ?? [], search).filter((project) => !status || project.status === status),
+    [projects, search, status],
+  )
+  const statuses = useMemo(() => countStatuses(projects ?? []), [projects])
   const newest = useMemo(() => newestOfEach(deployments.data ?? []), [deployments.data])
   const isEmpty = projects?.length === 0
   return (
@@ -55,6 +64,18 @@ export function ProjectsPage() {
             value={search}
             onChange={(event) => setSearch(event.currentTarget.value)}
           />
+          {(statuses.length > 1 || status) && (
+            <NativeSelect
+              w="11rem"
+              aria-label="Status"
+              value={status}
+              data={[
+                { value: '', label: 'All statuses' },
+                ...statuses.map(([value, count]) => ({ value, label: `${statusLabel(value)} (${count})` })),
+              ]}
+              onChange={(event) => setStatus(event.currentTarget.value)}
+            />
+          )}
           <ActionIcon
             variant="default"
             size={36}
@@ -71,6 +92,7 @@ export function ProjectsPage() {
         ) : (
           <SkeletonRows rows={3} height={120} />
         ))}
+      {projects && <WelcomeChecklist hasProject={!isEmpty} hasDomain={projects.some(hasCustomDomain)} />}
       {isEmpty && <NoProjects />}
       {projects && !isEmpty && <ProjectList projects={shown} newest={newest} view={view} search={search} />}
     </Page>

@@ -1,4 +1,4 @@
-import { contract } from '@berth/contract'
+import { contract, settledDeployment } from '@berth/contract'
 import { Alert, Code, Stack, Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useMemo } from 'react'
@@ -8,18 +8,21 @@ import { Loaded } from '../../../components/loaded.tsx'
 import { LogViewer } from '../../../components/log-viewer.tsx'
 import { Page } from '../../../components/page.tsx'
 import { PageSkeleton } from '../../../components/page-skeleton.tsx'
+import { RouterLink } from '../../../components/router-link.tsx'
 import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useDeploymentStream } from '../../../data/deployment-stream.ts'
-import { useNow } from '../../../data/now.ts'
+import { useClock } from '../../../data/now.ts'
 import { useRead } from '../../../data/read.ts'
 import { plainText } from '../../../rules/ansi.ts'
 import { triggerText } from '../../../rules/newest-deployments.ts'
 import { aliveText } from '../../../rules/status-advice.ts'
 import { numberText, plural, sizeText } from '../../../text/sizes.ts'
-import { durationText, elapsedMs } from '../../../text/times.ts'
+import { statusLabel } from '../../../text/status-text.ts'
+import { clockText, durationText, elapsedMs } from '../../../text/times.ts'
 import { DeploymentActions } from './deployment-actions.tsx'
+import classes from './deployment-page.module.css'
 import { PlanSection } from './plan-section.tsx'
 import { StepList } from './step-list.tsx'
 
@@ -34,18 +37,37 @@ export function DeploymentPage() {
     { params: { id: projectId ?? '' }, query: { status: 'live', ...(environment ? { environment } : {}) } },
     { isEnabled: projectId !== undefined },
   )
-  const now = useNow()
+  const project = useRead(contract.projects.get, { params: { id: projectId ?? '' } }, { isEnabled: projectId !== undefined })
   const lines = useMemo(() => live.lines.map((line) => ({ ...line, origin: line.step })), [live.lines])
   // A completed stream sends no more events; a later read may show that the deployment was superseded.
   const deployment = live.state === 'ended' ? (read.data ?? live.deployment) : (live.deployment ?? read.data)
+  const now = useClock(deployment !== undefined && !settledDeployment.has(deployment.status))
   return (
     <Loaded query={{ ...read, data: deployment }} skeleton={<PageSkeleton />}>
       {(one) => {
         const durationMs = elapsedMs(one.startedAt, one.finishedAt, now)
+        const isRunning = !settledDeployment.has(one.status)
         return (
           <Page
             title={`Deployment #${one.number}`}
-            description={<StatusBadge status={one.status} />}
+            eyebrow={
+              project.data && (
+                <RouterLink to={`/projects/${one.projectId}`} size="sm">
+                  {project.data.name}
+                </RouterLink>
+              )
+            }
+            tabTitle={`#${one.number} ${statusLabel(one.status)}${project.data ? ` · ${project.data.name}` : ''}`}
+            description={
+              <>
+                <StatusBadge status={one.status} />
+                {durationMs !== null && (
+                  <span className={classes.clock} role="timer" aria-label="Duration">
+                    {isRunning ? clockText(durationMs) : durationText(durationMs)}
+                  </span>
+                )}
+              </>
+            }
             actions={<DeploymentActions deployment={one} />}
           >
             {one.error && (
@@ -60,6 +82,17 @@ export function DeploymentPage() {
                 </Text>
               </Alert>
             )}
+            <Section title="Steps">
+              <StepList steps={one.steps} now={now} />
+            </Section>
+            <Section title="Build log" isFlush>
+              <LogViewer
+                label="the build log"
+                lines={lines}
+                empty={live.state === 'ended' ? 'No output.' : 'Waiting for output…'}
+                fileName={`deployment-${one.number}.log`}
+              />
+            </Section>
             <Section>
               <Facts
                 facts={[
@@ -95,17 +128,6 @@ export function DeploymentPage() {
               />
             </Section>
             <PlanSection plan={one.plan} />
-            <Section title="Steps">
-              <StepList steps={one.steps} />
-            </Section>
-            <Section title="Build log" isFlush>
-              <LogViewer
-                label="the build log"
-                lines={lines}
-                empty={live.state === 'ended' ? 'No output.' : 'Waiting for output…'}
-                fileName={`deployment-${one.number}.log`}
-              />
-            </Section>
           </Page>
         )
       }}

@@ -1,12 +1,11 @@
 import type { DeploymentStep } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { StatusBadge } from '../../../components/status-badge.tsx'
-import { useNow } from '../../../data/now.ts'
-import { durationText, elapsedMs } from '../../../text/times.ts'
+import { clockText, durationText, elapsedMs } from '../../../text/times.ts'
 import classes from './step-list.module.css'
 
-export function StepList({ steps }: { steps: readonly DeploymentStep[] }) {
-  const now = useNow()
+/** The steps side by side, so that the log below them stays in view. */
+export function StepList({ steps, now }: { steps: readonly DeploymentStep[]; now: number }) {
   if (steps.length === 0) return <Text c="dimmed">Queued.</Text>
   return (
     <ol className={classes.steps}>
@@ -16,7 +15,7 @@ export function StepList({ steps }: { steps: readonly DeploymentStep[] }) {
           <li key={name} data-status={status}>
             <span className={classes.name}>{name.replaceAll('_', ' ')}</span>
             <StatusBadge status={status} />
-            <span className={classes.time}>{ms === null ? '' : durationText(ms)}</span>
+            <span className={classes.time}>{ms === null ? '' : status === 'running' ? clockText(ms) : durationText(ms)}</span>
           </li>
         )
       })}

@@ -49,6 +49,7 @@ function Charts({ points: all }: { points: readonly MetricPoint[] }) {
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl">
       <LineChart
         title="Requests"
+        summary="total"
         times={times}
         format={(value) => numberText(Math.round(value))}
         series={[
@@ -59,6 +60,7 @@ function Charts({ points: all }: { points: readonly MetricPoint[] }) {
       />
       <LineChart
         title="Latency"
+        summary="average"
         times={times}
         format={durationText}
         series={[
@@ -68,12 +70,14 @@ function Charts({ points: all }: { points: readonly MetricPoint[] }) {
       />
       <LineChart
         title="CPU"
+        summary="average"
         times={times}
         format={cores}
         series={[{ label: 'used', tone: 'main', values: valuesOf('cpuCores') }]}
       />
       <LineChart
         title="Memory"
+        summary="maximum"
         times={times}
         format={memory}
         series={[{ label: 'used', tone: 'main', values: valuesOf('memoryMb') }]}

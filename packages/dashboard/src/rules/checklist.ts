@@ -1,0 +1,32 @@
+export interface ChecklistItem {
+  id: 'project' | 'domain' | 'backup' | 'member'
+  title: string
+  text: string
+  to: string
+  isDone: boolean
+}
+
+type State = Record<ChecklistItem['id'], boolean>
+
+const items: readonly Omit<ChecklistItem, 'isDone'>[] = [
+  { id: 'project', title: 'Deploy a project', text: 'From a folder, a repository or an image.', to: '/new' },
+  { id: 'domain', title: 'Connect your domain', text: 'On the Domains page of a project.', to: '/' },
+  {
+    id: 'backup',
+    title: 'Add a backup destination',
+    text: 'Then add a policy on the Backups page of a project.',
+    to: '/backups',
+  },
+  {
+    id: 'member',
+    title: 'Invite a second user',
+    text: 'So that you are not the only one with access.',
+    to: '/organization/invitations',
+  },
+]
+
+/** The steps of a new instance; empty once all are done. */
+export function checklist(done: State): ChecklistItem[] {
+  const all = items.map((item) => ({ ...item, isDone: done[item.id] }))
+  return all.every(({ isDone }) => isDone) ? [] : all
+}
