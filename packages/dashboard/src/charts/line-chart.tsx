@@ -100,7 +100,10 @@ export function LineChart({ title, times, series, format, summary }: Props) {
               const points = lineEnds.map(([left, top]) => `${left},${top}`)
               return (
                 <g key={`${label} ${from}`} data-tone={tone}>
-                  <polygon points={`${x(from)},${y(0)} ${points.join(' ')} ${x(to)},${y(0)}`} className={classes.area} />
+                  <polygon
+                    points={`${lineEnds[0]?.[0]},${y(0)} ${points.join(' ')} ${lineEnds.at(-1)?.[0]},${y(0)}`}
+                    className={classes.area}
+                  />
                   <polyline points={points.join(' ')} className={classes.line} vectorEffect="non-scaling-stroke" />
                 </g>
               )
