@@ -164,6 +164,7 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /hooks/deploy/:token | public
     POST /projects/:id/exec/:execId/input | project:admin
     POST /projects/:id/restart | project:write
+    GET /deployments/:id/changes | project:read
     GET /instance/storage | organization:read
     POST /instance/storage/clean-up | organization:admin
     GET /projects/:id/volumes | project:read

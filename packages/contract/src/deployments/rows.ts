@@ -6,6 +6,7 @@ import { DeployHook, DeployHookBody, HookDeployment, NewDeployHook } from './hoo
 import {
   BuildBody,
   Deployment,
+  DeploymentChanges,
   DeploymentLogLine,
   DeploymentStep,
   DeploymentsQuery,
@@ -48,6 +49,12 @@ export const deployments = {
     on: 'deployment',
     query: PageQuery,
     returns: list(DeploymentLogLine),
+  }),
+  changes: route('GET /deployments/:id/changes', {
+    summary: 'What differs from the version that was live before: variables by name, and settings',
+    permission: 'project:read',
+    on: 'deployment',
+    returns: data(DeploymentChanges),
   }),
   stream: route('GET /deployments/:id/stream', {
     summary: 'Live events of one deployment; resumable by Last-Event-ID',

@@ -78,6 +78,37 @@ export const Deployment = Type.Object({
 })
 export type Deployment = Static<typeof Deployment>
 
+const names = (description: string) => Type.Array(Type.String(), { description })
+
+/** The differences between a deployment and the version that was live before it. Values of variables are never included. */
+export const DeploymentChanges = Type.Object({
+  previous: nullable(
+    Type.Object(
+      { id: Id, number: Type.Integer(), commit: nullable(DeploymentCommit) },
+      { description: 'The version that was live before' },
+    ),
+  ),
+  variables: nullable(
+    Type.Object(
+      {
+        added: names('Variables that the previous version did not have'),
+        changed: names('Variables with another value'),
+        removed: names('Variables that it no longer has'),
+      },
+      { description: 'Names of the variables that differ; null if they are not recorded' },
+    ),
+  ),
+  settings: Type.Array(
+    Type.Object({
+      name: Type.String({ description: 'The setting, as in the config of the project' }),
+      from: nullable(Type.String({ description: 'The previous value; null if it was not set or is not a single value' })),
+      to: nullable(Type.String({ description: 'The value; null if it is not set or is not a single value' })),
+    }),
+    { description: 'Settings that differ' },
+  ),
+})
+export type DeploymentChanges = Static<typeof DeploymentChanges>
+
 const Slug = text(80, 1)
 
 export const BuildBody = Type.Object({

@@ -24,6 +24,13 @@ export const CreateEnvironment = Type.Object({
   slug: Type.Optional(Slug),
   type: Type.Optional(oneOf('preview', 'development')),
   branch: Type.Optional(nullable(Branch)),
+  cloneFrom: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 80,
+      description: 'Slug or name of an environment whose variables, secrets included, and branch are copied',
+    }),
+  ),
 })
 
 export const EnvKey = Type.String({ minLength: 1, maxLength: limits.envKeyCharacters, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })

@@ -252,3 +252,22 @@ describe('always_on wakes a sleeping project', () => {
     expect(running(id).length).toBe(1)
   })
 })
+
+test('GET /deployments/:id/changes: variables by name and settings since the version that was live before', async () => {
+  const id = await liveApp()
+  const changesOf = async (deploymentId: string) => (await scene.request('GET /deployments/:id/changes', deploymentId)).body.data
+  await setVariable(id, 'hello')
+  await change('POST /projects/:id/options', id, { port: 8123 })
+  const second = await scene.deploy(id)
+  await live(second)
+  expect(await changesOf(second)).toEqual({
+    previous: { id: expect.any(String), number: 1, commit: null },
+    variables: { added: ['GREETING'], changed: [], removed: [] },
+    settings: [{ name: 'port', from: expect.any(String), to: '8123' }],
+  })
+  await setVariable(id, 'good day')
+  const third = await scene.deploy(id)
+  await live(third)
+  expect(await changesOf(third)).toMatchObject({ previous: { id: second }, variables: { changed: ['GREETING'] }, settings: [] })
+  expect(JSON.stringify(await changesOf(third))).not.toContain('good day')
+})

@@ -104,3 +104,32 @@ describe('POST /projects/:id/environments', () => {
     expect([answer.status, answer.body.permission]).toEqual([403, 'project:write'])
   })
 })
+
+describe('POST /projects/:id/environments with cloneFrom', () => {
+  test('copies the variables, secrets included, and the branch; later changes stay apart', async () => {
+    expect((await create({ name: 'Staging', branch: 'next' })).status).toBe(201)
+    const upserts = [
+      { key: 'PLAIN', value: 'one', isSecret: false },
+      { key: 'KEY', value: 'sealed value', isSecret: true },
+    ]
+    expect((await on('PATCH', '/env', { environment: 'staging', upserts })).status).toBe(200)
+    const { status, body } = await create({ name: 'Copy', cloneFrom: 'staging' })
+    expect([status, body.data.branch]).toEqual([201, 'next'])
+    expect((await on('GET', '/env?environment=copy')).body.data).toMatchObject([
+      { key: 'KEY', isSecret: true, environment: 'copy' },
+      { key: 'PLAIN', value: 'one', isSecret: false, environment: 'copy' },
+    ])
+    expect(await instance.projects.openEnv(project.id, 'copy')).toEqual({
+      values: { KEY: 'sealed value', PLAIN: 'one' },
+      secretKeys: ['KEY'],
+    })
+    await on('PATCH', '/env', { environment: 'copy', deletes: ['PLAIN'] })
+    expect((await on('GET', '/env?environment=staging')).body.data).toHaveLength(2)
+  })
+
+  test('400 for an environment that does not exist, and nothing is created', async () => {
+    const { status } = await create({ name: 'Copy', cloneFrom: 'nowhere' })
+    expect(status).toBe(400)
+    expect(slugs((await on('GET', '/environments')).body.data)).toEqual(['production'])
+  })
+})

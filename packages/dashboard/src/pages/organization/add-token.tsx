@@ -2,8 +2,8 @@ import { contract, type Permission } from '@berth/contract'
 import { Alert, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../components/action-button.tsx'
+import { AddSection } from '../../components/add-section.tsx'
 import { SecretOnce } from '../../components/secret-once.tsx'
-import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
@@ -18,7 +18,7 @@ const spans = [
 ]
 
 /** Creates an access token. Its scopes are chosen from the user's own permissions. */
-export function AddToken() {
+export function AddToken({ isFirst }: { isFirst: boolean }) {
   const session = useSession().data
   const projects = useRead(contract.projects.home, {})
   const [name, setName] = useState('')
@@ -46,7 +46,7 @@ export function AddToken() {
       },
     )
   return (
-    <Section title="Create a token">
+    <AddSection isFirst={isFirst} refusal={undefined} title="Create a token">
       <form onSubmit={submitting(add)}>
         <Stack>
           <SimpleGrid cols={{ base: 1, sm: 3 }}>
@@ -125,6 +125,6 @@ export function AddToken() {
         onClose={() => setSecret(undefined)}
         use={() => `npx berth login --url ${window.location.origin}`}
       />
-    </Section>
+    </AddSection>
   )
 }

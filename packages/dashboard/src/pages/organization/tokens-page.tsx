@@ -68,7 +68,7 @@ export function TokensPage() {
           }
         </Loaded>
       </Section>
-      <AddToken />
+      <AddToken isFirst={tokens.data?.length === 0} />
       <ConfirmDialog
         isOpen={!!confirming}
         title={`Revoke ${confirming?.name ?? ''}?`}

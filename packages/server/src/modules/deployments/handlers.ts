@@ -14,6 +14,7 @@ import { cancelDeployment } from './request/cancel.ts'
 import { createHook, deleteHook, deployByHook, listHooks, showHook } from './request/deploy-hooks.ts'
 import { requestDeployment } from './request/request-deployment.ts'
 import { listDeployments } from './store.ts'
+import { changesOf } from './summary/changes.ts'
 import { showDeployment } from './summary/show.ts'
 import { streamDeployment } from './summary/stream.ts'
 
@@ -64,6 +65,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
       return { data: rows.map(showDeployment), nextCursor }
     },
     get: (_, { deployment }) => ({ data: showDeployment(deployment) }),
+    changes: async (_, { deployment }) => ({ data: await changesOf(deployment, deps) }),
     logs: async ({ query }, { deployment }) => {
       const { limit = 100, cursor } = query
       if (cursor !== undefined && !isLogId(cursor)) throw new BadCursor()

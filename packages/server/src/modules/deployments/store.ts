@@ -184,6 +184,22 @@ export const listLiveDeployments = (db: Db, projectId: string, environment: stri
     .where('status', '=', 'live')
     .execute()
 
+/** The newest version of the environment that was live before this deployment. */
+export const findLiveBefore = (
+  db: Db,
+  { projectId, environment, number }: Pick<DeploymentRow, 'projectId' | 'environment' | 'number'>,
+): Promise<DeploymentRow | undefined> =>
+  db
+    .selectFrom('deployments')
+    .selectAll()
+    .where('projectId', '=', projectId)
+    .where('environment', '=', environment)
+    .where('number', '<', number)
+    .where('status', 'in', ['live', 'superseded'])
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
 export interface DeploymentFilter {
   projectId?: string
   projectIds?: readonly string[]

@@ -21,6 +21,7 @@ import { aliveText } from '../../../rules/status-advice.ts'
 import { numberText, plural, sizeText } from '../../../text/sizes.ts'
 import { statusLabel } from '../../../text/status-text.ts'
 import { clockText, durationText, elapsedMs } from '../../../text/times.ts'
+import { ChangesSection } from './changes-section.tsx'
 import { DeploymentActions } from './deployment-actions.tsx'
 import classes from './deployment-page.module.css'
 import { PlanSection } from './plan-section.tsx'
@@ -127,6 +128,7 @@ export function DeploymentPage() {
                 ]}
               />
             </Section>
+            <ChangesSection deployment={one} />
             <PlanSection plan={one.plan} />
           </Page>
         )

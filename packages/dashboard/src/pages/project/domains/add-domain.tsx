@@ -2,19 +2,24 @@ import { contract, type Project } from '@berth/contract'
 import { Group, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
-import { Section } from '../../../components/section.tsx'
+import { AddSection } from '../../../components/add-section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { domainReads } from '../../../data/project.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
 
-export function AddDomain({ project }: { project: Project }) {
+export function AddDomain({ project, isFirst }: { project: Project; isFirst: boolean }) {
   const [domain, setDomain] = useState('')
   const refusal = useProjectRefusal(project.id, 'write')
   const connect = useChange(contract.projects.connectDomain, { refreshes: domainReads, hidesErrorNotice: true })
   const add = () => connect.mutate({ params: { id: project.id }, body: { domain } }, { onSuccess: () => setDomain('') })
   return (
-    <Section title="Add domain" description="It becomes the primary domain. The DNS records to create are shown above.">
+    <AddSection
+      isFirst={isFirst}
+      refusal={refusal}
+      title="Add domain"
+      description="It becomes the primary domain. The DNS records to create are shown above."
+    >
       <form onSubmit={submitting(add)}>
         <Group align="flex-start" gap="sm">
           <TextInput
@@ -31,6 +36,6 @@ export function AddDomain({ project }: { project: Project }) {
           </ActionButton>
         </Group>
       </form>
-    </Section>
+    </AddSection>
   )
 }

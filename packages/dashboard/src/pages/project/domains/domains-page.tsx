@@ -57,7 +57,7 @@ function DomainSections({ project, domains }: { project: Project; domains: reado
           />
         ))}
       <RouteTable project={project} domains={domains} onShown={setShown} onRemoved={setRemoved} />
-      <AddDomain project={project} />
+      <AddDomain project={project} isFirst={!domains.some(({ kind }) => kind === 'custom')} />
       {removed && <RemoveDomain projectId={project.id} domain={removed} onClose={() => setRemoved(undefined)} />}
     </>
   )

@@ -2,7 +2,7 @@ import { contract } from '@berth/contract'
 import { Group, Switch, TextInput } from '@mantine/core'
 import { type ClipboardEvent, useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
-import { Section } from '../../../components/section.tsx'
+import { AddSection } from '../../../components/add-section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { parseDotenv } from '../../../rules/dotenv.ts'
@@ -10,12 +10,14 @@ import { parseDotenv } from '../../../rules/dotenv.ts'
 interface Props {
   projectId: string
   environment: string
+  /** True if there is no variable yet: the form is then open. */
+  isFirst: boolean
   refusal: string | undefined
   onSaved(): void
 }
 
 /** Adds a variable; several lines pasted into the name add several. */
-export function AddVariable({ projectId, environment, refusal, onSaved }: Props) {
+export function AddVariable({ projectId, environment, isFirst, refusal, onSaved }: Props) {
   const [key, setKey] = useState('')
   const [value, setValue] = useState('')
   const [isSecret, setSecret] = useState(true)
@@ -38,7 +40,12 @@ export function AddVariable({ projectId, environment, refusal, onSaved }: Props)
     saveAll(variables)
   }
   return (
-    <Section title="Add a variable" description="Paste several lines of a .env file into the name to add them all.">
+    <AddSection
+      isFirst={isFirst}
+      refusal={refusal}
+      title="Add a variable"
+      description="Paste several lines of a .env file into the name to add them all."
+    >
       <form onSubmit={submitting(() => saveAll([{ key, value }]))}>
         <Group align="flex-end" gap="sm">
           <TextInput
@@ -69,6 +76,6 @@ export function AddVariable({ projectId, environment, refusal, onSaved }: Props)
           </ActionButton>
         </Group>
       </form>
-    </Section>
+    </AddSection>
   )
 }

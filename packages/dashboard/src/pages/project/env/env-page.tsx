@@ -10,6 +10,7 @@ import { useProjectRefusal } from '../../../data/refusal.ts'
 import { DeployButton } from '../overview/deploy-button.tsx'
 import { ProjectPage } from '../project-page.tsx'
 import { AddVariable } from './add-variable.tsx'
+import { EnvCompare } from './env-compare.tsx'
 import { EnvText } from './env-text.tsx'
 import { VariableTable } from './variable-table.tsx'
 
@@ -17,7 +18,7 @@ import { VariableTable } from './variable-table.tsx'
 export function EnvPage() {
   const id = useProjectId()
   const [environment, setEnvironment] = useState('production')
-  const [isText, setText] = useState(false)
+  const [view, setView] = useState<'list' | 'text' | 'compare'>('list')
   const [hasChanged, setChanged] = useState(false)
   const refusal = useProjectRefusal(id, 'write')
   const environments = useRead(contract.projects.listEnvironments, { params: { id }, query: {} })
@@ -48,30 +49,43 @@ export function EnvPage() {
                   }))}
                   onChange={(event) => setEnvironment(event.currentTarget.value)}
                 />
-                {isText ? (
-                  <Button size="xs" variant="default" onClick={() => setText(false)}>
+                {view === 'list' ? (
+                  <>
+                    <Button size="xs" variant="default" onClick={() => setView('compare')}>
+                      Compare
+                    </Button>
+                    <ActionButton size="xs" variant="default" refusal={refusal} onClick={() => setView('text')}>
+                      Edit all as text
+                    </ActionButton>
+                  </>
+                ) : (
+                  <Button size="xs" variant="default" onClick={() => setView('list')}>
                     Back to the list
                   </Button>
-                ) : (
-                  <ActionButton size="xs" variant="default" refusal={refusal} onClick={() => setText(true)}>
-                    Edit all as text
-                  </ActionButton>
                 )}
               </>
             }
           >
             <Loaded query={variables}>
               {(rows) =>
-                isText ? (
+                view === 'text' ? (
                   <EnvText
                     key={environment}
                     projectId={id}
                     environment={environment}
                     stored={rows}
                     onSaved={() => {
-                      setText(false)
+                      setView('list')
                       setChanged(true)
                     }}
+                  />
+                ) : view === 'compare' ? (
+                  <EnvCompare
+                    projectId={id}
+                    environment={environment}
+                    variables={rows}
+                    others={(environments.data ?? []).filter(({ slug }) => slug !== environment)}
+                    refusal={refusal}
                   />
                 ) : (
                   <VariableTable projectId={id} environment={environment} variables={rows} onSaved={() => setChanged(true)} />
@@ -79,7 +93,15 @@ export function EnvPage() {
               }
             </Loaded>
           </Section>
-          {!isText && <AddVariable projectId={id} environment={environment} refusal={refusal} onSaved={() => setChanged(true)} />}
+          {view === 'list' && (
+            <AddVariable
+              projectId={id}
+              environment={environment}
+              isFirst={variables.data?.length === 0}
+              refusal={refusal}
+              onSaved={() => setChanged(true)}
+            />
+          )}
         </>
       )}
     </ProjectPage>

@@ -2,7 +2,7 @@ import { contract } from '@berth/contract'
 import { Group, NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
-import { Section } from '../../../components/section.tsx'
+import { AddSection } from '../../../components/add-section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
@@ -24,7 +24,7 @@ export function AddEnvironment({ projectId }: { projectId: string }) {
       { onSuccess: () => setName('') },
     )
   return (
-    <Section title="Add an environment">
+    <AddSection isFirst={false} refusal={refusal} title="Add an environment">
       <form onSubmit={submitting(add)}>
         <Group align="flex-end" gap="sm">
           <TextInput
@@ -55,6 +55,6 @@ export function AddEnvironment({ projectId }: { projectId: string }) {
           </ActionButton>
         </Group>
       </form>
-    </Section>
+    </AddSection>
   )
 }

@@ -10,6 +10,7 @@ import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
 import { environmentRemovalRefusal } from '../../../rules/environment-actions.ts'
 import { deployRefusal } from '../../../rules/project-actions.ts'
+import { CloneEnvironment } from './clone-environment.tsx'
 import { RemoveEnvironment } from './remove-environment.tsx'
 
 interface Props {
@@ -21,6 +22,7 @@ export function EnvironmentTable({ project, environments }: Props) {
   const { id } = project
   const navigate = useNavigate()
   const [confirming, setConfirming] = useState<Environment>()
+  const [cloned, setCloned] = useState<Environment>()
   const writeRefusal = useProjectRefusal(id, 'write')
   const adminRefusal = useProjectRefusal(id, 'admin')
   const deploy = useChange(contract.deployments.build, { refreshes: [contract.projects.listDeployments] })
@@ -65,6 +67,9 @@ export function EnvironmentTable({ project, environments }: Props) {
           >
             Deploy
           </RowButton>
+          <RowButton refusal={writeRefusal} aria-label={`Clone ${one.name}`} onClick={() => setCloned(one)}>
+            Clone
+          </RowButton>
           <RowButton
             refusal={adminRefusal ?? environmentRemovalRefusal(one)}
             aria-label={`Remove ${one.name}`}
@@ -79,6 +84,7 @@ export function EnvironmentTable({ project, environments }: Props) {
   return (
     <>
       <DataTable label="Environments" columns={columns} rows={environments} keyOf={(one) => one.id} />
+      {cloned && <CloneEnvironment projectId={id} environment={cloned} onClose={() => setCloned(undefined)} />}
       {confirming && <RemoveEnvironment projectId={id} environment={confirming} onClose={() => setConfirming(undefined)} />}
     </>
   )

@@ -89,6 +89,21 @@ export async function insertSecrets(
   deps.scrubber.register(...secrets.map(({ value }) => value))
 }
 
+/** Copies the variables of an environment, secrets included, into a new one. */
+export async function copyVariables(
+  db: Db,
+  { projectId, from, to }: { projectId: string; from: string; to: string },
+  deps: ProjectsDeps,
+): Promise<void> {
+  const rows = await listVariables(db, projectId, from)
+  for (const [index, row] of rows.entries()) {
+    const upsert = { key: row.key, value: openValue(row, deps), isSecret: row.isSecret === 1 }
+    const copy = mergeVariable(upsert, undefined, index, { projectId, environment: to }, deps)
+    if (copy) await upsertVariable(db, copy)
+  }
+  if (rows.length > 0) await refuseLargeProject(db, projectId, 'cloneFrom')
+}
+
 export interface OpenedEnv {
   /** The values as set, unchanged. */
   values: Record<string, string>

@@ -9,14 +9,18 @@ import { environmentHostname, urlOf, urlSettings } from '../hostnames/hostnames.
 import { changeProject } from '../operations/change-project.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { showProject } from '../records/records.ts'
+import { requireEnvironment } from '../require-environment.ts'
 import { randomSlug, slugFrom } from '../slug.ts'
 import { insertEnvironment, newestEnvironmentAt } from '../store.ts'
+import { copyVariables } from './env.ts'
 
 export interface EnvironmentOptions {
   name: string
   slug?: string
   type?: EnvironmentRow['type']
   branch?: string | null
+  /** An environment whose variables and branch are copied. */
+  cloneFrom?: string
 }
 
 export async function createEnvironment(
@@ -43,10 +47,14 @@ export async function createEnvironment(
     const { db } = bound
     // Later than all existing ones, also if the clock went back: the list is in order of creation.
     row.createdAt = Math.max(row.createdAt, (await newestEnvironmentAt(db, project.id)) + 1)
+    const original = options.cloneFrom === undefined ? undefined : await requireEnvironment(db, project.id, options.cloneFrom)
+    if (original && options.branch === undefined) row.branch = original.branch
     if (!(await insertEnvironment(db, row))) refuseTakenSlug(row, options)
+    if (original) await copyVariables(db, { projectId: project.id, from: original.slug, to: row.slug }, deps)
     await refuseOverQuota(bound, project.organizationId, ['cpuCores', 'memoryMb'], deps)
     return {}
   })
+  if (options.cloneFrom !== undefined) await deps.projectPorts.secrets?.refresh(project.id)
   return row
 }
 

@@ -1,0 +1,46 @@
+import { contract, type Deployment } from '@berth/contract'
+import { Code } from '@mantine/core'
+import { Facts } from '../../../components/facts.tsx'
+import { RouterLink } from '../../../components/router-link.tsx'
+import { Section } from '../../../components/section.tsx'
+import { useRead } from '../../../data/read.ts'
+import { changeLines } from '../../../text/change-lines.ts'
+
+/** The differences from the version that was live before: commit, variables by name, and settings. */
+export function ChangesSection({ deployment }: { deployment: Deployment }) {
+  const { id, projectId, commit, status } = deployment
+  // The variables are recorded when the deployment starts: the status is part of the key, so that they are read again.
+  const { data } = useRead(
+    contract.deployments.changes,
+    { params: { id } },
+    { refetchIntervalMs: status === 'queued' ? 2000 : false },
+  )
+  if (!data?.previous) return null
+  const { previous } = data
+  return (
+    <Section
+      title="Changes"
+      description={
+        <>
+          Since{' '}
+          <RouterLink to={`/projects/${projectId}/deployments/${previous.id}`} size="sm">
+            #{previous.number}
+          </RouterLink>
+          , the version that was live before
+        </>
+      }
+    >
+      <Facts
+        facts={changeLines(data, commit).map(({ name, values }) => [
+          name,
+          values.map((value) => (
+            <div key={value}>
+              <Code>{value}</Code>
+            </div>
+          )),
+          'wide',
+        ])}
+      />
+    </Section>
+  )
+}
