@@ -39,7 +39,7 @@ export function fromFirstMeasurement<Point>(
 
 export type Summary = 'total' | 'average' | 'maximum'
 
-/** One figure for all values of a range; null if nothing was measured. */
+/** A single figure for all values of a range; null if nothing was measured. */
 export function summaryOf(values: readonly (number | null)[], summary: Summary): number | null {
   const measured = values.filter((value) => value !== null)
   if (measured.length === 0) return null
