@@ -28,7 +28,7 @@ export function ProjectList({ projects, newest, view, search }: Props) {
   const elementRef = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
   useLayoutEffect(() => setTop(elementRef.current?.offsetTop ?? 0), [])
-  const columns = view === 'rows' ? 1 : Math.max(1, Math.min(3, Math.floor((width || 1000) / 300)))
+  const columns = view === 'rows' ? 1 : Math.max(1, Math.min(3, Math.floor((width || window.innerWidth - 32) / 300)))
   const rows = useWindowVirtualizer({
     count: Math.ceil(projects.length / columns),
     estimateSize: () => (view === 'rows' ? rowPx : cardPx),

@@ -55,9 +55,9 @@ export function ProjectsPage() {
         </Alert>
       )}
       {projects && !isEmpty && (
-        <Group gap="xs" wrap="nowrap">
+        <Group gap="xs">
           <TextInput
-            flex={1}
+            flex="1 1 12rem"
             aria-label="Search projects"
             placeholder={`Search ${plural(projects.length, 'project')}`}
             leftSection={<IconSearch size={16} />}
@@ -66,7 +66,7 @@ export function ProjectsPage() {
           />
           {(statuses.length > 1 || status) && (
             <NativeSelect
-              w="11rem"
+              flex="0 1 11rem"
               aria-label="Status"
               value={status}
               data={[
