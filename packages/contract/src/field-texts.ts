@@ -324,6 +324,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   primary: 'Whether it is the primary address',
   private: 'Whether the repository is private',
   privateKey: 'Private key in PEM; never shown',
+  'webhook.problem': 'Why the git host cannot deliver pushes, with the next step; null: no problem is known',
   problems: 'What keeps it from working, with the next step',
   production: 'Resources of the running project',
   project: 'The project',

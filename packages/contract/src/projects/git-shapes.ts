@@ -27,7 +27,7 @@ export const LinkedRepository = Type.Object({
   branch: maybe,
   url: maybe,
   autoDeploy: Type.Boolean(),
-  webhook: Type.Object({ active: Type.Boolean(), url: maybe, lastDeliveryAt: nullable(Time) }),
+  webhook: Type.Object({ active: Type.Boolean(), url: maybe, lastDeliveryAt: nullable(Time), problem: maybe }),
   recentCommits: Type.Array(Commit),
 })
 export const GitLink = Type.Object({ owner: GitOwner, repo: GitName, branch: Type.Optional(nullable(Branch)) })

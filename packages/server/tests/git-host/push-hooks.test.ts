@@ -112,6 +112,29 @@ describe('with auto-deploy on and a connected host the push hook is there, howev
   })
 })
 
+describe('`webhook.problem` says why pushes may not arrive', () => {
+  test('the host reports that the last delivery failed', async () => {
+    const name = await repository()
+    const project = await make({ ...sourceOf(name), autoDeploy: true })
+    await settled()
+    expect((await webhookOf(project)).problem).toBeNull()
+    const [hook] = hooksOn(name)
+    const last_response = { code: 502, status: 'failed', message: 'failed to connect to host' }
+    scene.host.intercept = ({ path }) =>
+      path === `/repos/${name}/hooks`
+        ? { json: [{ id: hook!.id, active: true, events: ['push'], config: { url: hook!.url }, last_response }] }
+        : undefined
+    const webhook = await webhookOf(project)
+    scene.host.intercept = null
+    expect(webhook).toMatchObject({ active: true, problem: 'The last delivery failed: 502: failed to connect to host' })
+  })
+
+  test('an address of this machine cannot be reached from a public host', async () => {
+    const project = await make({ gitUrl: 'https://gitlab.com/acme/shop.git', gitBranch: 'main' })
+    expect((await webhookOf(project)).problem).toMatch(/^GitLab cannot deliver pushes: http:\/\/berth\.localhost is an address/)
+  })
+})
+
 describe('`webhook.active` is what the host says, and a broken hook is repaired', () => {
   test.each<[string, object]>([
     ['inactive', { active: false }],

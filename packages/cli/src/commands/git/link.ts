@@ -36,6 +36,7 @@ export function addGitLink(git: Command): void {
       const projectId = await linkedOrNewProject(command, name.repo)
       const linking = { projectId, ...name, ...(branch ? { branch } : {}), query: providerOf(command) }
       const linked = await link(connect(command), linking)
+      if (linked.problem) output(command).note(`warning: ${linked.problem}`)
       output(command).result(linked, () => `linked to ${name.owner}/${name.repo} (${linked.branch}): every push is deployed`)
     })
 }
@@ -75,5 +76,5 @@ export async function link(client: Client, { projectId, owner, repo, branch, que
     ? git.webhook
     : (await client.call(contract.gitHost.registerWebhook, { params: { owner, repo }, query })).data
   await client.call(contract.projects.setAutoDeploy, { params: { id: projectId }, body: { enabled: true } })
-  return { projectId, repository: repository.fullName, branch: gitBranch, webhook: hook.url }
+  return { projectId, repository: repository.fullName, branch: gitBranch, webhook: hook.url, problem: git.webhook.problem }
 }

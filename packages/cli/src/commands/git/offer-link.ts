@@ -21,7 +21,8 @@ export async function offerLink(
   const message = `This folder is a clone of ${found}. Deploy every push automatically?`
   const answer = await confirm({ message })
   if (isCancel(answer) || !answer) return print.note('later: berth git link')
-  const { branch } = await link(client, { projectId, ...remote, query: {} })
+  const { branch, problem } = await link(client, { projectId, ...remote, query: {} })
+  if (problem) print.note(`warning: ${problem}`)
   print.note(`every push to ${branch} of ${found} will be deployed`)
 }
 

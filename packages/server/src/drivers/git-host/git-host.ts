@@ -58,6 +58,8 @@ export interface HostHook {
   url: string
   events: string[]
   active: boolean
+  /** The host's report of a failed last delivery; null: none is reported. */
+  failure: string | null
   createdAt: string | null
   updatedAt: string | null
 }

@@ -7,12 +7,13 @@ import { isoOrNull } from '../../platform/db/columns.ts'
 import type { GitConnectionRow, GitWebhookRow } from '../../platform/db/tables/git-host.ts'
 import { Failure } from '../../platform/failure.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
+import { unreachableHook } from './applications/hook-reach.ts'
 import { organizationsWith } from './connections/connection-store.ts'
-import { isGitHostProvider } from './connections/host-titles.ts'
+import { hostTitles, isGitHostProvider } from './connections/host-titles.ts'
 import { sourcesFor, type ThroughSource, throughSource, throughSources, usableSources } from './connections/through-sources.ts'
 import type { GitHostDeps } from './deps.ts'
 import { explaining } from './explain.ts'
-import { createHookStates } from './webhooks/hook-states.ts'
+import { createHookStates, type HookState } from './webhooks/hook-states.ts'
 import { findWebhookOf, repositoryKey } from './webhooks/webhook-store.ts'
 import { deleteWebhook, isWorking, registerWebhook } from './webhooks/webhooks.ts'
 
@@ -78,13 +79,14 @@ export function createProjectPort(deps: GitHostDeps) {
       return token
     }
   const hookState = createHookStates(deps)
-  const isHookActive = async (organizationId: string, { hookId, url }: GitWebhookRow, at: RepositoryAt): Promise<boolean> => {
-    let isActive = false
+  const readHook = async (organizationId: string, { hookId, url }: GitWebhookRow, at: RepositoryAt): Promise<HookState> => {
+    let state: HookState = { isActive: false, failure: null }
     await through(organizationId, at, deps, async (name, access, host) => {
       const hooks = await host.hooks(access, name, { timeoutMs: 4_000 })
-      isActive = hooks.some((hook) => hook.id === hookId && isWorking(hook, url))
+      const own = hooks.find(({ id }) => id === hookId)
+      if (own) state = { isActive: isWorking(own, url), failure: own.failure }
     })
-    return isActive
+    return state
   }
   /** Whether the app's own webhook covers the repository: it reports every repository that it is installed on. */
   const isReportedByApp = async (organizationId: string, { provider, owner }: RepositoryAt): Promise<boolean> => {
@@ -92,6 +94,12 @@ export function createProjectPort(deps: GitHostDeps) {
     await deps.live.refresh()
     if (deps.webhookSecrets[provider] === null) return false
     return (await organizationsWith(deps.database.db, provider, owner)).includes(organizationId)
+  }
+  /** Why the host cannot deliver to the address of the webhook, or to the one that a webhook would get. */
+  const hookProblem = async (organizationId: string, { provider, owner, repo }: RepositoryAt, row?: GitWebhookRow) => {
+    if (!isGitHostProvider(provider) || !owner || !repo) return null
+    const address = row?.url ?? (await deps.hookAddress?.(organizationId, { provider, owner, repo })) ?? deps.publicUrl()
+    return unreachableHook(hostTitles[provider], deps.hosts[provider].webUrl, address)
   }
   const register = async (organizationId: string, at: RepositoryAt) => {
     const found = await findRepository(organizationId, at, deps)
@@ -127,10 +135,10 @@ export function createProjectPort(deps: GitHostDeps) {
         isGitHostProvider(provider) && owner && repo
           ? await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(owner, repo))
           : undefined
-      const isActive =
-        row !== undefined && (await hookState(row, () => isHookActive(organizationId, row, { provider, owner, repo })))
+      const state = row && (await hookState(row, () => readHook(organizationId, row, { provider, owner, repo })))
       return {
-        active: isActive || (await isReportedByApp(organizationId, { provider, owner, repo })),
+        problem: (await hookProblem(organizationId, { provider, owner, repo }, row)) ?? state?.failure ?? null,
+        active: state?.isActive || (await isReportedByApp(organizationId, { provider, owner, repo })),
         url: row?.url ?? null,
         lastDeliveryAt: isoOrNull(row?.lastDeliveryAt ?? null),
       }

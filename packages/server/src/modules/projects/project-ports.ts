@@ -182,7 +182,7 @@ export interface GitHostConnection {
   webhookOf(
     organizationId: string,
     at: RepositoryAt,
-  ): Promise<{ active: boolean; url: string | null; lastDeliveryAt: string | null }>
+  ): Promise<{ active: boolean; url: string | null; lastDeliveryAt: string | null; problem: string | null }>
   /** Credential for reading that repository alone; undefined where there is none: git then connects without one. */
   credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<GitRemote['credential'] | undefined>
   /** Reports that git was refused with this token: it is not issued again, and a login that the host has revoked is disabled. */

@@ -1,6 +1,6 @@
 import { contract, type Project } from '@berth/contract'
 import { ApiError } from '@berth/contract/client'
-import { NativeSelect, Stack, Switch, Text } from '@mantine/core'
+import { Alert, NativeSelect, Stack, Switch, Text } from '@mantine/core'
 import { Section } from '../../../components/section.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
@@ -24,6 +24,11 @@ export function WebhookSection({ project }: { project: Project }) {
   return (
     <Section title="Pushes">
       <Stack>
+        {webhook?.problem && (
+          <Alert color="yellow" title="Pushes may not arrive">
+            {webhook.problem}
+          </Alert>
+        )}
         <Text size="sm" component="div">
           {webhook?.active ? (
             <>

@@ -1,6 +1,6 @@
 import { invalidResponse, timeFrom, webAddress } from '../answer-parts.ts'
 import type { HostAccount, HostBranch, HostFileEntry, HostHook, HostRepository } from '../git-host.ts'
-import { Fields, parseRepositoryName } from '../payload.ts'
+import { cleanText, Fields, parseRepositoryName } from '../payload.ts'
 
 /** Converts responses of GitHub to the common form. A response of another shape is an error, never a partial result. */
 
@@ -60,7 +60,16 @@ export function hookFrom(value: unknown, title: string): HostHook {
     url: fields.in('config').text('url') ?? '',
     events: Array.isArray(events) ? events.filter((event) => typeof event === 'string') : [],
     active: fields.isTrue('active'),
+    failure: failureOf(fields.in('last_response')),
     createdAt: timeFrom(fields.text('created_at')),
     updatedAt: timeFrom(fields.text('updated_at')),
   }
+}
+
+/** GitHub reports the last delivery with the status of its response; null while there was none. */
+function failureOf(response: Fields): string | null {
+  const code = response.integer('code')
+  const message = cleanText(response.text('message'), 200)
+  if (code === null ? response.text('status') !== 'failed' : code >= 200 && code < 400) return null
+  return ['The last delivery failed', code, message].filter((part) => part !== null && part !== '').join(': ')
 }

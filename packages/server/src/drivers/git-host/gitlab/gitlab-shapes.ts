@@ -68,6 +68,10 @@ export function hookFrom(value: unknown, title: string): HostHook {
     events: Object.entries(eventNames).flatMap(([field, name]) => (fields.isTrue(field) ? [name] : [])),
     // GitLab disables a webhook that fails repeatedly, temporarily or permanently.
     active: !fields.has('disabled_until') && fields.text('alert_status') !== 'disabled',
+    failure:
+      (fields.text('alert_status') ?? 'executable') === 'executable'
+        ? null
+        : 'GitLab has disabled the webhook after failed deliveries',
     createdAt: timeFrom(fields.text('created_at')),
     updatedAt: null,
   }

@@ -28,7 +28,7 @@ const shownCommits = 10
 export async function showRepository(project: ProjectRow, deps: ProjectsDeps): Promise<LinkedRepository> {
   refuseUnlinked(project)
   const { gitProvider, gitOwner, gitRepo, gitBranch, autoDeploy } = project
-  const noWebhook = { active: false, url: null, lastDeliveryAt: null }
+  const noWebhook = { active: false, url: null, lastDeliveryAt: null, problem: null }
   const [webhook, recentCommits, branch] = await Promise.all([
     deps.projectPorts.gitHost?.webhookOf(project.organizationId, repositoryAt(project, deps)) ?? noWebhook,
     readRemote(project, deps, (remote) => deps.git.recentCommits(remote, gitBranch ?? undefined, shownCommits, limits)).catch(
