@@ -14,6 +14,7 @@ test.each([true, false])('at a terminal berth git link offers to create the proj
   using _confirm = vi.spyOn(prompts, 'confirm').mockResolvedValue(answer)
   await using cli = await cliFixture(({ path, method }) => {
     if (path === '/projects' && method === 'POST') return { body: { data: { id: 'prj_new', name: 'shop' } } }
+    if (path === '/projects/prj_new/git') return { body: { data: { webhook: { active: false, url: null } } } }
     if (path.startsWith('/git'))
       return { body: { data: { fullName: 'acme/shop', cloneUrl: 'https://x.test/acme/shop', defaultBranch: 'main' } } }
     return {}
