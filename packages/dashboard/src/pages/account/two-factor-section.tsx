@@ -3,6 +3,7 @@ import { Anchor, Button, Code, Group, Stack, Text, TextInput } from '@mantine/co
 import { type ReactNode, useState } from 'react'
 import { CopyText } from '../../components/copy-text.tsx'
 import { Loaded } from '../../components/loaded.tsx'
+import { QrImage } from '../../components/qr-image.tsx'
 import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
@@ -58,9 +59,10 @@ export function TwoFactorSection() {
         onSubmit={(code) => confirm.mutate({ body: { code } })}
       >
         <Text size="sm">
-          Add this key to your authenticator app, or <Anchor href={uri}>open it on this device</Anchor>. Then enter the code that
-          the app shows.
+          Scan the QR code with your authenticator app, type the key, or <Anchor href={uri}>open it on this device</Anchor>. Then
+          enter the code that the app shows.
         </Text>
+        <QrImage text={uri} label="QR code of the key" />
         <Group wrap="nowrap" gap="xs">
           <Code className="wrap-anywhere">{secret}</Code>
           <CopyText value={secret} label="Copy the key" />

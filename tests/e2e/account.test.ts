@@ -1,0 +1,61 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { totpCode, totpStepAt } from '../../packages/server/src/modules/access/totp.ts'
+import { addAxe, violations } from '../kit/axe.ts'
+import { openPage, signIn } from '../kit/browser-page.ts'
+import { launchChromium } from '../kit/chromium.ts'
+import { ownerSignIn, startHosting } from '../kit/hosting.ts'
+import { describeNeeding, partOf } from '../kit/machine.ts'
+
+describeNeeding(['chromium'], 'the account in a browser', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launchChromium(partOf('chromium'))
+  })
+  afterAll(() => browser?.close())
+
+  test('two-factor authentication is set up, asked for at sign-in and turned off; the password is changed', async () => {
+    await using hosting = await startHosting()
+    await using opened = await openPage(browser, {
+      url: hosting.berth.url,
+      isExpected: (problem) => problem.startsWith('401 /api/auth/'),
+    })
+    const { page, problems } = opened
+    await signIn(page, ownerSignIn)
+    await page.goto('/account')
+    await page.getByRole('button', { name: 'Set up' }).click()
+    const secret = (await page.getByText(/^[A-Z2-7]{32}$/).textContent()) ?? ''
+    await page.getByRole('img', { name: 'QR code of the key' }).waitFor()
+    await addAxe(page)
+    expect(await violations(page, { ofColours: false })).toEqual([])
+    await page.getByRole('textbox', { name: 'Code' }).fill('000000')
+    await page.getByRole('button', { name: 'Turn on' }).click()
+    await page.getByText('Wrong code').waitFor()
+    await page.getByRole('textbox', { name: 'Code' }).fill(totpCode(secret, totpStepAt(Date.now())))
+    await page.getByRole('button', { name: 'Turn on' }).click()
+    const codes = ((await page.getByLabel('Recovery codes').textContent()) ?? '').split('\n')
+    expect(codes).toHaveLength(10)
+    await page.getByRole('button', { name: 'I have stored them' }).click()
+    await page.getByText('10 recovery codes left').waitFor()
+
+    await page.getByRole('button', { name: 'Sign out' }).first().click()
+    await page.getByLabel('E-mail address').fill(ownerSignIn.email)
+    await page.getByRole('textbox', { name: 'Password' }).fill(ownerSignIn.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('textbox', { name: 'Code' }).fill(codes[0] as string)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Your account' }).waitFor()
+    await page.getByText('9 recovery codes left').waitFor()
+    await page.getByText('(this session)').waitFor()
+
+    await page.getByRole('textbox', { name: 'Code' }).fill(codes[1] as string)
+    await page.getByRole('button', { name: 'Turn off' }).click()
+    await page.getByRole('button', { name: 'Set up' }).waitFor()
+
+    await page.getByRole('textbox', { name: 'Current password' }).fill(ownerSignIn.password)
+    await page.getByRole('textbox', { name: 'New password' }).fill('another horse battery')
+    await page.getByRole('button', { name: 'Change password' }).click()
+    await page.getByText(/Password changed/).waitFor()
+    expect(problems).toEqual([])
+  })
+})
