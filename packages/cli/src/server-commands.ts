@@ -1,6 +1,9 @@
 import type * as Server from '@berth/server'
 import { CliError } from './exit-codes.ts'
 
+/** The settings of an instance. */
+export type Settings = Server.Config
+
 /** Loads the server, a separate package, so that the CLI can be installed without it. */
 export async function loadServer(): Promise<typeof Server> {
   try {

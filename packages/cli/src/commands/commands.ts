@@ -10,6 +10,7 @@ import { addCompletion } from './completion.ts'
 import { addDelete } from './delete.ts'
 import { addDeploy } from './deploy/deploy.ts'
 import { addDeployments } from './deployments.ts'
+import { addDoctor } from './doctor/doctor.ts'
 import { addDomains } from './domains.ts'
 import { addEnv } from './env/commands.ts'
 import { addGit } from './git/commands.ts'
@@ -82,5 +83,6 @@ export function addCommands(program: Command): void {
   addApi(program)
   addMcp(program)
   addSettings(program)
+  addDoctor(program)
   groupCommands(program)
 }

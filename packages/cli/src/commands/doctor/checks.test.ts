@@ -1,0 +1,53 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
+import { tempFolder } from '../../../../../tests/kit/temp-folder.ts'
+import { readConfig } from '../../../../server/src/instance/config/config.ts'
+import { runChecks } from './checks.ts'
+
+afterEach(() => vi.unstubAllEnvs())
+
+async function findings(folder: string, env: Record<string, string> = {}) {
+  const base = { HOME: folder, BERTH_DATA_DIR: join(folder, 'data'), BERTH_PORT: '0', BERTH_EDGE_PORT: '0' }
+  const found = await runChecks(readConfig({ ...base, BERTH_DOCKER_SOCKET: join(folder, 'no.sock'), ...env }))
+  return new Map(found.map((one) => [one.check, one]))
+}
+
+test('on a machine without any program each missing one is a warning with a fix, and nothing fails', async () => {
+  await using folder = await tempFolder('doctor')
+  vi.stubEnv('PATH', folder.path)
+  const found = await findings(folder.path)
+  for (const check of ['docker', 'bubblewrap', 'git'])
+    expect(found.get(check)).toMatchObject({ status: 'warn', message: expect.any(String), fix: expect.any(String) })
+  expect(found.get('node')).toMatchObject({ status: 'ok' })
+  expect(found.get('keys')).toMatchObject({ status: 'ok' })
+  expect([...found.values()].filter(({ status, check }) => status === 'fail' && check !== 'disk')).toEqual([])
+})
+
+test('a runtime that the settings demand and that is missing fails', async () => {
+  await using folder = await tempFolder('doctor')
+  expect((await findings(folder.path, { BERTH_RUNTIME: 'docker' })).get('docker')).toMatchObject({ status: 'fail' })
+})
+
+test('a key that other users can read fails, and the fix names it', async () => {
+  await using folder = await tempFolder('doctor')
+  const file = join(folder.path, 'data', 'backup.key')
+  await mkdir(join(folder.path, 'data'))
+  await writeFile(file, 'key')
+  await chmod(file, 0o644)
+  expect((await findings(folder.path)).get('keys')).toMatchObject({ status: 'fail', fix: `chmod 600 ${file}` })
+  await chmod(file, 0o600)
+  expect((await findings(folder.path)).get('keys')).toMatchObject({ status: 'ok' })
+})
+
+test('a port of another program fails', async () => {
+  await using folder = await tempFolder('doctor')
+  const server = createServer()
+  const port = await new Promise<number>((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
+  )
+  const found = (await findings(folder.path, { BERTH_PORT: String(port) })).get('ports')
+  server.close()
+  expect(found).toMatchObject({ status: 'fail', message: expect.stringContaining(String(port)) })
+})
