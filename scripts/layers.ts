@@ -13,6 +13,7 @@ const modules = [
   'projects',
   'routing',
   'deployments',
+  'tasks',
   'git-events',
   'backups',
   'migration',

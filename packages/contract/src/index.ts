@@ -11,6 +11,7 @@ import { projects } from './projects/rows.ts'
 import { registries } from './registries/rows.ts'
 import type { AnyRoute } from './route.ts'
 import { servers } from './servers/rows.ts'
+import { tasks } from './tasks/rows.ts'
 import { transfers } from './transfers/rows.ts'
 
 /** The whole table. */
@@ -26,6 +27,7 @@ export const contract = {
   servers,
   registries,
   migration,
+  tasks,
   transfers,
   cloud,
 }
@@ -80,6 +82,7 @@ export * from './servers/shapes.ts'
 export { Warnings } from './shape.ts'
 export * from './shape-problems.ts'
 export * from './states.ts'
+export * from './tasks/shapes.ts'
 export * from './transfers/bundle.ts'
 export { bundleFileBytes } from './transfers/rows.ts'
 export * from './transfers/shapes.ts'

@@ -38,6 +38,12 @@ export const limits = {
   execInputBytes: 1024 * 1024 * 1024,
   execsOfProject: 5,
   execsOfInstance: 50,
+  /** Limits of scheduled tasks: number, duration and concurrent runs in a project, runs kept of each task, length of a command. */
+  tasksOfProject: 100,
+  taskSecondsMaximum: 24 * 60 * 60,
+  taskRunsOfProject: 4,
+  taskRunsKept: 100,
+  taskCommandCharacters: 4000,
   metricPoints: 1500,
   metricDays: 30,
 } as const

@@ -18,6 +18,9 @@ export type ObjectKind =
   | 'deployment'
   | 'volume'
   | 'deployHook'
+  /** A scheduled task. */
+  | 'cronJob'
+  | 'cronRun'
   | 'channel'
   | 'subscription'
   | 'delivery'
@@ -46,6 +49,8 @@ export const projectScoped: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
   'deployment',
   'volume',
   'deployHook',
+  'cronJob',
+  'cronRun',
   'backupPolicy',
   'backupRun',
   'backupRestore',

@@ -170,6 +170,16 @@ const extra: Partial<Record<ModuleName, string>> = {
     GET /projects/:id/volumes | project:read
     DELETE /projects/:id/volumes/:volumeId | project:admin
   `,
+  tasks: `
+    GET /projects/:id/cron-jobs | project:read
+    POST /projects/:id/cron-jobs | project:write
+    PATCH /projects/:id/cron-jobs/:cronJobId | project:write
+    DELETE /projects/:id/cron-jobs/:cronJobId | project:write
+    POST /projects/:id/cron-jobs/:cronJobId/run | project:write
+    GET /projects/:id/cron-jobs/:cronJobId/runs | project:read
+    GET /cron-runs/:id | project:read
+    GET /cron-runs/:id/logs | project:read
+  `,
   gitHost: `
     GET /gitprovider/applications | gitprovider:read
     PUT /gitprovider/applications/:provider | gitprovider:admin

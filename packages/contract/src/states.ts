@@ -49,6 +49,20 @@ export const deploymentTransitions = {
   cancelled: [],
 } as const satisfies Transitions<DeploymentStatus>
 
+export const cronRunStatuses = ['queued', 'running', 'succeeded', 'failed', 'timed_out', 'skipped', 'missed'] as const
+export type CronRunStatus = (typeof cronRunStatuses)[number]
+
+/** Runs of scheduled tasks. `skipped` and `missed` runs never started; a missed one is created in that status. */
+export const cronRunTransitions = {
+  queued: ['running', 'failed', 'skipped'],
+  running: ['succeeded', 'failed', 'timed_out'],
+  succeeded: [],
+  failed: [],
+  timed_out: [],
+  skipped: [],
+  missed: [],
+} as const satisfies Transitions<CronRunStatus>
+
 export const environmentStates = ['live', 'sleeping', 'waking', 'stopped'] as const
 export type EnvironmentState = (typeof environmentStates)[number]
 
@@ -166,5 +180,6 @@ const terminalOf = <S extends string>(transitions: Transitions<S>): ReadonlySet<
 export const terminalRun = terminalOf<RunStatus>(runTransitions)
 export const terminalRestore = terminalOf<RestoreStatus>(restoreTransitions)
 export const terminalDeployment = terminalOf<DeploymentStatus>(deploymentTransitions)
+export const terminalCronRun = terminalOf<CronRunStatus>(cronRunTransitions)
 /** Statuses in which no work is running: a deployment's stream completes here, although a live one is superseded later. */
 export const settledDeployment: ReadonlySet<DeploymentStatus> = new Set<DeploymentStatus>([...terminalDeployment, 'live'])

@@ -13,6 +13,7 @@ const ofTheInstance: Record<string, 'database only' | 'each organisation in turn
   'backups.key': 'no organisation',
   'backups.prove': 'database only',
   'backups.prune-all': 'database only',
+  'tasks.due': 'database only',
   'backups.scheduled': 'database only',
   'cloud.watch': 'each organisation in turn',
   'deployments.check-images': 'each organisation in turn',

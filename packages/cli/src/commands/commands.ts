@@ -7,6 +7,7 @@ import { addApi } from './api.ts'
 import { addBackups } from './backups/commands.ts'
 import { addCloud } from './cloud/commands.ts'
 import { addCompletion } from './completion.ts'
+import { addCron } from './cron/commands.ts'
 import { addDelete } from './delete.ts'
 import { addDeploy } from './deploy/deploy.ts'
 import { addDeployments } from './deployments.ts'
@@ -55,6 +56,7 @@ export function addCommands(program: Command): void {
   addRun(program)
   addOpen(program)
   addDomains(program)
+  addCron(program)
   addHooks(program)
   addSleep(program)
   addDelete(program)

@@ -12,6 +12,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     'env',
     'domains',
     'volumes',
+    'cron',
     'sleep',
     'git',
     'hooks',

@@ -68,6 +68,18 @@ export const categories = [
     defaultEnabled: true,
   },
   {
+    id: 'task.failed',
+    label: 'Scheduled task failed',
+    description: 'A run of a scheduled task failed or timed out; at most one message an hour while it keeps failing.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'task.missed',
+    label: 'Scheduled task missed',
+    description: 'A scheduled task did not run because Berth was down at its time.',
+    defaultEnabled: true,
+  },
+  {
     id: 'restore.completed',
     label: 'Restore completed',
     description: 'A restore was applied to the end.',

@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { limits } from '../limits.ts'
 import { text } from '../shape.ts'
+import { CronJobInFile } from '../tasks/shapes.ts'
 import { ProjectOptions, ResourceSides, relativePath, Slug } from './shapes.ts'
 
 /** `berth.json`: the settings of a project, stored with its source. An unknown key is an error. */
@@ -9,6 +11,7 @@ export const ProjectFile = Type.Object(
     name: Type.Optional(text(100, 1)),
     slug: Type.Optional(Slug),
     ...ProjectOptions.properties,
+    cronJobs: Type.Optional(Type.Array(CronJobInFile, { maxItems: limits.tasksOfProject })),
     resources: Type.Optional(Type.Object(ResourceSides.properties, { additionalProperties: false })),
   },
   { additionalProperties: false },

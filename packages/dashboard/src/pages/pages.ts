@@ -33,6 +33,7 @@ export const pages = {
   '/projects/$id/git': lazyPart(() => import('./project/git/git-page.tsx'), 'GitPage'),
   '/projects/$id/resources': lazyPart(() => import('./project/resources/resources-page.tsx'), 'ResourcesPage'),
   '/projects/$id/backups': lazyPart(() => import('./project/backups/backups-page.tsx'), 'BackupsPage'),
+  '/projects/$id/tasks': lazyPart(() => import('./project/tasks/tasks-page.tsx'), 'TasksPage'),
   '/projects/$id/environments': lazyPart(() => import('./project/environments/environments-page.tsx'), 'EnvironmentsPage'),
   '/projects/$id/settings': lazyPart(() => import('./project/settings/settings-page.tsx'), 'SettingsPage'),
 }

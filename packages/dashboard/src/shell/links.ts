@@ -3,6 +3,7 @@ import {
   IconBell,
   IconBox,
   IconBrandGit,
+  IconClock,
   IconCloud,
   IconCpu,
   IconGitBranch,
@@ -67,6 +68,7 @@ export const projectLinks = (id: string): readonly NavigationEntry[] => [
   { to: `/projects/${id}/git`, label: 'Git', keywords: 'repository branch webhook', icon: IconGitBranch },
   { to: `/projects/${id}/resources`, label: 'Resources', keywords: 'cpu memory disk sleep', icon: IconCpu },
   { to: `/projects/${id}/backups`, label: 'Backups', keywords: 'restore', icon: IconArchive },
+  { to: `/projects/${id}/tasks`, label: 'Scheduled tasks', keywords: 'cron jobs schedule', icon: IconClock },
   { to: `/projects/${id}/environments`, label: 'Environments', keywords: 'preview staging', icon: IconStack2 },
   { to: `/projects/${id}/settings`, label: 'Settings', keywords: 'build health volumes delete', icon: IconSettings },
 ]

@@ -32,6 +32,8 @@ const tones: Record<string, Tone> = {
   exited: 'bad',
   completed: 'good',
   unhealthy: 'bad',
+  timed_out: 'bad',
+  missed: 'warn',
   failed: 'bad',
   error: 'bad',
   server_error: 'bad',

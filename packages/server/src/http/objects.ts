@@ -6,6 +6,7 @@ import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/ta
 import type { DomainRow, EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../platform/db/tables/projects.ts'
 import type { RegistryLoginRow } from '../platform/db/tables/registries.ts'
 import type { ServerRow } from '../platform/db/tables/servers.ts'
+import type { CronJobRow, CronRunRow } from '../platform/db/tables/tasks.ts'
 
 /** The object types that handlers receive, by the kind in the path. */
 export interface LoadedObjects extends Record<ObjectKind, object> {
@@ -18,6 +19,8 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   deployment: DeploymentRow
   volume: VolumeRow
   deployHook: DeployHookRow
+  cronJob: CronJobRow
+  cronRun: CronRunRow
   channel: ChannelRow
   subscription: SubscriptionRow
   delivery: DeliveryRow

@@ -18,6 +18,15 @@ export function parseCommandLine(text: string): string[] | NeedsShell {
   return words
 }
 
+/**
+ * Splits a command into words by the quotes and escapes of a POSIX shell. No other character has a meaning: `;`, `|` and `$` are
+ * part of their word. Reports a quote that is not closed.
+ */
+export function splitWords(text: string): string[] | { problem: string } {
+  const words = new WordReader(text, { isLiteral: true }).words()
+  return 'needsShell' in words ? { problem: words.needsShell } : words
+}
+
 const assignment = /^[A-Za-z_][A-Za-z0-9_]*=/
 
 /** Reserved words, and built-in commands that no external program can replace. */
@@ -55,11 +64,14 @@ class WordReader {
   /** `"A=b" c` runs a program called A=b; only the bare word is an assignment. */
   isFirstQuoted = false
   readonly #text: string
+  /** Characters with a meaning to a shell are ordinary ones. */
+  readonly #isLiteral: boolean
   #at = 0
   #words: string[] = []
   #word: string | undefined
 
-  constructor(text: string) {
+  constructor(text: string, { isLiteral = false } = {}) {
+    this.#isLiteral = isLiteral
     this.#text = text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')
   }
 
@@ -73,11 +85,13 @@ class WordReader {
   }
 
   #next(character: string): string | undefined {
-    if (character === ' ' || character === '\t') return this.#skip()
+    if (character === ' ' || character === '\t' || (this.#isLiteral && /\s/.test(character))) return this.#skip()
     if (character === "'") return this.#singleQuoted()
     if (character === '"') return this.#doubleQuoted()
     if (character === '\\') return this.#escaped()
-    const meaning = shellMeaning[character] ?? (this.#word === undefined ? shellMeaningAtStart[character] : undefined)
+    const meaning = this.#isLiteral
+      ? undefined
+      : (shellMeaning[character] ?? (this.#word === undefined ? shellMeaningAtStart[character] : undefined))
     if (meaning) return meaning
     this.#add(character)
     this.#at += 1
@@ -118,7 +132,7 @@ class WordReader {
         this.#at = at + 1
         return
       }
-      if (character === '$' || character === '`') return shellMeaning[character]
+      if (!this.#isLiteral && (character === '$' || character === '`')) return shellMeaning[character]
       if (character !== '\\') this.#add(character)
       else this.#add(escapeInQuotes(this.#text[++at]))
     }

@@ -52,7 +52,8 @@ describe('GET /deployments/:id/stream', () => {
     append.mockImplementation(async (...call) => {
       // Written after the status was stored, and before stream readers are told of the step.
       for (const entry of call[2])
-        if ('message' in entry && entry.message === 'Live' && entry.deploymentId) seen.push(switched(entry.deploymentId))
+        if ('deploymentId' in entry && 'message' in entry && entry.message === 'Live' && entry.deploymentId)
+          seen.push(switched(entry.deploymentId))
       await Promise.all(seen)
     })
     const id = await scene.deploy(projectId)

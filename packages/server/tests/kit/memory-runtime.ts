@@ -92,6 +92,9 @@ function memoryRuntimes(here: InMemoryRuntime, servers: ReadonlyMap<string, InMe
   }
 }
 
+/** A scheduled task replaces the entrypoint of its image. */
+const isTask = ({ entrypoint, command }: StartRequest) => entrypoint?.length === 0 && command !== null
+
 interface Kept {
   instance: Instance
   request: StartRequest
@@ -175,8 +178,19 @@ export class InMemoryRuntime implements Runtime {
       ...(this.runsAsRoot ? { runsAsRoot: true } : {}),
     }
     const output: OutputLine[] = [{ time: new Date().toISOString(), stream: 'stdout', message: 'started' }]
-    this.running.set(request.instanceId, { instance, request, output })
+    const kept = { instance, request, output }
+    this.running.set(request.instanceId, kept)
+    if (isTask(request)) void this.#runTask(kept)
     return instance
+  }
+
+  /** Runs as the command of a scheduled task, and returns its exit code; set by a test. */
+  whileTask: (request: StartRequest, report: (message: string) => void) => Promise<number> = async () => 0
+
+  async #runTask({ request, output }: Kept): Promise<void> {
+    const report = (message: string) => output.push({ time: new Date().toISOString(), stream: 'stdout', message })
+    const exitCode = await this.whileTask(request, report)
+    if (this.running.has(request.instanceId)) this.exit(request.instanceId, exitCode)
   }
 
   /** Restart policies by instance. */
@@ -208,7 +222,7 @@ export class InMemoryRuntime implements Runtime {
       const kept = this.running.get(instanceId)
       const line = kept?.output[at]
       if (line) yield { ...line, position: String(++at) }
-      else if (!kept || !follow) return
+      else if (!kept || !follow || kept.instance.state === 'exited') return
       else await pause(20, undefined, { signal: abort }).catch(() => undefined)
     }
   }

@@ -40,6 +40,8 @@ const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   deployment: (scene) => made(scene, 'POST /deployments/build/access', { projectId: scene.projectId }),
   volume: insertVolume,
   deployHook: (scene) => made(scene, 'POST /projects/:id/deploy-hooks'),
+  cronJob: (scene) => made(scene, 'POST /projects/:id/cron-jobs'),
+  cronRun: insertCronRun,
   server: (scene) => made(scene, 'POST /servers'),
   registryLogin: (scene) => made(scene, 'POST /registries'),
   token: (scene) => made(scene, 'POST /tokens'),
@@ -70,6 +72,8 @@ const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>>
   deployment: ['deployments', 'id'],
   volume: ['volumes', 'id'],
   deployHook: ['deployHooks', 'id'],
+  cronJob: ['cronJobs', 'id'],
+  cronRun: ['cronRuns', 'id'],
   server: ['servers', 'id'],
   registryLogin: ['registryLogins', 'id'],
   token: ['tokens', 'id'],
@@ -141,6 +145,18 @@ async function insertVolume({ instance, projectId }: Scene): Promise<string> {
   const named = { projectId, environment: 'production', service: '', name: 'unmounted' }
   const row = { id: newId('vol'), ...named, runtime: 'process' as const, createdAt: Date.now() }
   await instance.database.db.insertInto('volumes').values(row).execute()
+  return row.id
+}
+
+async function insertCronRun({ instance, projectId, ids }: Scene): Promise<string> {
+  const of = { cronJobId: ids.cronJob as string, projectId, environment: 'production' }
+  const now = Date.now()
+  const row = { id: newId('crr'), ...of, status: 'succeeded', trigger: 'manual', createdAt: now, finishedAt: now } as const
+  const empty = { scheduledFor: null, deploymentId: null, serverId: null, instanceId: null, logPosition: null, error: null }
+  await instance.database.db
+    .insertInto('cronRuns')
+    .values({ ...row, ...empty, exitCode: 0, startedAt: now })
+    .execute()
   return row.id
 }
 

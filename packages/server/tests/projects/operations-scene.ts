@@ -23,6 +23,7 @@ export interface Subject {
   slug: string
   volumeId: string
   policyIds: string[]
+  cronJobId: string
   runId: string
   liveId: string
 }
@@ -41,7 +42,7 @@ export interface Requested {
 export const saved = { 'a.txt': 'as it was saved' }
 export const current = { 'a.txt': 'as it is now' }
 
-type Gate = 'build' | 'start' | 'stop' | 'readVolume' | 'writeVolume'
+type Gate = 'build' | 'task' | 'start' | 'stop' | 'readVolume' | 'writeVolume'
 
 export interface OperationsScene extends Scene {
   makeSubject(): Promise<Subject>
@@ -83,6 +84,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
   }
   const { start, stop, writeVolume, readVolume } = runtime
   runtime.whileBuilding = async ({ owner }, _, abort) => pass('build', owner.projectId, abort)
+  runtime.whileTask = async ({ owner }) => pass('task', owner.projectId).then(() => 0)
   runtime.start = async (request) => {
     await pass('start', request.owner.projectId)
     return start.call(runtime, request)
@@ -135,7 +137,10 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
     await send('POST /backup-runs/:runId/protect', { params: { runId } })
     runtime.volumes.set(volume.id, await tarOf(current))
     const other = await send('POST /projects/:projectId/backup-policies', { params: { projectId: id }, body: { destinationId } })
-    return { id, slug, volumeId: volume.id, policyIds: [policyId, other.body.data.id], runId, liveId }
+    const task = { name: 'tidy', schedule: '0 0 1 1 *', command: 'tidy' }
+    const { body: made } = await send('POST /projects/:id/cron-jobs', { params: { id }, body: task })
+    const cronJobId = made.data.id as string
+    return { id, slug, volumeId: volume.id, policyIds: [policyId, other.body.data.id], cronJobId, runId, liveId }
   }
 
   const requested = ({ status, body }: Answer, subjectId: string | null = null): Requested => ({
@@ -168,6 +173,10 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
       const policyId = policyIds[0] as string
       const answer = await send('POST /backup-policies/:policyId/run', { params: { policyId } }, door)
       return requested(answer, answer.body?.data?.runId ?? null)
+    },
+    async task({ id, cronJobId }, door) {
+      const answer = await send('POST /projects/:id/cron-jobs/:cronJobId/run', { params: { id, cronJobId } }, door)
+      return requested(answer, answer.body?.data?.id ?? null)
     },
     async restore({ runId }, door) {
       const { body } = await send('POST /backup-runs/:runId/restore/prepare', { params: { runId } }, door)
@@ -244,6 +253,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
       return gated(kind, phase, 'start', subject)
     }
     if (kind === 'disable' || kind === 'delete') return gated(kind, phase, 'stop', subject)
+    if (kind === 'task') return gated(kind, phase, 'task', subject)
     if (kind === 'backup') return gated(kind, phase, 'readVolume', subject)
     if (kind === 'restore') return gated(kind, phase, phase === 'stopped' ? 'writeVolume' : 'readVolume', subject)
     return kind === 'move' ? moving(phase, subject) : leased(kind, subject)

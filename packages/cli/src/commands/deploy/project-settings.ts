@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Connection } from '../../credentials.ts'
 import { CliError } from '../../exit-codes.ts'
 import { optionOf } from '../../field-options.ts'
+import { applyTasks } from '../cron/apply-file.ts'
 import { refuseInvalid } from './project-file.ts'
 
 /** Options of `berth deploy` that set a field of the project, by the field's name. */
@@ -95,10 +96,11 @@ const nameOf = (flags: string) =>
 
 /** Updates only the specified settings; all others keep their values. */
 export async function applySettings(client: Connection, id: string, settings: Settings): Promise<void> {
-  const { $schema: _schema, addedVolumes, ...fields } = settings
+  const { $schema: _schema, addedVolumes, cronJobs, ...fields } = settings
   if (addedVolumes) {
     const { data: project } = await client.call(contract.projects.get, { params: { id } })
     fields.volumes = mergeVolumes(project.config.volumes ?? [], addedVolumes)
   }
   if (Object.keys(fields).length > 0) await client.call(contract.projects.update, { params: { id }, body: fields })
+  if (cronJobs) await applyTasks(client, id, cronJobs)
 }

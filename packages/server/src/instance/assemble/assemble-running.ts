@@ -9,6 +9,7 @@ import type { createGitHost } from '../../modules/git-host/index.ts'
 import type { createProjects, ProjectPorts } from '../../modules/projects/index.ts'
 import type { createRegistries } from '../../modules/registries/index.ts'
 import { createEdge, type EdgeDeps } from '../../modules/routing/index.ts'
+import { createTasks } from '../../modules/tasks/index.ts'
 import { createTransfers, type TransfersDeps } from '../../modules/transfers/index.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { Config } from '../config/config.ts'
@@ -79,6 +80,8 @@ export function assembleRunning(
     settings: { ...config, hostUrls: gitHost.hostUrls },
     oldContainers: predecessors,
   })
+  const tasks = createTasks({ ...common, logStore, instances: deployments.tasks, settings: config })
+  guards.taskInstances = tasks.runningInstances
   const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
   const { stores, archives } = drivers
   const backupPorts: BackupsDeps['ports'] = { ...cloudBackups }
@@ -115,21 +118,28 @@ export function assembleRunning(
           await backups.history.write(db, project, saved)
         }),
     },
-    untransferredParts: (projectId) => untransferredParts(projectId, { database: common.database, backups, registries }),
+    untransferredParts: (projectId) => untransferredParts(projectId, { database: common.database, backups, registries, tasks }),
     syncRoutes: (projectId) => edge.routes.sync(projectId),
   })
   backupPorts.wasTransferredAway = transfers.hasLeft
   projectPorts.deployments ??= deployments.reader
   projectPorts.reserved ??= deployments.allotted
   projectPorts.running ??= deployments.running
-  projectPorts.power ??= deployments.power
+  projectPorts.power ??= {
+    ...deployments.power,
+    async takeOffline(projectId, cancelWith) {
+      // A restore or a move waits for runs in progress, and continues queued ones afterwards.
+      if (cancelWith !== undefined) await tasks.endRuns(projectId, 'The project was disabled')
+      await deployments.power.takeOffline(projectId, cancelWith)
+    },
+  }
   projectPorts.pullRequests ??= gitEvents.pullRequests
   projectPorts.secrets ??= deployments.secrets
   projectPorts.edge ??= edge.routes
-  projectPorts.parts = [transfers.part, backups.part, deployments.part, ...(projectPorts.parts ?? [])]
+  projectPorts.parts = [transfers.part, backups.part, tasks.part, deployments.part, ...(projectPorts.parts ?? [])]
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
-    modules: { deployments, gitEvents, backups, transfers },
+    modules: { deployments, tasks, gitEvents, backups, transfers },
     edgeJobs: edge.jobs,
     edgeMetrics: edge.metrics,
     certificates: { expiring: edge.expiring },

@@ -3,6 +3,7 @@ import type { createBackups } from '../../modules/backups/index.ts'
 import { hooksOf } from '../../modules/deployments/index.ts'
 import { allEnvironments, findAnyProject } from '../../modules/projects/index.ts'
 import type { createRegistries } from '../../modules/registries/index.ts'
+import type { createTasks } from '../../modules/tasks/index.ts'
 import type { Database } from '../../platform/database.ts'
 import { projectJson } from '../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
@@ -11,12 +12,13 @@ interface UntransferredPartsDeps {
   database: Pick<Database, 'db'>
   backups: Pick<ReturnType<typeof createBackups>, 'policiesOf'>
   registries: Pick<ReturnType<typeof createRegistries>, 'hostsOf'>
+  tasks: Pick<ReturnType<typeof createTasks>, 'tasksOf'>
 }
 
 /** Messages about parts of a project that a transfer does not include: they belong to this instance, or are created at the target. */
 export async function untransferredParts(
   projectId: string,
-  { database: { db }, backups, registries }: UntransferredPartsDeps,
+  { database: { db }, backups, registries, tasks }: UntransferredPartsDeps,
 ): Promise<string[]> {
   const project = await findAnyProject(db, projectId)
   const environments = (await allEnvironments(db, projectId)).filter(({ slug }) => slug !== 'production')
@@ -34,6 +36,9 @@ export async function untransferredParts(
     ...(await loginsFor(project, registries)).map(
       ({ host }) =>
         `The registry login for ${host} is not transferred. Add a login at the target, or private images of ${host} cannot be pulled.`,
+    ),
+    ...(await tasks.tasksOf(db, projectId)).map(
+      ({ name, schedule }) => `The scheduled task ${name} (${schedule}) is not transferred. Create it at the target.`,
     ),
     ...(await hooksOf(db, projectId)).map(
       ({ name }) =>

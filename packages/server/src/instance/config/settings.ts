@@ -106,6 +106,7 @@ export const mainSettings = {
     'Folders in which an operator may create local backup destinations',
   ),
   maxBackups: setting('BERTH_MAX_BACKUPS', wholeNumber(1, 64), 2, 'Maximum number of concurrent backup runs'),
+  maxTasks: setting('BERTH_MAX_TASKS', wholeNumber(1, 64), 8, 'Maximum number of concurrent runs of scheduled tasks'),
   runtime: setting(
     'BERTH_RUNTIME',
     oneOf('auto', 'docker', 'process'),

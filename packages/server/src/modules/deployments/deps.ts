@@ -138,7 +138,11 @@ export interface DeploymentsDeps {
   onStatusChange?(bound: TransactionContext, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings
   /** Set while the instance is assembled, once the modules above exist. */
-  guards: { beforeStart?: BeforeStart }
+  guards: {
+    beforeStart?: BeforeStart
+    /** Ids of instances that run scheduled tasks. They have no row here, and are not leftovers. */
+    taskInstances?(): Promise<readonly string[]>
+  }
   /** Set while the instance is assembled; absent where adoption is not supported. */
   oldContainers: { containers?: OldContainers }
   /** Serializes starts and stops of an environment. */

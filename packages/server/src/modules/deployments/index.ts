@@ -23,6 +23,7 @@ import { checkImagesJob, checkImagesSchedule } from './request/check-images.ts'
 import { findHook } from './request/deploy-hooks.ts'
 import { requestDeployment, resumeDeployment } from './request/request-deployment.ts'
 import { type DeploymentRequest, requestMany } from './request/request-many.ts'
+import { taskInstances } from './run/task-instances.ts'
 import { deployJob } from './steps/deploy-job.ts'
 import { findDeployment, findDeploymentOf, findNewest, findVolume } from './store.ts'
 import { readHistory, writeHistory } from './summary/history.ts'
@@ -38,6 +39,7 @@ export { deployedSource } from './plan/deployed.ts'
 export { listEngineData } from './plan/engine-data.ts'
 export { hooksOf } from './request/deploy-hooks.ts'
 export type { DeploymentRequest } from './request/request-many.ts'
+export { type TaskEnd, type TaskInstance, type TaskInstances, TaskNotStarted } from './run/task-instances.ts'
 export { adoptVolume, listServerUses, movePaths, servedState } from './store.ts'
 
 /**
@@ -87,6 +89,8 @@ export function createDeployments(options: Omit<DeploymentsDeps, 'locks' | 'scru
     },
     /** Volumes and services, for backups. */
     data: projectData(deps),
+    /** Instances for commands of scheduled tasks. */
+    tasks: taskInstances(deps),
     secrets: deps.scrubbers,
     find: (id: string) => findDeployment(deps.database.db, id),
     newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),

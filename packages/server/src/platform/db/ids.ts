@@ -13,6 +13,8 @@ export type IdPrefix =
   | 'srv'
   | 'reg'
   | 'hok'
+  | 'crn'
+  | 'crr'
   | 'upl'
   | 'bkd'
   | 'bkp'

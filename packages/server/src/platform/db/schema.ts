@@ -12,6 +12,7 @@ import type { ProjectsTables } from './tables/projects.ts'
 import type { RegistriesTables } from './tables/registries.ts'
 import type { RoutingTables } from './tables/routing.ts'
 import type { ServersTables } from './tables/servers.ts'
+import type { TasksTables } from './tables/tasks.ts'
 import type { TransfersTables } from './tables/transfers.ts'
 
 /** Every table of the control plane. A module declares its tables in `tables/<module>.ts` and adds their interface here. */
@@ -29,6 +30,7 @@ export interface Schema
     ServersTables,
     RegistriesTables,
     MigrationTables,
+    TasksTables,
     TransfersTables {}
 
 export type Db = Kysely<Schema>

@@ -1,5 +1,5 @@
-/** The log streams of a project: program output, HTTP requests, deployment logs. */
-export type LogKind = 'runtime' | 'requests' | 'deployments'
+/** The log streams of a project: program output, HTTP requests, deployment logs, output of scheduled tasks. */
+export type LogKind = 'runtime' | 'requests' | 'deployments' | 'tasks'
 
 /** `id` increases with every entry of a stream and is never reused, so it serves as SSE's Last-Event-ID. */
 interface Numbered {
@@ -39,10 +39,17 @@ export interface DeploymentEntry extends Numbered {
   message: string
 }
 
+export interface TaskEntry extends Numbered {
+  runId: string
+  stream: 'stdout' | 'stderr'
+  message: string
+}
+
 export interface EntryOf {
   runtime: RuntimeEntry
   requests: RequestEntry
   deployments: DeploymentEntry
+  tasks: TaskEntry
 }
 
 export type AnyEntry = EntryOf[LogKind]
@@ -76,6 +83,7 @@ const fieldsOf: { [Kind in LogKind]: readonly (keyof NewEntry<Kind>)[] } = {
     ...(['environment', 'service', 'deploymentId'] as const),
   ],
   deployments: ['deploymentId', 'step', 'stream', 'message'],
+  tasks: ['runId', 'stream', 'message'],
 }
 
 /** Builds the line field by field, so that the order is fixed and unknown fields are dropped. */

@@ -6,6 +6,8 @@ export interface LogFilter {
   environment?: string
   service?: string
   deployment?: string
+  /** Run of a scheduled task. */
+  run?: string
   /** `404`, `5xx`, or a comma-separated list. */
   status?: string
   /** HTTP method, or a comma-separated list. */
@@ -22,7 +24,7 @@ export interface CompiledFilter {
 }
 
 export function compileFilter(filter: LogFilter = {}): CompiledFilter {
-  const { q, environment, service, deployment, status, method, path } = filter
+  const { q, environment, service, deployment, run, status, method, path } = filter
   const searchText = q?.toLowerCase()
   const escapedSearch = q && escaped(q).toLowerCase()
   const texts = textsOf(filter)
@@ -33,7 +35,8 @@ export function compileFilter(filter: LogFilter = {}): CompiledFilter {
     mayBeIn: (text) =>
       texts.every((part) => text.includes(part)) && (!escapedSearch || text.toLowerCase().includes(escapedSearch)),
     matches: (entry) => {
-      if (deployment && entry.deploymentId !== deployment) return false
+      if (deployment && !('deploymentId' in entry && entry.deploymentId === deployment)) return false
+      if (run && !('runId' in entry && entry.runId === run)) return false
       if (environment && !('environment' in entry && entry.environment === environment)) return false
       if (service && !('service' in entry && entry.service === service)) return false
       if (statuses && !('status' in entry && statuses.some((one) => matchesStatus(entry.status, one)))) return false
@@ -45,9 +48,10 @@ export function compileFilter(filter: LogFilter = {}): CompiledFilter {
 }
 
 /** Texts that a matching line contains. A filter with several values has no single text; `matches` checks it. */
-function textsOf({ environment, service, deployment, status, path }: LogFilter): string[] {
+function textsOf({ environment, service, deployment, run, status, path }: LogFilter): string[] {
   const texts: string[] = []
   if (deployment) texts.push(`"deploymentId":${JSON.stringify(deployment)}`)
+  if (run) texts.push(`"runId":${JSON.stringify(run)}`)
   if (environment) texts.push(`"environment":${JSON.stringify(environment)}`)
   if (service) texts.push(`"service":${JSON.stringify(service)}`)
   if (path) texts.push(`"path":"${escaped(path)}`)

@@ -59,7 +59,7 @@ export interface LogStore {
 }
 
 /** Each kind has its share of the project's bytes, so that one kind cannot displace another. */
-const shares: Record<LogKind, number> = { runtime: 0.5, requests: 0.3, deployments: 0.2 }
+const shares: Record<LogKind, number> = { runtime: 0.4, requests: 0.3, deployments: 0.2, tasks: 0.1 }
 const kinds = Object.keys(shares) as LogKind[]
 const megabyte = 1024 * 1024
 

@@ -38,6 +38,20 @@ export function endsSuite(suite: SuiteBench): void {
       expect(await suite.runtime.inspect(instanceId)).toBeUndefined()
     })
 
+    test('a command instead of the program ends with its exit code, its words are its arguments, and every line of it is read', async () => {
+      const script = 'console.log(JSON.stringify([process.argv.slice(1), process.env.PORT ?? null])); process.exit(7)'
+      const words = ['$HOME `id`', 'a; b | c', '']
+      const wanted = request({ entrypoint: [], command: ['node', '-e', script, ...words], port: null })
+      await suite.runtime.start(wanted, never)
+      const lines: string[] = []
+      for await (const { message } of suite.runtime.logs(wanted.instanceId, null, never)) lines.push(message)
+      expect(lines).toEqual([JSON.stringify([words, null])])
+      await until(async () => (await suite.runtime.inspect(wanted.instanceId))?.state === 'exited')
+      expect(await suite.runtime.inspect(wanted.instanceId)).toMatchObject({ exitCode: 7, outOfMemory: false, address: null })
+      await stop(wanted.instanceId)
+      expect(await suite.runtime.inspect(wanted.instanceId)).toBeUndefined()
+    })
+
     test('one that is restarted only after a failure stays ended after a success', async () => {
       const { instanceId } = await start()
       await suite.runtime.setRestart(instanceId, { name: 'on-failure' }, never)

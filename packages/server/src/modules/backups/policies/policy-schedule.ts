@@ -1,7 +1,6 @@
 import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
-import { fail, refuse } from '../../../platform/failure.ts'
+import { checkRecurrence, nextTimeOf } from '../../../platform/jobs/check-recurrence.ts'
 import type { JobKind } from '../../../platform/jobs/declare.ts'
-import { InvalidRecurrence, nextOccurrence } from '../../../platform/jobs/occurrences.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 
 export interface SchedulePayload {
@@ -19,31 +18,11 @@ export const trialScheduleKey = (policyId: string) => `backup-proof:${policyId}`
 type ScheduleFields = Pick<PolicyRow, 'cronExpression' | 'timezone' | 'enabled'>
 
 /** Responds 400 and names the field when the expression or the time zone is invalid, or the expression never matches. */
-export function checkSchedule({ cronExpression, timezone }: Omit<ScheduleFields, 'enabled'>, now: Date): void {
-  try {
-    const next = nextOccurrence({ cron: cronExpression ?? '@daily', timezone }, now)
-    if (!next) fail('cron_invalid', { field: 'cronExpression', message: 'The cron expression never matches a future time' })
-  } catch (error) {
-    if (!(error instanceof InvalidRecurrence)) throw error
-    if (error.field === 'timezone') refuse('timezone', 'is not a known time zone, such as Europe/Vienna or UTC')
-    fail('cron_invalid', {
-      field: 'cronExpression',
-      message: `The cron expression is invalid: ${detail(error.message)}`,
-    })
-  }
-}
+export const checkSchedule = ({ cronExpression, timezone }: Omit<ScheduleFields, 'enabled'>, now: Date): void =>
+  checkRecurrence({ cron: cronExpression ?? '@daily', timezone }, now, 'cronExpression')
 
-const detail = (message: string) => message.replace(/^the cron expression cannot be understood: /, '').slice(0, 200)
-
-export function nextRunAt({ cronExpression, timezone, enabled }: ScheduleFields, now: Date): Date | null {
-  if (!cronExpression || !enabled) return null
-  try {
-    return nextOccurrence({ cron: cronExpression, timezone }, now)
-  } catch {
-    // A time zone can be removed from the database.
-    return null
-  }
-}
+export const nextRunAt = ({ cronExpression, timezone, enabled }: ScheduleFields, now: Date): Date | null =>
+  cronExpression && enabled ? nextTimeOf({ cron: cronExpression, timezone }, now) : null
 
 /** Updates the stored schedules to the policy, in the transaction that writes it. */
 export async function reschedule(policy: PolicyRow, { schedule, unschedule }: TransactionContext): Promise<void> {

@@ -156,8 +156,8 @@ function networksFor(unit: Unit, { units }: DeployPlan): Pick<NetworkRequest, 'a
 const networksOf = ({ container }: Unit): NonNullable<ContainerSettings['networks']> =>
   container?.networks ?? [{ name: 'default' }]
 
-function requestFor(
-  row: InstanceRow,
+export function requestFor(
+  row: Pick<InstanceRow, 'id'>,
   unit: Unit,
   volumes: StartRequest['volumes'],
   { deployment, env, artifacts }: UnitStartContext,
@@ -187,7 +187,7 @@ function requestFor(
 }
 
 /** Adds the organisation's registry credentials: a named image may have been removed from the engine and must be pulled again. */
-async function withLogins(request: StartRequest, { image }: Unit, deps: DeploymentsDeps): Promise<StartRequest> {
+export async function withLogins(request: StartRequest, { image }: Unit, deps: DeploymentsDeps): Promise<StartRequest> {
   const project = image === null ? undefined : await findAnyProject(deps.database.db, request.owner.projectId)
   return project ? { ...request, registryLogins: await deps.registries.loginsOf(project.organizationId) } : request
 }

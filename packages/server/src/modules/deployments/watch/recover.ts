@@ -47,7 +47,7 @@ export const serversInUse = async ({ database, oldContainers }: DeploymentsDeps)
 }
 
 /**
- * Finds instances to stop: those with Berth's label and no row, and rows left by a crash or a lost connection (retired, or of an
+ * Finds instances to stop: those with Berth's label and neither a row nor a task's run, and rows left by a crash or a lost connection (retired, or of an
  * ended deployment). Returns the function that stops them.
  */
 async function findLeftovers(serverId: string | null, deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
@@ -55,7 +55,7 @@ async function findLeftovers(serverId: string | null, deps: DeploymentsDeps, abo
   const runtime = deps.runtimes.for(serverId)
   const running = await runtime.list()
   const all = await listInstances(db)
-  const known = new Set(all.map(({ id }) => id))
+  const known = new Set([...all.map(({ id }) => id), ...((await deps.guards.taskInstances?.()) ?? [])])
   const unknown = running.filter(({ instanceId }) => !known.has(instanceId))
   const rows = all.filter((row) => row.serverId === serverId)
   const endedDeployments: DeploymentRow[] = []

@@ -22,6 +22,7 @@ export const operationKinds = [
   'sleep',
   'change',
   'backup',
+  'task',
   'restore',
   'move',
   'delete',
@@ -65,6 +66,8 @@ export const conflictTable = {
   sleep: { running: switching },
   change: { running: allKinds('wait') },
   backup: { running: { ...allKinds('beside'), backup: 'wait', restore: 'wait', move: 'refuse', delete: 'refuse' } },
+  // A run uses the volumes, so no data is written below it. A deletion ends it.
+  task: { running: { ...allKinds('beside'), restore: 'wait', move: 'wait' } },
   restore: { running: applying, stopped: { ...applying, ...stopped } },
   move: { running: moving, stopped: { ...moving, ...stopped } },
   delete: { running: allKinds('refuse') },

@@ -15,6 +15,7 @@ const labels: Record<OperationKind, string> = {
   sleep: 'sleep',
   change: 'change',
   backup: 'backup run',
+  task: 'task run',
   restore: 'restore',
   move: 'move',
   delete: 'deletion',

@@ -47,6 +47,7 @@ import { migration as invitationMails } from './053-invitation-mails.ts'
 import { migration as assignedHostnames } from './054-assigned-hostnames.ts'
 import { migration as gitApplications } from './055-git-applications.ts'
 import { migration as accounts } from './058-accounts.ts'
+import { migration as tasks } from './059-tasks.ts'
 
 export interface Migration {
   /** `NNN-topic`: the number orders the migrations, and the whole name is recorded. Never changed after a release. */
@@ -104,4 +105,5 @@ export const migrations: readonly Migration[] = [
   assignedHostnames,
   gitApplications,
   accounts,
+  tasks,
 ]

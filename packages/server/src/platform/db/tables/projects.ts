@@ -223,6 +223,8 @@ export type OperationKind =
   | 'sleep'
   | 'change'
   | 'backup'
+  /** A run of a scheduled task. */
+  | 'task'
   | 'restore'
   | 'move'
   | 'delete'

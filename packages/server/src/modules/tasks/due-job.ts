@@ -1,0 +1,63 @@
+import type { CronJobRow } from '../../platform/db/tables/tasks.ts'
+import { job } from '../../platform/jobs/declare.ts'
+import type { TransactionContext } from '../../platform/transaction.ts'
+import { findAnyProject, lockProject } from '../projects/index.ts'
+import { findCronJob } from './cron-job-store.ts'
+import { insertRun, pruneRuns } from './cron-run-store.ts'
+import { nowOf, type TasksDeps } from './deps.ts'
+import { type DuePayload, dueKind } from './job-schedule.ts'
+import { blockedReason, newRun, scheduleRun } from './request-run.ts'
+
+/**
+ * Creates the run of a task that is due. Times that passed while no control plane was running are not made up for: they are one
+ * `missed` run per outage, with a notification.
+ */
+export const dueJob = (deps: TasksDeps) =>
+  job<DuePayload, unknown>(dueKind.kind, {
+    deadlineMs: 60_000,
+    concurrency: 4,
+    async run({ cronJobId }, _, __, { scheduledFor }) {
+      if (scheduledFor) await withActiveTask(cronJobId, deps, (task, bound) => scheduleRun(task, scheduledFor, bound, deps))
+    },
+    onMissed: ({ cronJobId }, times) => withActiveTask(cronJobId, deps, (task, bound) => recordMissed(task, times, bound, deps)),
+  })
+
+/** Does nothing for a task that was deleted or disabled, or whose project may not run tasks. */
+const withActiveTask = (
+  cronJobId: string,
+  deps: TasksDeps,
+  work: (cronJob: CronJobRow, bound: TransactionContext) => Promise<void>,
+): Promise<void> =>
+  deps.database.transaction(async (bound) => {
+    const found = await findCronJob(bound.db, cronJobId)
+    if (!found) return
+    await lockProject(bound, found.projectId)
+    const cronJob = await findCronJob(bound.db, cronJobId)
+    if (cronJob?.enabled && !blockedReason(await findAnyProject(bound.db, cronJob.projectId))) await work(cronJob, bound)
+  })
+
+async function recordMissed(
+  cronJob: CronJobRow,
+  times: readonly Date[],
+  bound: TransactionContext,
+  deps: TasksDeps,
+): Promise<void> {
+  const [first] = times
+  if (!first) return
+  const when = times.length > 1 ? `${times.length} times since ${first.toISOString()}` : `at ${first.toISOString()}`
+  const error = `It was due ${when}, and Berth was not running then`
+  const fields = { status: 'missed', trigger: 'schedule', scheduledFor: first.getTime(), error, finishedAt: nowOf(deps) } as const
+  const run = await insertRun(bound.db, newRun(cronJob, fields, deps))
+  // The job ran before: the times are recorded and announced.
+  if (!run) return
+  await pruneRuns(bound.db, cronJob.id)
+  const project = await findAnyProject(bound.db, cronJob.projectId)
+  if (!project) return
+  await bound.announce('task.missed', {
+    organizationId: project.organizationId,
+    projectId: project.id,
+    subject: `The task ${cronJob.name} of ${project.name} was missed`,
+    text: `The task ${cronJob.name} of ${project.name} was due ${when}. Berth was not running then, and the task was not run. Run it now with berth cron run, or wait for its next time.`,
+    data: { cronJobId: cronJob.id, runId: run.id, dueAt: times.map((time) => time.toISOString()).slice(0, 20) },
+  })
+}
