@@ -5,6 +5,9 @@ import { data, oneOf } from '../shape.ts'
 /** How projects are isolated from each other; shown only to signed-in users. */
 const isolation = Type.Object({ kind: oneOf('docker', 'bubblewrap', 'own-users', 'none'), words: Type.String() })
 
+/** State of the process that deploys, backs up and serves projects; shown only to signed-in users. */
+const workerState = oneOf('ok', 'starting', 'away')
+
 export const instance = {
   health: route('GET /health', {
     public: true,
@@ -14,6 +17,7 @@ export const instance = {
         status: oneOf('ok'),
         version: Type.String(),
         mode: oneOf('self-hosted', 'cloud'),
+        worker: Type.Optional(workerState),
         isolation: Type.Optional(isolation),
         setUp: Type.Optional(Type.Boolean({ description: 'False until the first owner exists; absent afterwards' })),
       }),

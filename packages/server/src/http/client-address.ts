@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { fail } from '../platform/failure.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -7,39 +8,67 @@ declare module 'fastify' {
     clientAddress: string
     /** The protocol of the client's connection; a trusted proxy or our edge reports it if the client connects through it. */
     clientProtocol: 'http' | 'https'
+    /** Whether our edge or an API process of this instance forwarded the request. */
+    isForwarded: boolean
   }
 }
 
 /** The address of a connection that was reset before its request was read. */
 const unknownAddress = 'unknown'
 
+/** The header with which an API process forwards a request to the worker. */
+export const forwardedHeader = 'berth-api'
+/** The header of a worker's response to a request that no API process of its instance forwarded. */
+export const refusedHeader = 'berth-refused'
+
+export interface ForwarderKeys {
+  /** The key that the edge received with its table. */
+  edge: string
+  /** Keys of API processes of this instance: each is derived from a secret key. */
+  api: readonly string[]
+}
+
 /**
- * Trusts the client address and protocol that the edge sends with forwarded requests. Projects run on the same machine as the
- * edge, so the edge must prove itself with the key it received with its table.
+ * Trusts the client address and protocol that the edge and API processes send with forwarded requests. Projects run on the same
+ * machine, so both must prove themselves with a key.
  */
-export function trustEdgeHeader(app: FastifyInstance, key: string): void {
-  const expectedKey = Buffer.from(key)
+export function trustForwarders(app: FastifyInstance, keys: ForwarderKeys): void {
+  const edgeKeys = [Buffer.from(keys.edge)]
+  const apiKeys = keys.api.map((key) => Buffer.from(key))
   app.decorateRequest('clientAddress', unknownAddress)
   app.decorateRequest('clientProtocol', 'http')
+  app.decorateRequest('isForwarded', false)
   app.addHook('onRequest', (request, _reply, done) => {
-    const headerValue = request.headers['berth-edge']
-    const client = typeof headerValue === 'string' ? parseEdgeHeader(headerValue, expectedKey) : null
+    const { headers } = request
+    const client = forwardedClient(headers[forwardedHeader], apiKeys) ?? forwardedClient(headers['berth-edge'], edgeKeys)
     request.clientAddress = client?.address ?? request.ip ?? unknownAddress
     request.clientProtocol = client?.protocol ?? request.protocol
+    if (client) request.isForwarded = true
     done()
   })
 }
 
-interface EdgeClient {
+/** Refuses requests that were not forwarded, health checks excepted: a worker serves API processes and the edge only. */
+export function refuseDirectRequests(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.isForwarded || request.url === '/api/health') return done()
+    reply.header(refusedHeader, 'key')
+    fail('forbidden', { message: 'This process is a worker. Send the request to an API process (BERTH_ROLE=api).' })
+  })
+}
+
+interface ForwardedClient {
   address: string
   protocol: 'http' | 'https'
 }
 
-function parseEdgeHeader(headerValue: string, expectedKey: Buffer): EdgeClient | null {
+function forwardedClient(headerValue: string | string[] | undefined, expectedKeys: readonly Buffer[]): ForwardedClient | null {
+  if (typeof headerValue !== 'string') return null
   // The edge prepends its value: a value that the client sent in the same header comes after the comma.
   const [key = '', address = '', protocol = ''] = headerValue.split(',', 1)[0]!.split(' ')
   const sentKey = Buffer.from(key)
-  if (sentKey.length !== expectedKey.length || !timingSafeEqual(sentKey, expectedKey) || !address) return null
+  const isKnown = expectedKeys.some((expected) => sentKey.length === expected.length && timingSafeEqual(sentKey, expected))
+  if (!isKnown || !address) return null
   return { address, protocol: protocol === 'https' ? 'https' : 'http' }
 }
 

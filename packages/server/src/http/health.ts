@@ -2,6 +2,7 @@ import type { contract } from '@berth/contract'
 import type { Awaitable } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import type { Handlers } from './handler.ts'
+import type { WorkerState } from './worker-proxy.ts'
 
 export interface InstanceFacts {
   version: string
@@ -10,12 +11,14 @@ export interface InstanceFacts {
   isolation(): { kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'; message: string } | undefined
   /** Whether a user can sign in or set the instance up. */
   isReady(): Awaitable<boolean>
+  /** State of the worker. */
+  worker(): Promise<WorkerState>
   /** Whether the first owner exists. */
   isSetUp(): Awaitable<boolean>
 }
 
 /** Handlers about the instance itself. */
-export function createInstance({ version, mode, isolation, isReady, isSetUp }: InstanceFacts) {
+export function createInstance({ version, mode, isolation, isReady, isSetUp, worker }: InstanceFacts) {
   const handlers: Handlers<typeof contract.instance> = {
     health: async (_, { isSignedIn }) => {
       if (!(await isReady())) fail('starting', { retryAfterSeconds: 1 })
@@ -25,6 +28,7 @@ export function createInstance({ version, mode, isolation, isReady, isSetUp }: I
           status: 'ok',
           version,
           mode,
+          ...(isSignedIn ? { worker: await worker() } : {}),
           ...((await isSetUp()) ? {} : { setUp: false }),
           ...(activeIsolation ? { isolation: { kind: activeIsolation.kind, words: activeIsolation.message } } : {}),
         },

@@ -8,6 +8,7 @@ import type { Caller, Loaders, RequestContext } from './handler.ts'
 import type { OpenStreams } from './open-streams.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import type { ReadSlots } from './read-slots.ts'
+import type { WorkerProxy } from './worker-proxy.ts'
 
 export interface MountDeps {
   mode: 'self-hosted' | 'cloud'
@@ -32,6 +33,8 @@ export interface MountDeps {
   streams: OpenStreams
   /** Forwards calls about cloud projects; absent without a cloud. */
   cloud?: CloudProxy
+  /** The worker of an API process; absent where this process does the work itself. */
+  worker?: WorkerProxy | undefined
 }
 
 /** State that the steps of a request pass on. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { type AnyRoute, contract, type ModuleName, ProjectFile, ProjectsFile, type Rows } from '@berth/contract'
+import { type AnyRoute, contract, type ModuleName, ProjectFile, ProjectsFile, type Rows, table } from '@berth/contract'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { Failure, fail, refuse } from '../platform/failure.ts'
 import type { ApiMetrics } from './api-metrics.ts'
 import { mayHaveInvalidText } from './clean-text.ts'
-import { trustEdgeHeader } from './client-address.ts'
+import { type ForwarderKeys, refuseDirectRequests, trustForwarders } from './client-address.ts'
 import { answerMalformed, answerUnrouted, handleErrors, refuseExpectations } from './errors.ts'
 import { delayContinue } from './expect-continue.ts'
 import { isTooDeep, maxJsonDepth } from './json-depth.ts'
@@ -17,13 +17,17 @@ import { createOrderedServer } from './pipelining.ts'
 import { referencePage } from './reference-page.ts'
 import { serializeLazily } from './serialize.ts'
 import { validateLazily } from './validate.ts'
+import type { WorkerProxy } from './worker-proxy.ts'
+import { isWorkerRow } from './worker-rows.ts'
 
 export interface HttpSettings {
   version: string
   logger: FastifyBaseLogger
   trustedProxies: readonly string[]
-  /** The secret that our edge sends with each forwarded request. */
-  edgeKey: string
+  /** The keys that our edge and API processes send with each forwarded request. */
+  forwarderKeys: ForwarderKeys
+  /** A worker answers forwarded requests only. */
+  isWorker: boolean
   /** Absent: `/api/mcp` is not mounted. */
   mcp?: McpSettings
   apiMetrics?: Pick<ApiMetrics, 'record'>
@@ -67,18 +71,33 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
       apiMetrics.record(reply.statusCode, reply.elapsedTime / 1000, isStream)
       done()
     })
-  trustEdgeHeader(app, settings.edgeKey)
+  trustForwarders(app, settings.forwarderKeys)
+  if (settings.isWorker) refuseDirectRequests(app)
   parseBodies(app)
   validateLazily(app)
   serializeLazily(app)
   handleErrors(app)
   refuseExpectations(app, requestIds)
   delayContinue(app)
-  for (const [name, rows] of Object.entries(contract))
-    mountRows(app, rows as Rows, (handlers[name as ModuleName] ?? {}) as Record<string, unknown>, deps)
+  for (const [module, rows] of Object.entries(contract) as [ModuleName, Rows][]) {
+    const own = Object.entries(rows).filter(([name]) => !deps.worker || !isWorkerRow(module, name))
+    mountRows(app, Object.fromEntries(own), (handlers[module] ?? {}) as Record<string, unknown>, deps)
+  }
+  const workerRows = table.filter(({ module, name }) => isWorkerRow(module, name)).map(({ row }) => row)
+  if (deps.worker) mountWorkerRows(app, workerRows, deps.worker, deps.stopping)
   if (settings.mcp) mountMcp(app, deps, settings.version, settings.mcp)
   serveReference(app, settings.version, deps.mode)
   return app
+}
+
+/** Mounts rows that the worker answers. */
+export function mountWorkerRows(
+  app: FastifyInstance,
+  rows: readonly AnyRoute[],
+  worker: WorkerProxy,
+  stopping: AbortSignal,
+): void {
+  for (const row of rows) for (const at of [row.at, ...(row.alsoAt ?? [])]) app.route(worker.route(at, row, stopping))
 }
 
 function parseBodies(app: FastifyInstance): void {

@@ -1,4 +1,5 @@
 import { type Database, openDatabase } from '../platform/database.ts'
+import { apiKeysOf } from '../platform/secrets/api-keys.ts'
 import { createInstanceScrubber } from '../platform/secrets/instance-scrubber.ts'
 import { openKeyRing } from '../platform/secrets/key-ring.ts'
 import type { Scrubber } from '../platform/secrets/scrubber.ts'
@@ -12,6 +13,8 @@ export interface InstanceContext {
   config: Config
   database: Database
   secretBox: SecretBox
+  /** Keys with which API processes prove themselves to the worker, newest first. */
+  apiKeys: readonly string[]
   scrubber: Scrubber
   logger: Logger
   close(): Promise<void>
@@ -20,9 +23,10 @@ export interface InstanceContext {
 export async function openInstanceContext(config: Config): Promise<InstanceContext> {
   const scrubber = createInstanceScrubber(secretsIn(config))
   const logger = await createLogger({ level: config.logLevel, format: config.logFormat, scrubber })
-  const secretBox = createSecretBox(openKeyRing({ folder: config.dataDir, fromSettings: config.secretKey }))
+  const keyRing = openKeyRing({ folder: config.dataDir, fromSettings: config.secretKey })
+  const secretBox = createSecretBox(keyRing)
   const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir }, logger)
-  return { config, database, secretBox, scrubber, logger, close: () => database.close() }
+  return { config, database, secretBox, apiKeys: apiKeysOf(keyRing), scrubber, logger, close: () => database.close() }
 }
 
 const secretsIn = (value: object): Secret[] =>

@@ -3,14 +3,15 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import { serveDashboard } from '../http/dashboard.ts'
+import { WorkerProxy } from '../http/worker-proxy.ts'
 import { ConfigError } from '../platform/config-error.ts'
 import { collectWhenIdle } from '../platform/idle-collector.ts'
 import { assemble } from './assemble/assemble.ts'
 import { backupKeyFile } from './backup-key.ts'
 import type { Config } from './config/config.ts'
 import { openDataFolder } from './data-folder.ts'
-import { createDrivers } from './drivers/drivers.ts'
-import { openInstanceContext } from './instance-context.ts'
+import { createDrivers, type Drivers } from './drivers/drivers.ts'
+import { type InstanceContext, openInstanceContext } from './instance-context.ts'
 import { updateMovedPaths } from './moved-folder.ts'
 
 export interface Serving {
@@ -33,14 +34,16 @@ export async function serve(config: Config): Promise<Serving> {
     for (const close of closers.splice(0).reverse()) await close()
   }
   try {
-    const folder = await openDataFolder(config.dataDir)
-    closers.push(() => folder.release())
+    const isApi = config.role === 'api'
+    // An API process may share the folder of its worker: it only reads the keys.
+    const folder = isApi ? null : await openDataFolder(config.dataDir)
+    closers.push(() => folder?.release())
     const context = await openInstanceContext(config)
     closers.push(context.close)
     for (const warning of config.warnings) context.logger.warn(warning)
-    await updateMovedPaths(config.dataDir, context.database.db, context.logger)
-    const drivers = await createDrivers(config, manifest.version, context.logger)
-    const assembled = assemble({ ...context, drivers, version: manifest.version })
+    const workload = isApi ? workerOf(config, context) : await openWorkload(config, context)
+    closers.push(() => workload.worker?.close())
+    const assembled = assemble({ ...context, ...workload, version: manifest.version })
     closers.push(assembled.close)
     await refuseTooManyUsers(assembled)
     const origins = { upload: uploadOrigin(config), form: new URL(config.github.webUrl).origin }
@@ -52,8 +55,8 @@ export async function serve(config: Config): Promise<Serving> {
       stopping.abort()
       await assembled.running?.stop()
     })
-    await assembled.jobs.start()
-    closers.push(() => assembled.jobs.stop({ graceMs: 5_000 }))
+    if (!isApi) await assembled.jobs.start()
+    closers.push(() => (isApi ? undefined : assembled.jobs.stop({ graceMs: 5_000 })))
     const { setupUrl } = await listen(assembled, config)
     closers.push(assembled.stopAnswering)
     // The edge forwards to the control plane's port, which is known only now if it is chosen freely.
@@ -63,7 +66,7 @@ export async function serve(config: Config): Promise<Serving> {
       url: assembled.publicUrl(),
       projectsUrl: projectsUrl(config, assembled.running?.ports()),
       setupUrl,
-      isolation: drivers.runtimes.for(null).isolation.message,
+      isolation: workload.drivers?.runtimes.for(null).isolation.message ?? `projects run on the worker at ${config.workerUrl}`,
       backupKey: existsSync(backupKeyFile(config.dataDir)) ? backupKeyFile(config.dataDir) : null,
       stop: closeAll,
     }
@@ -71,6 +74,22 @@ export async function serve(config: Config): Promise<Serving> {
     await closeAll()
     throw error
   }
+}
+
+/** The drivers of a process that builds and runs projects. */
+async function openWorkload(config: Config, { database, logger }: InstanceContext): Promise<Workload> {
+  await updateMovedPaths(config.dataDir, database.db, logger)
+  return { drivers: await createDrivers(config, manifest.version, logger) }
+}
+
+/** The worker that an API process leaves the work to. */
+const workerOf = ({ workerUrl }: Config, { apiKeys }: InstanceContext): Workload => ({
+  worker: new WorkerProxy({ url: workerUrl as string, key: apiKeys[0] as string }),
+})
+
+interface Workload {
+  drivers?: Drivers
+  worker?: WorkerProxy
 }
 
 /** Refuses to start without isolation if several users may deploy; they were added while projects were isolated. */
@@ -81,7 +100,7 @@ async function refuseTooManyUsers({ isSingleUser, access }: ReturnType<typeof as
 
 async function listen({ app, access }: ReturnType<typeof assemble>, config: Config) {
   // Prepared before listening, so that the first client can sign in or set the instance up.
-  const firstStart = await access.prepareFirstStart(config)
+  const firstStart = config.role === 'api' ? { setupUrl: null } : await access.prepareFirstStart(config)
   await app.listen({ host: config.host, port: config.port })
   return firstStart
 }

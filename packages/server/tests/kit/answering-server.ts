@@ -34,7 +34,11 @@ export async function startAnsweringServer(before: () => Promise<void> = async (
     ]),
   )
   const logger = await createLogger({ level: 'silent', scrubber: createScrubber(), format: 'json' })
-  const app = createHttpServer({ version: '0', logger, trustedProxies: [], edgeKey: 'x' }, handlers, deps())
+  const app = createHttpServer(
+    { version: '0', logger, trustedProxies: [], forwarderKeys: { api: [], edge: 'x' }, isWorker: false },
+    handlers,
+    deps(),
+  )
   return { app, lastBody: () => last, lastQuery: () => lastQuery }
 }
 

@@ -150,7 +150,14 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
     ...parts.watched,
   }
   const modules: Partial<Record<ModuleName, Module>> = {
-    instance: createInstance({ version, mode: config.mode, isolation, isReady: access.isReady, isSetUp: access.isSetUp }),
+    instance: createInstance({
+      worker: async () => (parts.worker ? parts.worker.state() : 'ok'),
+      version,
+      mode: config.mode,
+      isolation,
+      isReady: access.isReady,
+      isSetUp: access.isSetUp,
+    }),
     access,
     gitHost,
     registries,

@@ -10,7 +10,7 @@ import type { MountDeps } from '../../http/mount-deps.ts'
 import { OpenStreams } from '../../http/open-streams.ts'
 import { RateLimiter } from '../../http/rate-limit.ts'
 import { ReadSlots } from '../../http/read-slots.ts'
-import { createHttpServer } from '../../http/server.ts'
+import { createHttpServer, mountWorkerRows } from '../../http/server.ts'
 import type { createAccess } from '../../modules/access/index.ts'
 import type { createGitHost } from '../../modules/git-host/index.ts'
 import type { createProjects } from '../../modules/projects/index.ts'
@@ -93,19 +93,21 @@ export function assemble(parts: Parts): Assembled {
     reads: new ReadSlots(),
     streams,
     ...(cloud ? { cloud: cloud.proxy } : {}),
+    worker: parts.worker,
   }
   const apiMetrics = new ApiMetrics()
   const app = createHttpServer(
     {
-      ...{ version, logger, edgeKey, apiMetrics },
-      trustedProxies: config.trustedProxies,
+      ...{ version, logger, apiMetrics, trustedProxies: config.trustedProxies, isWorker: config.role === 'worker' },
+      forwarderKeys: { edge: edgeKey, api: parts.apiKeys ?? [] },
       mcp: { publicUrl, now: () => clock.now().getTime(), signer: secretBox, signals: database.signals },
     },
     mapValues(modules, ({ handlers }) => handlers),
     mounting,
   )
   app.addHook('onReady', () => gitHost.refreshApplications())
-  mountRows(app, projects.addresses.rows, projects.addresses.handlers, mounting)
+  if (parts.worker) mountWorkerRows(app, Object.values(projects.addresses.rows), parts.worker, stopping.signal)
+  else mountRows(app, projects.addresses.rows, projects.addresses.handlers, mounting)
   const jobs = jobsOf(modules, running, parts, common)
   const sources = [
     ...[instanceMetrics({ version, mode: config.mode }), diskMetrics(config.dataDir), databaseMetrics(database)],

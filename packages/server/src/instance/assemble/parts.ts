@@ -6,6 +6,7 @@ import type { ImageRegistry } from '../../drivers/registry/image-registry.ts'
 import type { UploadStore } from '../../drivers/upload-store/upload-store.ts'
 import type { Resolve } from '../../drivers/web-request/resolve.ts'
 import type { Loaders } from '../../http/handler.ts'
+import type { WorkerProxy } from '../../http/worker-proxy.ts'
 import type { CloudLinks } from '../../modules/git-host/index.ts'
 import type { NotificationsDeps } from '../../modules/notifications/index.ts'
 import type { ProjectPorts } from '../../modules/projects/index.ts'
@@ -30,6 +31,10 @@ export interface Parts {
   version: string
   database: Database
   secretBox: SecretBox
+  /** Keys of API processes; absent: none may forward. */
+  apiKeys?: readonly string[]
+  /** The worker of an API process. */
+  worker?: WorkerProxy
   /** The scrubber of the logger. */
   scrubber: Scrubber
   logger: Logger

@@ -107,6 +107,7 @@ function refuseInvalidCombinations(config: Omit<Config, 'warnings'>): void {
     if (values.clientSecret && !values.clientId)
       refuseOneWithoutOther<'clientId' | 'clientSecret'>(values, 'clientId', 'clientSecret', table)
   refuseSharedPort(config)
+  refuseIncompleteRole(config)
   refuseIncompleteDns(config.dns)
   // Open sign-up verifies addresses by mail.
   if (config.mode === 'cloud' && config.signUp === 'open' && !config.smtpUrl)
@@ -132,6 +133,14 @@ function withDashboardUrl<Main extends Pick<Config, 'publicUrl' | 'baseDomain' |
   const { publicUrl, baseDomain, edgeTlsPort } = main
   if (publicUrl !== null || !edgeTlsPort || !baseDomain.includes('.') || /(^|\.)localhost$/.test(baseDomain)) return main
   return { ...main, publicUrl: `https://berth.${baseDomain}${edgeTlsPort === 443 ? '' : `:${edgeTlsPort}`}` }
+}
+
+/** An API process needs its worker, and a database that both can reach. */
+function refuseIncompleteRole({ role, workerUrl, databaseUrl }: Pick<Config, 'role' | 'workerUrl' | 'databaseUrl'>): void {
+  if (role !== 'api') return
+  const { variable, kind } = workerUrl === null ? mainSettings.workerUrl : mainSettings.databaseUrl
+  if (workerUrl === null || databaseUrl === null)
+    throw new ConfigError(variable, `${variable} is missing: with BERTH_ROLE=api it must be ${kind.accepts}`)
 }
 
 /** A hook needs its program, every other provider its token. */

@@ -40,6 +40,18 @@ const { oneOf, wholeNumber, port, webAddress, secretUrl, secretText } = kinds
 
 export const mainSettings = {
   mode: setting('BERTH_MODE', oneOf('self-hosted', 'cloud'), 'self-hosted', 'Mode of this instance'),
+  role: setting(
+    'BERTH_ROLE',
+    oneOf('all', 'api', 'worker'),
+    'all',
+    'Part of the instance that this process is: all; api: answers requests and leaves the work to BERTH_WORKER_URL; worker',
+  ),
+  workerUrl: setting(
+    'BERTH_WORKER_URL',
+    webAddress({ originOnly: true }),
+    null,
+    'Where an API process (BERTH_ROLE=api) reaches the worker: http://<address>:<its BERTH_PORT>',
+  ),
   host: setting('BERTH_HOST', kinds.listenAddress, '127.0.0.1', 'Address that the API and dashboard listen on'),
   port: setting('BERTH_PORT', port, 4000, 'Port of the API and dashboard; 0: any free port'),
   publicUrl: setting(

@@ -1,0 +1,163 @@
+import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request as sendRequest } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { AnyRoute } from '@berth/contract'
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { Failure, fail } from '../platform/failure.ts'
+import { addressOf, forwardedHeader, refusedHeader } from './client-address.ts'
+import { continueBody } from './expect-continue.ts'
+import { readRest } from './read-rest.ts'
+
+export interface WorkerSettings {
+  /** Origin of the worker's HTTP server. */
+  url: string
+  /** Proves to the worker that a request comes from an API process of the same instance. */
+  key: string
+}
+
+export type WorkerState = 'ok' | 'starting' | 'away'
+
+/** A worker that restarts is waited for this long; the request was not sent to it yet. */
+const connectMs = 5_000
+const connectPauseMs = 100
+/** Deadline of a response's head. A write may wait for a whole transfer. */
+const readMs = 60_000
+const writeMs = 30 * 60_000
+const stateMs = 1_000
+
+/** Headers of one connection, which are not passed on. `host` is passed on: origins are checked against it. */
+const connectionHeaders = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'te',
+])
+
+/**
+ * The worker, as an API process reaches it. A request that needs the worker is passed on unread: the worker authenticates,
+ * validates and records it like any other. Bodies and responses are streamed, never collected.
+ */
+export class WorkerProxy {
+  readonly #url: URL
+  readonly #key: string
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
+
+  constructor({ url, key }: WorkerSettings) {
+    this.#url = new URL(url)
+    this.#key = key
+  }
+
+  /** The route of a row that the worker answers. Streams end when this process stops. */
+  route(at: string, row: AnyRoute, stopping: AbortSignal): RouteOptions {
+    const [method, path] = at.split(' ') as [string, string]
+    const forward = (request: FastifyRequest, reply: FastifyReply) => this.#forward(row, request, reply, stopping)
+    return { method: method as 'GET', url: `/api${path}`, config: { row }, onRequest: forward, handler: forward }
+  }
+
+  async state(): Promise<WorkerState> {
+    const abort = AbortSignal.timeout(stateMs)
+    try {
+      const answer = await this.#open({ method: 'GET', path: '/api/health', headers: {} }, abort)
+      answer.resume()
+      return answer.statusCode === 200 ? 'ok' : answer.statusCode === 503 ? 'starting' : 'away'
+    } catch {
+      return 'away'
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async #forward(row: AnyRoute, request: FastifyRequest, reply: FastifyReply, stopping: AbortSignal): Promise<FastifyReply> {
+    const disconnected = new AbortController()
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) disconnected.abort()
+    })
+    // The worker may respond before it has received all of an upload.
+    reply.raw.once('finish', () => readRest(request.raw))
+    const deadline = new AbortController()
+    const timer = setTimeout(() => deadline.abort(), row.method === 'GET' ? readMs : writeMs).unref()
+    try {
+      const answer = await this.#answerOf(
+        request,
+        reply,
+        AbortSignal.any([disconnected.signal, deadline.signal, ...(row.stream ? [stopping] : [])]),
+      )
+      clearTimeout(timer)
+      refuseWrongKey(answer)
+      reply.hijack()
+      reply.raw.writeHead(answer.statusCode as number, passedOn(answer.headers))
+      // A stream's first event may come much later than its head.
+      reply.raw.flushHeaders()
+      await pipeline(answer, reply.raw).catch(() => reply.raw.destroy())
+    } catch (error) {
+      if (error instanceof Failure) throw error
+      if (disconnected.signal.aborted) return reply.hijack()
+      request.log.warn({ err: error, reqId: request.id }, 'api: worker not reachable')
+      fail('unavailable', {
+        message: deadline.signal.aborted ? 'The worker did not respond in time.' : 'The worker is not running. Try again.',
+        retryAfterSeconds: 1,
+      })
+    } finally {
+      clearTimeout(timer)
+    }
+    return reply
+  }
+
+  /** Sends the request. A refused connection is tried again, since nothing was sent: a restart of the worker is not noticed. */
+  async #answerOf(request: FastifyRequest, reply: FastifyReply, abort: AbortSignal): Promise<IncomingMessage> {
+    const headers = {
+      ...passedOn(request.headers),
+      [forwardedHeader]: `${this.#key} ${addressOf(request)} ${request.clientProtocol}`,
+    }
+    const { method, url: path } = request.raw
+    const giveUpAt = performance.now() + connectMs
+    for (;;)
+      try {
+        return await this.#open({ method: method as string, path: path as string, headers }, abort, () => {
+          continueBody(request.raw, reply.raw)
+          return request.raw
+        })
+      } catch (error) {
+        const isRefused = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+        if (!isRefused || performance.now() > giveUpAt) throw error
+        await pause(connectPauseMs, undefined, { signal: abort })
+      }
+  }
+
+  /** Resolves with the head of the response. `body` is called once connected. */
+  #open(
+    { method, path, headers }: { method: string; path: string; headers: OutgoingHttpHeaders },
+    abort: AbortSignal,
+    body?: () => IncomingMessage,
+  ): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const outgoing = sendRequest(new URL(path, this.#url), { method, headers, agent: this.#agent, signal: abort })
+      outgoing.once('response', resolve)
+      outgoing.once('error', reject)
+      if (!body) return void outgoing.end()
+      outgoing.once('socket', (socket) => {
+        const start = () => body().pipe(outgoing)
+        if (socket.connecting) socket.once('connect', start)
+        else start()
+      })
+    })
+  }
+}
+
+const passedOn = (headers: OutgoingHttpHeaders): OutgoingHttpHeaders =>
+  Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !connectionHeaders.has(name) && name !== forwardedHeader && name !== 'berth-edge'),
+  )
+
+function refuseWrongKey({ headers }: IncomingMessage): void {
+  if (headers[refusedHeader] !== undefined)
+    fail('unavailable', {
+      message: 'The worker refused this API process. Start both with the same BERTH_SECRET_KEY.',
+      retryAfterSeconds: 10,
+    })
+}

@@ -1,0 +1,120 @@
+import { tmpdir } from 'node:os'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../../packages/server/src/platform/test-database.ts'
+import { type Hosting, startHosting } from '../kit/hosting.ts'
+import { describeNeeding, partOf } from '../kit/machine.ts'
+import { settingsFor } from '../kit/runtimes.ts'
+import { type Berth, startBerth } from '../kit/start-berth.ts'
+
+describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', () => {
+  let database: TestDatabase
+  let worker: Berth
+  let hosting: Hosting
+
+  beforeAll(async () => {
+    process.env.BERTH_TEST_POSTGRES_URL ??= partOf('postgres')
+    database = await openTestDatabase({ kind: 'postgres' })
+    const shared = { BERTH_DATABASE_URL: database.settings.url!, BERTH_SECRET_KEY: 'a secret that both processes know' }
+    worker = await startBerth({
+      env: {
+        ...settingsFor('process'),
+        ...shared,
+        BERTH_ROLE: 'worker',
+        BERTH_ADMIN_EMAIL: 'owner@example.test',
+        BERTH_ADMIN_PASSWORD: 'correct horse battery',
+        BERTH_PROJECT_ROOTS: tmpdir(),
+        BERTH_RATE_LIMIT_SCALE: '1000',
+        BERTH_JOB_LEASE_SECONDS: '5',
+      },
+    })
+    const { port: edgePort } = new URL(worker.edgeUrl)
+    hosting = await startHosting({
+      env: { ...shared, BERTH_ROLE: 'api', BERTH_WORKER_URL: worker.url, BERTH_EDGE_PORT: edgePort },
+    })
+  })
+  afterAll(async () => {
+    await hosting?.[Symbol.asyncDispose]()
+    await worker?.[Symbol.asyncDispose]()
+    await database?.close()
+  })
+
+  const workerState = async () => (await hosting.api('GET', '/health')).body.data.worker
+  const makeNode = async (name: string) => hosting.makeProject({ name, localPath: await hosting.copyExample('node') })
+
+  test('a project that is made, deployed and followed through the API process runs on the worker', async () => {
+    expect(await workerState()).toBe('ok')
+    const project = await makeNode('Shop')
+    const id = await hosting.deploy(project.id)
+    const followed = await hosting.stream(`/deployments/${id}/stream`, AbortSignal.timeout(120_000))
+    let events = ''
+    for await (const chunk of followed) events += Buffer.from(chunk)
+    expect(events).toContain('event: complete')
+    expect(await hosting.deployment(id)).toMatchObject({ status: 'live' })
+    expect((await hosting.get(`${project.slug}.localhost`)).status).toBe(200)
+    expect((await hosting.api('GET', `/projects/${project.id}/logs`)).status).toBe(200)
+    const { body } = await hosting.api('GET', '/audit-log')
+    expect(body.data.map(({ ip }: { ip: string }) => ip)).toContain('127.0.0.1')
+  })
+
+  test('the worker refuses requests that no API process forwarded, whatever they claim', async () => {
+    const url = `${worker.url}/api/auth/session`
+    expect((await fetch(url)).status).toBe(403)
+    expect((await fetch(url, { headers: { 'berth-api': 'guessed 10.0.0.1 https' } })).status).toBe(403)
+    expect((await fetch(`${worker.url}/api/health`)).status).toBe(200)
+  })
+
+  test('without the worker, sign-ins are answered and the rest says what is missing; a restarted worker goes on', async () => {
+    const project = await makeNode('Later')
+    await worker.kill9()
+    expect(await workerState()).toBe('away')
+    expect((await hosting.api('GET', '/auth/session')).status).toBe(200)
+    const list = await hosting.api('GET', '/projects')
+    expect(list).toMatchObject({ status: 503, body: { code: 'unavailable', error: expect.stringContaining('worker') } })
+    const [, read] = await Promise.all([worker.restart(), retried(() => hosting.api('GET', `/projects/${project.id}`))])
+    expect(read.status).toBe(200)
+    expect(await workerState()).toBe('ok')
+    expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject({ status: 'live' })
+  })
+
+  test('a worker that hangs is away, and what needs no worker is answered', async () => {
+    process.kill(worker.pid, 'SIGSTOP')
+    try {
+      expect(await workerState()).toBe('away')
+      expect((await hosting.api('GET', '/organizations')).status).toBe(200)
+    } finally {
+      process.kill(worker.pid, 'SIGCONT')
+    }
+    expect(await workerState()).toBe('ok')
+  })
+
+  test('uploads and output of commands pass through the API process; it stops while a stream is open', async () => {
+    const folder = await hosting.copyExample('node')
+    const login = await hosting.cli(['login', '--email', 'owner@example.test', '--password-stdin'], {
+      input: 'correct horse battery',
+    })
+    expect(login.code, login.stderr).toBe(0)
+    const deployed = await hosting.cli(['deploy', '--name', 'Uploaded'], { cwd: folder })
+    expect(deployed.code, deployed.stderr).toBe(0)
+    const { data } = (await hosting.api('GET', '/projects')).body
+    const { id } = data.find(({ name }: { name: string }) => name === 'Uploaded')
+    await hosting.stream(`/projects/${id}/logs/stream`, AbortSignal.timeout(60_000))
+    expect(await hosting.berth.stop()).toBe(0)
+    await hosting.berth.restart()
+  })
+
+  test('a deployment goes on when its API process is killed', async () => {
+    const project = await makeNode('Alone')
+    const id = await hosting.deploy(project.id)
+    await hosting.berth.kill9()
+    await hosting.berth.restart()
+    expect(await hosting.settled(id)).toMatchObject({ status: 'live' })
+  })
+})
+
+/** A client's own retry of 503, as Retry-After asks for. */
+async function retried<Answer extends { status: number }>(send: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 0; ; attempt++) {
+    const answer = await send()
+    if (answer.status !== 503 || attempt === 20) return answer
+  }
+}
