@@ -23,7 +23,7 @@ export function ChangesSection({ deployment }: { deployment: Deployment }) {
       description={
         <>
           Since{' '}
-          <RouterLink to={`/projects/${projectId}/deployments/${previous.id}`} size="sm">
+          <RouterLink to={`/projects/${projectId}/deployments/${previous.id}`} size="sm" underline="always">
             #{previous.number}
           </RouterLink>
           , the version that was live before
