@@ -27,5 +27,5 @@ export function isWorkerRow(module: ModuleName, name: string): boolean {
   return own === undefined || own.except.includes(name)
 }
 
-/** For tests: the names in the table. */
+/** The names in the table, used by tests. */
 export const exceptedRows = Object.entries(ownRows).flatMap(([module, { except }]) => except.map((name) => ({ module, name })))
