@@ -21,6 +21,7 @@ import {
   type Runtime,
   StartFailed,
   type StartRequest,
+  VolumeMissing,
 } from '../../src/drivers/runtime/runtime.ts'
 import { localRuntimes, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
 import { type StorageUsage, StorageUsageSum } from '../../src/drivers/runtime/storage-use.ts'
@@ -291,7 +292,8 @@ export class InMemoryRuntime implements Runtime {
     this.buildCache.clear()
   }
 
-  async createVolume({ id }: { id: string }): Promise<void> {
+  async createVolume({ id, name, mustExist }: Parameters<Runtime['createVolume']>[0]): Promise<void> {
+    if (mustExist && !this.volumes.has(id)) throw new VolumeMissing({ id, name })
     if (!this.volumes.has(id)) this.volumes.set(id, new Uint8Array())
   }
 

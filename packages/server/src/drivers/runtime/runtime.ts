@@ -44,7 +44,7 @@ export interface Runtime {
 
   /**
    * Starts an instance beside the running ones. Resolves when it has started, before it is healthy. Rejects with
-   * `ArtifactMissing` if the artifact does not exist.
+   * `ArtifactMissing` if the artifact does not exist, and with `VolumeMissing` if a volume does not: it is never created here.
    */
   start(request: StartRequest, abort: AbortSignal): Promise<Instance>
 
@@ -108,8 +108,11 @@ export interface Runtime {
   /** Removes the build cache. Later builds are slower, but have the same result. */
   clearBuildCache(abort: AbortSignal): Promise<void>
 
-  /** Creates a volume under its stored id. An existing volume keeps its data. */
-  createVolume(volume: VolumeRef): Promise<void>
+  /**
+   * Creates a volume under its stored id. An existing volume keeps its data. With `mustExist` it creates nothing, and rejects with
+   * `VolumeMissing` if the volume does not exist.
+   */
+  createVolume(volume: VolumeRef & { mustExist?: boolean }): Promise<void>
   volumeSizeBytes(volumeId: string): Promise<number | null>
   removeVolume(volumeId: string): Promise<void>
   /** Content of the volume as a tar stream, with owners and modes. */
@@ -433,6 +436,15 @@ export class VolumeUnreadable extends Error {
 /** The instance could not be started. */
 export class StartFailed extends Error {
   override readonly name: string = 'StartFailed'
+}
+
+/** The volume does not exist on this engine or machine, although it must. */
+export class VolumeMissing extends StartFailed {
+  override readonly name = 'VolumeMissing'
+
+  constructor(volume: Pick<VolumeRef, 'id' | 'name'>) {
+    super(`The volume ${volume.name} (${volume.id}) does not exist`)
+  }
 }
 
 /** The artifact was built on this engine or machine and no longer exists. It must be rebuilt: no registry has it. */

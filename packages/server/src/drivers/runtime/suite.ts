@@ -3,6 +3,7 @@ import { buildSuite } from './suite/build-suite.ts'
 import { diskSuite } from './suite/disk-suite.ts'
 import { endsSuite } from './suite/ends-suite.ts'
 import { instancesSuite } from './suite/instances-suite.ts'
+import { missingVolumesSuite } from './suite/missing-volumes-suite.ts'
 import { outputSuite } from './suite/output-suite.ts'
 import { type Bench, never, openSuiteBench } from './suite/suite-bench.ts'
 import { volumesSuite } from './suite/volumes-suite.ts'
@@ -20,5 +21,6 @@ export function runtimeSuite(prepare: () => Promise<Bench>): void {
   endsSuite(suite)
   outputSuite(suite)
   volumesSuite(suite)
+  missingVolumesSuite(suite)
   diskSuite(suite)
 }

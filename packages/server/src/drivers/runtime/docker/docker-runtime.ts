@@ -215,7 +215,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     clearBuildCache: (abort) => clearBuildCache(parts, abort),
 
     async createVolume(volume) {
-      await volumes.create(volume)
+      await (volume.mustExist ? volumes.find(volume) : volumes.create(volume))
     },
     volumeSizeBytes: (id) => volumes.sizeBytes(id),
     removeVolume: (id) => volumes.remove(id),

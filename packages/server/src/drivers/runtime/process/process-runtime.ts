@@ -6,7 +6,7 @@ import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts
 import { RecentSockets } from '../../../platform/listener/listening-sockets.ts'
 import { measureFolder } from '../../folder/measure-folder.ts'
 import type { Artifact, Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
-import { StartFailed } from '../runtime.ts'
+import { StartFailed, VolumeMissing } from '../runtime.ts'
 import { StorageUsageSum } from '../storage-use.ts'
 import { buildArtifact, endUnfinishedBuilds } from './build/build.ts'
 import { DiskRounds } from './disk/disk-rounds.ts'
@@ -103,6 +103,7 @@ export function createProcessRuntime({
     await existing?.waitForExit()
     if (existing?.isAlive || existing?.isRestarting || existing?.isDecidingPort) return inspectSupervised(existing)
     const supervisor = existing ?? new InstanceSupervisor(newRecord(request), parts)
+    for (const volume of request.volumes) if (!existsSync(paths.volume(volume.id))) throw new VolumeMissing(volume)
     const program = await programFor(request, buildParts, abort)
     mkdirSync(paths.instance(request.instanceId), { recursive: true, mode: 0o700 })
     supervisors.set(request.instanceId, supervisor)
@@ -205,10 +206,11 @@ export function createProcessRuntime({
     // Builds have no cache. The tools that they share have their own size limit.
     clearBuildCache: async () => undefined,
 
-    async createVolume({ id, projectId }) {
+    async createVolume({ id, projectId, name, mustExist = false }) {
       paths.createFolders()
       const target = paths.volume(id)
       await restoreInterruptedSwap(target)
+      if (mustExist && !existsSync(target)) throw new VolumeMissing({ id, name })
       paths.createOwned(target, projectId)
     },
     volumeSizeBytes: async (id) => (existsSync(paths.volume(id)) ? (await measureFolder(paths.volume(id))).bytes : null),

@@ -79,8 +79,8 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   refuseOtherPlatform(request, info)
   const user = unprivilegedUserId(info.Config?.User)
   const volumeNames = new Map<string, string>()
-  for (const { id, name } of request.volumes)
-    volumeNames.set(id, await parts.volumes.create({ id, name, projectId: owner.projectId }))
+  // The engine would create a missing volume.
+  for (const { id, name } of request.volumes) volumeNames.set(id, await parts.volumes.find({ id, name }))
   const joined = network ? networkSpecsOf(network) : []
   // The engine publishes no ports on internal networks. The machine reaches the container by its address.
   const isInternalOnly = network !== null && joined.every(({ internal }) => internal)

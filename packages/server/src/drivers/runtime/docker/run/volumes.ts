@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Container } from 'dockerode'
 import type { TarHeader } from '../../../tar/tar-header.ts'
-import { type AdoptedVolume, StartFailed, type VolumeRef } from '../../runtime.ts'
+import { type AdoptedVolume, StartFailed, VolumeMissing, type VolumeRef } from '../../runtime.ts'
 import { sanitizeArchive, withoutTopFolder } from '../build/tar-names.ts'
 import { callEngine, callEngineOrMissing, type Engine, statusOf } from '../engine.ts'
 import { type Labels, labelIn } from '../labels.ts'
@@ -37,13 +37,25 @@ export class Volumes {
     mkdirSync(this.#folder, { recursive: true })
   }
 
-  /** Creates the volume. Returns its Docker name. */
+  /** Creates the volume unless it exists. Returns its Docker name. */
   async create({ id, projectId, name, adopted }: VolumeRef): Promise<string> {
     if (adopted && this.nameOf(id) === id) await this.#adopt(id, adopted)
     const current = this.nameOf(id)
     if (isPath(current) || (await this.#exists(current))) return current
     await this.#createVolume(current, this.#labels.of('volume', { id, project: projectId, service: name }))
     return current
+  }
+
+  /** Returns the Docker name of an existing volume. Rejects with `VolumeMissing`. */
+  async find({ id, name, adopted }: Omit<VolumeRef, 'projectId'>): Promise<string> {
+    if (adopted && this.nameOf(id) === id) await this.#adopt(id, adopted)
+    const current = this.nameOf(id)
+    if (isPath(current) || (await this.#exists(current))) return current
+    // The file that names the current volume is lost with the data folder. A killed write can leave a second volume.
+    const [only, ...others] = await this.#namesOf(id)
+    if (only === undefined || others.length > 0) throw new VolumeMissing({ id, name })
+    this.#setCurrentName(id, only)
+    return only
   }
 
   nameOf(id: string): string {
