@@ -8,7 +8,10 @@ import type { TestDatabase } from '../../packages/server/src/platform/test-datab
 import { makePeople } from '../../packages/server/tests/kit/people.ts'
 import { type Berth, startBerth } from '../kit/start-berth.ts'
 
-/** Two control planes on one PostgreSQL, many webhook deliveries, and one of the two killed with -9 again and again. */
+/**
+ * A worker and an API process on one PostgreSQL, many webhook deliveries, and one of the two killed with -9 again and again. Only one
+ * machine may run jobs: the worker is the one that is killed, and its next process must continue its deliveries.
+ */
 export interface StormOptions {
   database: TestDatabase
   /** Each gets 20 deliveries: ten of each of two categories, which is the most that is not joined into one. */
@@ -43,8 +46,8 @@ export async function runStorm(options: StormOptions): Promise<StormResult> {
     BERTH_RUNTIME: 'process',
   }
   await using receiver = await startCounter()
-  await using steady = await startBerth({ env })
   await using shaky = await startBerth({ env })
+  await using steady = await startBerth({ env: { ...env, BERTH_ROLE: 'api', BERTH_WORKER_URL: shaky.url } })
   const organizationId = await prepareChannels(database, steady, receiver, channels)
 
   const began = performance.now()
@@ -78,7 +81,7 @@ interface Counter extends AsyncDisposable {
 }
 
 const quickMs = 30
-/** While one server is away the other must not get everything done: then the next kill would find no work. */
+/** The last deliveries before a kill are slow, so that the next kill finds work as well. */
 const slowMs = 400
 
 /** Counts the ids of deliveries and checks every signature. */

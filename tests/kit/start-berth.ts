@@ -13,6 +13,8 @@ export interface BerthOptions {
   /** A data folder that outlives the instance; without it a temporary one is used. */
   dataFolder?: string
   readyWithinMs?: number
+  /** Further arguments of `berth up`. */
+  args?: readonly string[]
   /** The uid to start it as; only root can set it. */
   user?: number
 }
@@ -33,7 +35,13 @@ export interface Berth extends AsyncDisposable {
 }
 
 /** Starts the built product as a user does. `await using berth = await startBerth()`: it is always ended. */
-export async function startBerth({ env = {}, dataFolder, readyWithinMs = 90_000, user }: BerthOptions = {}): Promise<Berth> {
+export async function startBerth({
+  env = {},
+  dataFolder,
+  readyWithinMs = 90_000,
+  user,
+  args = [],
+}: BerthOptions = {}): Promise<Berth> {
   const made = dataFolder ? undefined : await tempFolder('data')
   const folder = dataFolder ?? made!.path
   if (user !== undefined) await chown(folder, user, user)
@@ -41,7 +49,7 @@ export async function startBerth({ env = {}, dataFolder, readyWithinMs = 90_000,
   const settings = { ...bareEnvironment(folder), BERTH_PORT: String(port), BERTH_EDGE_PORT: String(edgePort), ...env }
   const start = (more: NodeJS.ProcessEnv = {}) =>
     startDaemon({
-      ...asUser(user, [process.execPath, ...serverFlags, launcher, 'up']),
+      ...asUser(user, [process.execPath, ...serverFlags, launcher, 'up', ...args]),
       // Through the channel the product notices when this test process is killed, and ends itself.
       env: { ...serverEnv, ...settings, ...more, BERTH_LAUNCHED: '1' },
       channel: true,

@@ -9,6 +9,7 @@ import { DataFolderInUse } from './instance/data-folder.ts'
 import { openInstanceContext } from './instance/instance-context.ts'
 import { serve } from './instance/serve.ts'
 import { ConfigError } from './platform/config-error.ts'
+import { MachineRefused } from './platform/machines/machine-lease.ts'
 
 /** The door for the command line: everything that needs the data folder rather than the API. */
 export const version = manifest.version
@@ -21,6 +22,7 @@ export {
   DataFolderInUse,
   describeSettings,
   InstanceBackupRefused,
+  MachineRefused,
   openInstanceContext,
   readConfig,
   resetAccountHere,

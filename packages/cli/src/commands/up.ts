@@ -11,12 +11,13 @@ export function addUp(program: Command): void {
   program
     .command('up')
     .description('start the instance in the foreground; configure it with BERTH_* variables (list them with berth settings)')
-    .action(async (_options, command: Command) => {
+    .option('--take-over', 'run the projects of another machine, which is stopped or lost, on this one')
+    .action(async ({ takeOver = false }: { takeOver?: boolean }, command: Command) => {
       const print = output(command)
       const server = await loadServer()
       const config = readSettings(server, environment.all())
       server.closeInherited()
-      const serving = await server.serve(config).catch((error: unknown) => {
+      const { stop, lost, ...serving } = await server.serve(config, { takeOver }).catch((error: unknown) => {
         throw startProblem(error, server)
       })
       const lines = Object.entries({
@@ -31,12 +32,12 @@ export function addUp(program: Command): void {
       print.result({ ready: true, ...serving }, () =>
         ['ready', ...lines.map(([name, url]) => `  ${name.padEnd(18)} ${url}`)].join('\n'),
       )
-      await stopOnSignal(serving.stop, print.note)
+      await stopOnEvent({ stop, lost }, print.note)
     })
 }
 
 function startProblem(error: unknown, server: Awaited<ReturnType<typeof loadServer>>): unknown {
-  if (error instanceof server.DataFolderInUse) return new CliError(error.message)
+  if (error instanceof server.DataFolderInUse || error instanceof server.MachineRefused) return new CliError(error.message)
   if (error instanceof server.ConfigError) return new CliError(error.message, 2)
   const { code, port, address } = error as { code?: string; port?: number; address?: string }
   if (code === 'EADDRINUSE')
@@ -46,16 +47,21 @@ function startProblem(error: unknown, server: Awaited<ReturnType<typeof loadServ
   return error
 }
 
-function stopOnSignal(stop: () => Promise<void>, note: (message: string) => void): Promise<void> {
+/** Resolves after a signal; rejects if another machine has taken over the projects. */
+function stopOnEvent(
+  { stop, lost }: { stop: () => Promise<void>; lost: Promise<string> },
+  note: (message: string) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let isStopping = false
-    const onSignal = () => {
+    const stopOnce = (message: string, onStopped: () => void) => {
       if (isStopping) return
       isStopping = true
-      note('stopping…')
+      note(message)
       setTimeout(() => process.exit(1), maxStopMs).unref()
-      stop().then(resolve, reject)
+      stop().then(onStopped, reject)
     }
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopOnce('stopping…', resolve))
+    void lost.then((message) => stopOnce('stopping…', () => reject(new CliError(message))))
   })
 }

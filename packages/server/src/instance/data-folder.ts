@@ -119,7 +119,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function bootId(): string | null {
+/** Identifies this boot of the kernel, shared by its containers; null where the kernel has none. */
+export function bootId(): string | null {
   return readProc('/proc/sys/kernel/random/boot_id')?.trim() ?? null
 }
 

@@ -4,14 +4,17 @@ import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
 import { serveDashboard } from '../http/dashboard.ts'
 import { WorkerProxy } from '../http/worker-proxy.ts'
+import { assignToMachine } from '../modules/deployments/index.ts'
 import { ConfigError } from '../platform/config-error.ts'
 import { collectWhenIdle } from '../platform/idle-collector.ts'
+import { type ClaimOptions, claimMachine, type MachineLease } from '../platform/machines/machine-lease.ts'
 import { assemble } from './assemble/assemble.ts'
 import { backupKeyFile } from './backup-key.ts'
 import type { Config } from './config/config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { createDrivers, type Drivers } from './drivers/drivers.ts'
 import { type InstanceContext, openInstanceContext } from './instance-context.ts'
+import { readMachineIdentity } from './machine-identity.ts'
 import { updateMovedPaths } from './moved-folder.ts'
 
 export interface Serving {
@@ -23,12 +26,14 @@ export interface Serving {
   isolation: string
   /** Path of the backup key, if it exists. */
   backupKey: string | null
+  /** Resolves with a message when another machine has taken over the projects: the caller must stop this process. */
+  lost: Promise<string>
   /** Finishes requests and returns jobs to the queue; takes at most ten seconds. */
   stop(): Promise<void>
 }
 
 /** Starts the whole instance. Rejects, with everything closed again, when a part cannot start. */
-export async function serve(config: Config): Promise<Serving> {
+export async function serve(config: Config, { takeOver = false }: { takeOver?: boolean } = {}): Promise<Serving> {
   const closers: (() => unknown)[] = []
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) await close()
@@ -41,9 +46,11 @@ export async function serve(config: Config): Promise<Serving> {
     const context = await openInstanceContext(config)
     closers.push(context.close)
     for (const warning of config.warnings) context.logger.warn(warning)
+    const machine = isApi ? null : await claimHere(context, takeOver)
+    closers.push(() => machine?.release())
     const workload = isApi ? workerOf(config, context) : await openWorkload(config, context)
     closers.push(() => workload.worker?.close())
-    const assembled = assemble({ ...context, ...workload, version: manifest.version })
+    const assembled = assemble({ ...context, ...workload, version: manifest.version, machineId: machine?.id ?? null })
     closers.push(assembled.close)
     await refuseTooManyUsers(assembled)
     const origins = { upload: uploadOrigin(config), form: new URL(config.github.webUrl).origin }
@@ -68,12 +75,20 @@ export async function serve(config: Config): Promise<Serving> {
       setupUrl,
       isolation: workload.drivers?.runtimes.for(null).isolation.message ?? `projects run on the worker at ${config.workerUrl}`,
       backupKey: existsSync(backupKeyFile(config.dataDir)) ? backupKeyFile(config.dataDir) : null,
+      lost: machine?.lost ?? new Promise(() => undefined),
       stop: closeAll,
     }
   } catch (error) {
     await closeAll()
     throw error
   }
+}
+
+/** Makes this machine the one that runs the projects of the database. */
+function claimHere({ config, database, logger: log }: InstanceContext, takeOver: boolean): Promise<MachineLease> {
+  const identity = readMachineIdentity(config)
+  const assign: ClaimOptions['assign'] = (db) => assignToMachine(db, identity.id)
+  return claimMachine(database, identity, { leaseMs: config.jobLeaseSeconds * 1000, takeOver, assign, log })
 }
 
 /** The drivers of a process that builds and runs projects. */

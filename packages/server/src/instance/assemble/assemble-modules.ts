@@ -35,6 +35,9 @@ import type { Logger } from '../logger.ts'
 import { assembleRunning } from './assemble-running.ts'
 import type { Common, Module, Parts } from './parts.ts'
 
+/** Tests that assemble an instance without `serve` claim no machine. */
+const testMachineId = 'mch_test'
+
 export interface ModuleInputs {
   common: Common
   limiter: RateLimiter
@@ -133,6 +136,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
       cloudBackups: cloud?.backups ?? {},
       cloud: cloud?.connection,
       retryLimits,
+      machineId: parts.machineId === undefined ? testMachineId : parts.machineId,
     })
   const transfers = running?.modules.transfers
   if (transfers) Object.assign(transferPorts, { running: transfers.running, removeCopy: transfers.removeCopy })

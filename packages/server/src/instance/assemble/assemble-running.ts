@@ -37,6 +37,7 @@ export function assembleRunning(
     registries,
     imageRegistry,
     dns,
+    machineId,
     ...common
   }: Common & {
     config: Config
@@ -51,6 +52,7 @@ export function assembleRunning(
     registries: ReturnType<typeof createRegistries>
     imageRegistry: ImageRegistry
     isOperator: Authenticator['isOperator']
+    machineId: DeploymentsDeps['machineId']
     projectPorts: ProjectPorts
     git: Git
     dns: Dns
@@ -77,6 +79,7 @@ export function assembleRunning(
     imageRegistry,
     edge: edge.switch,
     onStatusChange: followDeployment,
+    machineId,
     settings: { ...config, hostUrls: gitHost.hostUrls },
     oldContainers: predecessors,
   })

@@ -39,6 +39,8 @@ export interface Parts {
   scrubber: Scrubber
   logger: Logger
   clock?: Clock
+  /** The id of this machine; null: this process runs no projects. Absent in tests: a fixed id. */
+  machineId?: string | null
   rateLimits?: Partial<Record<RateLimitName, number>>
   /** Interval between access checks of open streams. */
   streamCheckMs?: number

@@ -6,7 +6,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { describeNeeding, partOf } from '../../../../../tests/kit/machine.ts'
 import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
 import { openDatabase } from '../../platform/database.ts'
+import { silentLog } from '../../platform/log.ts'
+import { claimMachine } from '../../platform/machines/machine-lease.ts'
 import { type Config, readConfig } from '../config/config.ts'
+import { machineFileName, readMachineIdentity } from '../machine-identity.ts'
 import { backupInstance, InstanceBackupRefused, restoreInstance } from './backup-instance.ts'
 import { postgresEnvironment } from './postgres-copy.ts'
 
@@ -48,6 +51,25 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
     expect(existsSync(join(dataDir, 'berth.sql'))).toBe(false)
     expect(await organizationsAt(urls.fresh)).toEqual(await organizationsAt(urls.old))
     expect(await organizationsAt(urls.fresh)).toHaveLength(1)
+  })
+
+  test('leaves out the machine, so that the first one that starts on the copy runs the projects', async () => {
+    const config = configOf('old', urls.old)
+    const claim = async (of: Config) => {
+      const database = await openDatabase({ url: of.databaseUrl?.reveal(), folder: folder.path })
+      const options = { leaseMs: 3_600_000, takeOver: false, assign: async () => undefined, log: silentLog }
+      const lease = await claimMachine(database, readMachineIdentity(of), options)
+      return { id: lease.id, end: () => lease.release().then(() => database.close()) }
+    }
+    // The backup is of a running instance.
+    const old = await claim(config)
+    const { file, keyFile } = await saved()
+    const target = configOf('new', urls.fresh)
+    await restoreInstance(target, file, keyFile)
+    expect(existsSync(join(target.dataDir, machineFileName))).toBe(false)
+    const restored = await claim(target)
+    expect(restored.id).not.toBe(old.id)
+    await Promise.all([old.end(), restored.end()])
   })
 
   test.each([

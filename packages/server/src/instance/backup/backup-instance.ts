@@ -11,6 +11,7 @@ import { createRunCommand } from '../../drivers/shell/run-command.ts'
 import { backupKeyFile } from '../backup-key.ts'
 import type { Config } from '../config/config.ts'
 import { openDataFolder } from '../data-folder.ts'
+import { machineFileName } from '../machine-identity.ts'
 import { InstanceBackupRefused } from './backup-refused.ts'
 import { checkDatabase, databaseFileOf, databaseFiles, loadDatabase, snapshotDatabase } from './database-copy.ts'
 import {
@@ -28,10 +29,20 @@ export { InstanceBackupRefused } from './backup-refused.ts'
 const maxMs = 24 * 3_600_000
 
 /**
- * Excluded from the archive: files that can be recreated, belong to a running process, or are backups. The key opens the archive,
+ * Excluded from the archive: files that can be recreated, belong to a running process or its machine, or are backups. The key opens the archive,
  * so it is never in it.
  */
-const excludedNames = ['in-use.lock', 'in-use.json', ...databaseFiles, 'backup.key', 'backups', 'work', 'git', 'edge']
+const excludedNames = [
+  'in-use.lock',
+  'in-use.json',
+  machineFileName,
+  ...databaseFiles,
+  'backup.key',
+  'backups',
+  'work',
+  'git',
+  'edge',
+]
 
 export interface InstanceBackup {
   file: string

@@ -6,9 +6,17 @@ const maxMs = 24 * 3_600_000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Dumps the instance's PostgreSQL database with `pg_dump`, as a consistent snapshot. */
+/**
+ * Dumps the instance's PostgreSQL database with `pg_dump`, as a consistent snapshot. The record of the machine is left out: the first
+ * machine that starts on the restored database runs the projects.
+ */
 export async function dumpPostgres(url: string, file: string, environment: Environment): Promise<void> {
-  await run('pg_dump', ['--no-password', '--no-owner', '--no-privileges', `--file=${file}`], url, environment)
+  await run(
+    'pg_dump',
+    ['--no-password', '--no-owner', '--no-privileges', '--exclude-table-data=machines', `--file=${file}`],
+    url,
+    environment,
+  )
 }
 
 const psql = ['--no-psqlrc', '--no-password', '--quiet', '--tuples-only', '--no-align', '--set=ON_ERROR_STOP=1']

@@ -80,6 +80,8 @@ export interface DeploymentsDeps {
   /** Scrubbers per project, for all output written about a project. */
   scrubbers: ProjectScrubbers
   runtimes: Runtimes
+  /** The machine that stores local instances and volumes; null: this process runs no projects. */
+  machineId: string | null
   git: Git
   probe: Probe
   edge: EdgeSwitch

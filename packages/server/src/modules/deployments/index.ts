@@ -40,7 +40,7 @@ export { listEngineData } from './plan/engine-data.ts'
 export { hooksOf } from './request/deploy-hooks.ts'
 export type { DeploymentRequest } from './request/request-many.ts'
 export { type TaskEnd, type TaskInstance, type TaskInstances, TaskNotStarted } from './run/task-instances.ts'
-export { adoptVolume, listServerUses, movePaths, servedState } from './store.ts'
+export { adoptVolume, assignToMachine, listServerUses, movePaths, servedState } from './store.ts'
 
 /**
  * Deployments: from source to a URL. A *deployment* runs *steps*. It builds *artifacts* and starts *instances*, one per *unit*

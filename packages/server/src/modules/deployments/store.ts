@@ -354,11 +354,35 @@ export async function volumeFor(db: Db, newVolume: Omit<VolumeRow, 'createdAt'> 
     .executeTakeFirstOrThrow()
 }
 
+/** Records that the data of the volume was created, so that it is not created again. */
+export const markVolumeCreated = (db: Db, { id, serverId }: VolumeRow, machineId: string | null): Promise<unknown> =>
+  db
+    .updateTable('volumes')
+    .set({ hasData: 1, ...(serverId === null ? { machineId } : {}) })
+    .where('id', '=', id)
+    .execute()
+
 // Queries for other modules
 
 /** The volume or folder that existed on the server before the project. */
 export const adoptedVolume = (volume: Pick<VolumeRow, 'id' | 'adopted'>): AdoptedVolume | undefined =>
   volumeJson.adopted(volume) ?? undefined
+
+/** Assigns all instances and volumes that are not on a server to the machine that runs projects: there is only one. */
+export async function assignToMachine(db: Db, machineId: string): Promise<void> {
+  await db
+    .updateTable('instances')
+    .set({ machineId })
+    .where('serverId', 'is', null)
+    .where((eb) => eb.or([eb('machineId', 'is', null), eb('machineId', '!=', machineId)]))
+    .execute()
+  await db
+    .updateTable('volumes')
+    .set({ machineId })
+    .where('serverId', 'is', null)
+    .where((eb) => eb.or([eb('machineId', 'is', null), eb('machineId', '!=', machineId)]))
+    .execute()
+}
 
 /** Records an existing volume or folder of a server as a volume of the project. */
 export const adoptVolume = (db: Db, row: VolumeRow): Promise<unknown> => db.insertInto('volumes').values(row).execute()

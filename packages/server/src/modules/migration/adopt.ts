@@ -103,6 +103,6 @@ async function recordAdopted({ serverId, parts, volumes }: Adoption, project: Pr
     await adoptVolume(db, {
       ...common,
       ...{ id: newId('vol'), environment: 'production', service: '', name, runtime: 'docker' },
-      ...{ adopted: JSON.stringify(volume), restoredFrom: null, createdAt: project.createdAt },
+      ...{ adopted: JSON.stringify(volume), machineId: null, hasData: 1, restoredFrom: null, createdAt: project.createdAt },
     })
 }

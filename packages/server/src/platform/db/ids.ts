@@ -40,6 +40,7 @@ export type IdPrefix =
   | 'trf'
   | 'exe'
   | 'opr'
+  | 'mch'
 
 /** An id is a prefix that names the kind of object and 100 random bits. It is not a secret, but cannot be guessed. */
 export function newId(prefix: IdPrefix): string {

@@ -6,6 +6,7 @@ import type { DeploymentsTables } from './tables/deployments.ts'
 import type { GitEventsTables } from './tables/git-events.ts'
 import type { GitHostTables } from './tables/git-host.ts'
 import type { JobsTables } from './tables/jobs.ts'
+import type { MachinesTables } from './tables/machines.ts'
 import type { MigrationTables } from './tables/migration.ts'
 import type { NotificationsTables } from './tables/notifications.ts'
 import type { ProjectsTables } from './tables/projects.ts'
@@ -29,6 +30,7 @@ export interface Schema
     CloudTables,
     ServersTables,
     RegistriesTables,
+    MachinesTables,
     MigrationTables,
     TasksTables,
     TransfersTables {}

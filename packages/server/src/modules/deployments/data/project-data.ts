@@ -8,7 +8,7 @@ import { findLive } from '../live-environments.ts'
 import { envOf, withSecrets } from '../plan/snapshot.ts'
 import { projectPower } from '../power/power.ts'
 import { healthOf, runningUnits, startUnits } from '../run/run-units.ts'
-import { adoptedVolume, findDeployment, findVolume, listInstances, listVolumes, volumeFor } from '../store.ts'
+import { adoptedVolume, findDeployment, findVolume, listInstances, listVolumes, markVolumeCreated, volumeFor } from '../store.ts'
 import { deleteVolume } from './volumes.ts'
 
 const production = 'production'
@@ -32,7 +32,7 @@ export interface ProjectData extends ProjectPower {
   /** Units of the last live deployment, in start order; empty when the project was never live. */
   units(projectId: string): Promise<DataUnit[]>
   volumes(projectId: string): Promise<VolumeRow[]>
-  /** Returns the volume of that name, creating it if missing; `restoredFrom` marks a restored copy. */
+  /** Returns the volume of that name for writing its content, creating it if missing, also when its data was lost; `restoredFrom` marks a restored copy. */
   volume(projectId: string, name: string, serverId: string | null, restoredFrom?: string): Promise<VolumeRow>
   /** Deletes a volume with its data; does nothing when it does not exist. */
   deleteVolume(projectId: string, id: string): Promise<void>
@@ -53,12 +53,15 @@ export const projectData = (deps: DeploymentsDeps): ProjectData => ({
       ...key,
       runtime: runtime.kind,
       serverId,
+      machineId: serverId === null ? deps.machineId : null,
+      hasData: 0 as const,
       adopted: null,
       restoredFrom: restoredFrom ?? null,
       createdAt: nowOf(deps),
     }
     const volume = await volumeFor(deps.database.db, newVolume)
     await deps.runtimes.for(volume.serverId).createVolume({ id: volume.id, projectId, name, adopted: adoptedVolume(volume) })
+    if (volume.hasData === 0) await markVolumeCreated(deps.database.db, volume, deps.machineId)
     return volume
   },
   async deleteVolume(projectId, id) {

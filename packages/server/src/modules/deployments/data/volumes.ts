@@ -1,4 +1,5 @@
 import type { StoredVolume } from '@berth/contract'
+import { VolumeMissing } from '../../../drivers/runtime/runtime.ts'
 import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
@@ -8,7 +9,7 @@ import { findAnyProject, lockProject, refuseOperation } from '../../projects/ind
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { findLive } from '../live-environments.ts'
 import { planOf } from '../plan/deployed.ts'
-import { deleteVolumeRow, findDeployment, findVolume, pageOfVolumes } from '../store.ts'
+import { adoptedVolume, deleteVolumeRow, findDeployment, findVolume, pageOfVolumes } from '../store.ts'
 
 /** A page of a project's volumes, as the API shows them. */
 export async function showVolumes(
@@ -70,11 +71,25 @@ export const removeVolumeJob = ({ runtimes }: DeploymentsDeps) =>
     run: ({ id, serverId }) => runtimes.for(serverId).removeVolume(id),
   })
 
+/** Whether the data was created and does not exist any more. False where the runtime cannot tell. */
+async function isDataLost(volume: VolumeRow, { runtimes }: DeploymentsDeps): Promise<boolean> {
+  const { id, projectId, name, serverId } = volume
+  if (volume.hasData === 0) return false
+  const opened = runtimes.for(serverId).createVolume({ id, projectId, name, adopted: adoptedVolume(volume), mustExist: true })
+  return opened.then(
+    () => false,
+    (error: unknown) => error instanceof VolumeMissing,
+  )
+}
+
 /**
- * Deletes a volume with its data. Refused while the live deployment or the settings mount it, and during a deployment, backup,
- * restore or transfer. The row is deleted first: a deployment requested while the data is being removed gets a new volume.
+ * Deletes a volume with its data. Refused while the live deployment or the settings mount it, unless its data is lost, and during a
+ * deployment, backup, restore or transfer. The row is deleted first: a deployment requested while the data is being removed gets a
+ * new volume.
  */
-export async function removeVolume({ id, projectId }: VolumeRow, deps: DeploymentsDeps): Promise<void> {
+export async function removeVolume(volume: VolumeRow, deps: DeploymentsDeps): Promise<void> {
+  const { id, projectId } = volume
+  const isLost = await isDataLost(volume, deps)
   const { serverId } = await deps.database.transaction(async (bound) => {
     await lockProject(bound, projectId)
     const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
@@ -83,7 +98,7 @@ export async function removeVolume({ id, projectId }: VolumeRow, deps: Deploymen
     const mountPath = (await mountPaths(project, row.environment, { ...deps, database: { ...deps.database, db: bound.db } })).get(
       row.name,
     )
-    if (mountPath !== undefined)
+    if (mountPath !== undefined && !isLost)
       fail('conflict', {
         message: `The volume ${row.name} is mounted at ${mountPath}. Remove it from the project's settings and deploy, then delete it.`,
       })

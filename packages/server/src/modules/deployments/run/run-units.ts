@@ -121,6 +121,7 @@ async function instanceFor(deployment: DeploymentRow, unit: Unit, replica: numbe
     exposed: unit.exposed ? 1 : 0,
     runtime: deps.runtimes.for(deployment.serverId).kind,
     serverId: deployment.serverId,
+    machineId: deployment.serverId === null ? deps.machineId : null,
     state: 'wanted',
     host: null,
     port: null,

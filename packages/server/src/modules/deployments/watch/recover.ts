@@ -57,7 +57,7 @@ async function findLeftovers(serverId: string | null, deps: DeploymentsDeps, abo
   const all = await listInstances(db)
   const known = new Set([...all.map(({ id }) => id), ...((await deps.guards.taskInstances?.()) ?? [])])
   const unknown = running.filter(({ instanceId }) => !known.has(instanceId))
-  const rows = all.filter((row) => row.serverId === serverId)
+  const rows = all.filter((row) => row.serverId === serverId && (serverId !== null || row.machineId === deps.machineId))
   const endedDeployments: DeploymentRow[] = []
   for (const deploymentId of new Set(rows.map((row) => row.deploymentId))) {
     const deployment = await findDeployment(db, deploymentId)

@@ -46,6 +46,7 @@ import { migration as sharesAndClock } from './052-shares-and-clock.ts'
 import { migration as invitationMails } from './053-invitation-mails.ts'
 import { migration as assignedHostnames } from './054-assigned-hostnames.ts'
 import { migration as gitApplications } from './055-git-applications.ts'
+import { migration as machines } from './057-machines.ts'
 import { migration as accounts } from './058-accounts.ts'
 import { migration as tasks } from './059-tasks.ts'
 
@@ -104,6 +105,7 @@ export const migrations: readonly Migration[] = [
   invitationMails,
   assignedHostnames,
   gitApplications,
+  machines,
   accounts,
   tasks,
 ]

@@ -114,8 +114,10 @@ export interface ReplicasTable {
   /** The edge sends requests to this one. */
   exposed: Flag
   runtime: 'process' | 'docker'
-  /** The server it runs on; null is this machine. */
+  /** The server it runs on; null is a machine of the control plane. */
   serverId: string | null
+  /** The machine it runs on; null on a server. */
+  machineId: Generated<string | null>
   /** `wanted` until it runs; `retired` is to be stopped, and the row is deleted when that is done. */
   state: 'wanted' | 'running' | 'retired'
   host: string | null
@@ -137,8 +139,12 @@ export interface VolumesTable {
   service: string
   name: string
   runtime: 'process' | 'docker'
-  /** The server that stores its data; null is this machine. */
+  /** The server that stores its data; null is a machine of the control plane. */
   serverId: string | null
+  /** The machine that stores its data; null on a server. */
+  machineId: Generated<string | null>
+  /** Set once the data was created. It is never created again: a start without its data fails. */
+  hasData: Generated<0 | 1>
   /** Existing data on the server that the volume adopted: a Docker volume or a path. */
   adopted: JsonText<{ volume: string } | { path: string }> | null
   /** The backup run that a restore to a copy wrote into it; null for the project's own volumes. */
