@@ -499,5 +499,6 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   webhookUrl: 'Address of the chat webhook, shortened in reads',
   withData: 'Move volumes too; true by default',
   words: 'In words',
+  worker: 'State of the process that deploys, backs up and serves projects; shown to signed-in callers',
   workingDir: 'Working directory',
 }

@@ -30,6 +30,8 @@ export class MemoryAuthority implements Acme {
   readonly proofs: { type: string; response: string }[] = []
   /** If set, it becomes unreachable during an order, while the challenge response is still published. */
   outage: string | undefined
+  /** If set, an order waits for it before it is issued. */
+  issuing: Promise<void> | undefined
   /** If set, the key does not match the certificate. */
   isForeign = false
   readonly #now: () => number
@@ -47,6 +49,7 @@ export class MemoryAuthority implements Acme {
     await board.show(token, `${token}.thumbprint`)
     abort.throwIfAborted()
     if (this.outage) throw new Error(this.outage)
+    await this.issuing
     await board.hide(token, `${token}.thumbprint`)
     this.proofs.push({ type: board.type, response: `${token}.thumbprint` })
     if (this.refusal) throw new OrderRefused(this.refusal, { retryAt: this.retryAt })

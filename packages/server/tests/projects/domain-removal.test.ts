@@ -82,6 +82,19 @@ describe('DELETE /projects/:id/domains/:hostname', () => {
     expect(servedAt()).toBe(theirs.project.id)
   })
 
+  test('self-hosted: a claim that takes over during the order of the removed one gets its certificate', async () => {
+    const { ours, theirs } = await begin()
+    const issue = Promise.withResolvers<void>()
+    authority.issuing = issue.promise
+    await ours.connect()
+    await expect.poll(() => authority.orders).toEqual([name])
+    await theirs.connect()
+    await ours.remove()
+    await expect.poll(async () => (await theirs.route())?.tls).toBe('pending')
+    issue.resolve()
+    await expect.poll(async () => (await theirs.route())?.tls).toBe('active')
+  })
+
   test('cloud: the other claim is proven at once, if its record exists', async () => {
     const { ours, theirs } = await begin({ BERTH_MODE: 'cloud' })
     const mine = await ours.connect()

@@ -33,6 +33,12 @@ export const orderKeys = (hostname: string) => ({
   groupKey: `${certifyKind.kind}:${hostname}`,
 })
 
+/** A separate key, so that an order which runs, waits for its retry or is failing does not suppress this one. */
+export const orderAgainKeys = (hostname: string) => {
+  const { uniqueKey, groupKey } = orderKeys(hostname)
+  return { uniqueKey: `${uniqueKey}:again`, groupKey }
+}
+
 /** Gets a certificate for one host name. If the authority refuses, its own message is shown. */
 export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
   job<{ hostname: string }, unknown>(certifyKind, {

@@ -4,7 +4,7 @@ import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import { claimedHostnames, transitionTls, verifyAllDomains } from '../projects/index.ts'
 import { findAssigned, isAssigned, ownHostnames, requestAssigned, wildcardHostname } from './assigned-hostnames.ts'
-import { certifyKind, isDue, orderKeys, orderOwner } from './certificates.ts'
+import { certifyKind, isDue, orderAgainKeys, orderKeys, orderOwner } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import { forgetOldOrders } from './order-limits.ts'
 import type { EdgeState, EdgeSync } from './sync.ts'
@@ -77,7 +77,9 @@ export async function requestNew({ database, settings }: EdgeDeps): Promise<void
   await database.transaction(async ({ db, enqueue }) => {
     for (const { id, hostname, projectId, tls, reason } of wanting) {
       if (tls === 'none') await transitionTls(db, [id], 'pending', reason)
-      await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
+      const { isRunning } = await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
+      // The running order may have been started for a claim of the same name that was removed meanwhile.
+      if (isRunning) await enqueue(certifyKind.of({ projectId }), { hostname }, orderAgainKeys(hostname))
     }
   })
 }
@@ -146,11 +148,7 @@ export async function retry(projectId: string, { hostnames }: EdgeState, deps: E
   const { database, settings } = deps
   if (settings.edgeTlsPort === null) return
   await database.transaction(async ({ db, enqueue }) => {
-    // A separate key, so that an order which waits for its retry, or is failing, does not suppress this one.
-    const enqueueAgain = (hostname: string) => {
-      const { uniqueKey, groupKey } = orderKeys(hostname)
-      return enqueue(certifyKind.of({ projectId }), { hostname }, { uniqueKey: `${uniqueKey}:again`, groupKey })
-    }
+    const enqueueAgain = (hostname: string) => enqueue(certifyKind.of({ projectId }), { hostname }, orderAgainKeys(hostname))
     const { serving } = await verifyAllDomains(db, settings)
     for (const { id, hostname, tls } of serving.filter((domain) => domain.projectId === projectId)) {
       if (tls === 'error') await transitionTls(db, [id], 'pending')
