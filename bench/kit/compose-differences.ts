@@ -110,9 +110,9 @@ async function compareOne(name: string, written: Written, container: ContainerIn
       (HostConfig.SecurityOpt ?? []).some((one: string) => one.startsWith(option.split(/[:=]/)[0])),
     )
   compareHealth(name, written, found, container, same)
-  const bound = (HostConfig.PortBindings ?? {}) as Record<string, { HostPort: string }[]>
+  const transaction = (HostConfig.PortBindings ?? {}) as Record<string, { HostPort: string }[]>
   for (const port of (written.ports ?? []).map(portOf))
-    same(name, `ports ${port.target}`, port.published, bound[port.target]?.[0]?.HostPort ?? null)
+    same(name, `ports ${port.target}`, port.published, transaction[port.target]?.[0]?.HostPort ?? null)
 }
 
 const isOn = (value: unknown) => value === true || value === 'true'

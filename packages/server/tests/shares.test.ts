@@ -78,10 +78,10 @@ test('of every shared kind, an organisation whose jobs never end leaves another 
   await jobs.start()
   try {
     const enqueue = (organizationId: string, count: (slots: number) => number) =>
-      database.transaction(async (bound) => {
+      database.transaction(async (transaction) => {
         for (const { shared, concurrency } of standIns)
           for (let at = 0; at < count(concurrency); at++)
-            await bound.enqueue(shared.of({ organizationId }), { owner: organizationId })
+            await transaction.enqueue(shared.of({ organizationId }), { owner: organizationId })
       })
     await enqueue(greedy, (slots) => slots + 1)
     const kinds = declared.map(({ kind }) => kind)

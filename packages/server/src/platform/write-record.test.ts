@@ -12,8 +12,8 @@ describeOnEachDatabase('the record of a request', (open) => {
     const { db, transaction } = database
     const entry = `record ${newId('aud')}`
     const record = new WriteRecord({
-      append: async (bound) => void (await put(bound.db, entry)),
-      appendAlone: () => unrecorded(() => transaction(async (bound) => void (await put(bound.db, entry)))),
+      append: async (transaction) => void (await put(transaction.db, entry)),
+      appendAlone: () => unrecorded(() => transaction(async ({ db }) => void (await put(db, entry)))),
     })
     const keys = async () => (await db.selectFrom('instance').select('key').execute()).map(({ key }) => key)
     return { db, transaction, record, entry, keys }
@@ -44,7 +44,7 @@ describeOnEachDatabase('the record of a request', (open) => {
     const { db, transaction, entry, record, keys } = await begin()
     await put(db, entry)
     await expect(recordedBy(record, () => put(db, 'one'))).rejects.toThrow()
-    await expect(recordedBy(record, () => transaction((bound) => put(bound.db, 'two')))).rejects.toThrow()
+    await expect(recordedBy(record, () => transaction(({ db }) => put(db, 'two')))).rejects.toThrow()
     expect(await keys()).toEqual([entry])
     await db.deleteFrom('instance').execute()
     await recordedBy(record, () => put(db, 'three'))
@@ -76,12 +76,12 @@ describeOnEachDatabase('the record of a request', (open) => {
     const database = await open()
     const { db, transaction } = database
     let count = 0
-    const append = async (bound: { db: Database['db'] }) => void (await put(bound.db, `entry ${++count}`))
+    const append = async ({ db }: { db: Database['db'] }) => void (await put(db, `entry ${++count}`))
     const record = new WriteRecord({ append, appendAlone: () => unrecorded(() => transaction(append)) })
     await recordedBy(record, async () => {
       const [isWriting, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-      const written = transaction(async (bound) => {
-        await put(bound.db, 'one')
+      const written = transaction(async ({ db }) => {
+        await put(db, 'one')
         isWriting.resolve()
         await mayEnd.promise
       })

@@ -45,8 +45,8 @@ const kinds = (items: DeletionItem[]) => items.map(({ kind }) => kind).sort()
 const remove = (query = {}) => on('DELETE', '', undefined, { query })
 const deploy = async () => {
   const id = newId('dep')
-  await instance.database.transaction((bound) =>
-    beginOperation({ projectId: project.id, environment: 'production', kind: 'deploy', subjectId: id }, bound, { clock }),
+  await instance.database.transaction((transaction) =>
+    beginOperation({ projectId: project.id, environment: 'production', kind: 'deploy', subjectId: id }, transaction, { clock }),
   )
   return id
 }

@@ -211,13 +211,13 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
   }
   async function byHand(kind: OperationKind, { id: projectId }: Subject): Promise<UnderWay> {
     const subjectId = newId('dep')
-    const { operation } = await database.transaction(async (bound) => {
-      await lockProject(bound, projectId)
-      const begun = await beginOperation({ projectId, environment: 'production', kind, subjectId }, bound, deps)
-      await enterDiscarding(subjectId, bound)
+    const { operation } = await database.transaction(async (transaction) => {
+      await lockProject(transaction, projectId)
+      const begun = await beginOperation({ projectId, environment: 'production', kind, subjectId }, transaction, deps)
+      await enterDiscarding(subjectId, transaction)
       return begun
     })
-    return { row: operation, release: () => database.transaction((bound) => endOperation(subjectId, bound)) }
+    return { row: operation, release: () => database.transaction((transaction) => endOperation(subjectId, transaction)) }
   }
   async function leased(kind: OperationKind, subject: Subject): Promise<UnderWay> {
     const going = Promise.withResolvers<void>()

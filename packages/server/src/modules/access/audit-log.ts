@@ -31,7 +31,7 @@ export function createAuditLog({ database, clock }: AccessDeps): AuditLog {
   const chains = new Map<string, { append(entry: Entry): Promise<unknown>; waiting: number }>()
   const now = () => clock.now().getTime()
   const appendTogether = (organizationId: string) => (entries: readonly Entry[]) =>
-    unrecorded(() => database.transaction((bound) => append(bound, organizationId, entries)))
+    unrecorded(() => database.transaction((transaction) => append(transaction, organizationId, entries)))
   return {
     append: async (transaction, event) => {
       await append(transaction, event.organizationId ?? '', [{ event, at: now() }])

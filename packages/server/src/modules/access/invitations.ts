@@ -40,9 +40,9 @@ export async function invite({ email, role }: { email: string; role: Role }, cal
     expiresAt: now + validForMs,
     createdAt: now,
   }
-  await database.transaction(async (bound) => {
-    const { db } = bound
-    if (mailer?.configured) await mailInvitation(bound, row, now)
+  await database.transaction(async (transaction) => {
+    const { db } = transaction
+    if (mailer?.configured) await mailInvitation(transaction, row, now)
     // A newer invitation replaces an older one for the same address.
     await db.deleteFrom('invitations').where('organizationId', '=', row.organizationId).where('email', '=', row.email).execute()
     await db.insertInto('invitations').values(row).execute()

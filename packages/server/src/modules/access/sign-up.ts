@@ -34,15 +34,15 @@ export async function requestSignUp({ email, client }: { email: string; client: 
   const now = deps.clock.now().getTime()
   // Only used for counting, so a hash is enough.
   const row = newRow(email, now, validForMs, { client: hashToken(client) })
-  await deps.database.transaction(async (bound) => {
+  await deps.database.transaction(async (transaction) => {
     // Serialized, so that concurrent requests are all counted.
-    await bound.lock('sign-ups')
-    await bound.db
+    await transaction.lock('sign-ups')
+    await transaction.db
       .deleteFrom('signUps')
       .where('createdAt', '<', now - 8 * day)
       .execute()
-    await refuseTooMany(bound.db, row, settings, now)
-    await record(bound, row)
+    await refuseTooMany(transaction.db, row, settings, now)
+    await record(transaction, row)
   })
   return { email: row.email, expiresAt: iso(row.expiresAt) }
 }
@@ -53,7 +53,7 @@ export async function inviteToSignUp(email: string, caller: Caller, deps: Access
   if (await findUserByEmail(deps.database.db, email))
     fail('email_taken', { field: 'email', message: 'This user already has an account' })
   const row = newRow(email, deps.clock.now().getTime(), invitationGoodForMs, { invitedBy: caller.userId })
-  await deps.database.transaction((bound) => record(bound, row, deps.mailer?.configured))
+  await deps.database.transaction((transaction) => record(transaction, row, deps.mailer?.configured))
   return {
     email: row.email,
     code: codeOf(row, 'sign-up', deps),

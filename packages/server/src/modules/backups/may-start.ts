@@ -5,8 +5,8 @@ import type { BackupsDeps } from './deps.ts'
 export async function mayStart(subjectId: string, deps: BackupsDeps): Promise<boolean> {
   const operation = await findBySubject(deps.database.db, subjectId)
   if (operation?.phase !== 'waiting') return true
-  return deps.database.transaction(async (bound) => {
-    await lockProject(bound, operation.projectId)
-    return startIfReady(subjectId, bound, deps)
+  return deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, operation.projectId)
+    return startIfReady(subjectId, transaction, deps)
   })
 }

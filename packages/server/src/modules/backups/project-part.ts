@@ -46,10 +46,10 @@ export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
         () => undefined,
       )
     if (deleteVolumes) await waitUntilRestoresEnded(id, deps)
-    await deps.database.transaction(async (bound) => {
-      for (const policy of await allPolicies(bound.db, id)) {
-        await storeRetiredPolicy(policy, bound, deps)
-        await retirePolicy(policy, bound)
+    await deps.database.transaction(async (transaction) => {
+      for (const policy of await allPolicies(transaction.db, id)) {
+        await storeRetiredPolicy(policy, transaction, deps)
+        await retirePolicy(policy, transaction)
       }
     })
   },
@@ -81,14 +81,14 @@ async function resumeWaiting(projectId: string, deps: BackupsDeps): Promise<void
         'The project was transferred while this run was queued. Its backups now run at the target.',
         deps,
       ).catch(() => undefined)
-    else await enqueueOrRetry((bound) => enqueue(run, run, bound), deps)
+    else await enqueueOrRetry((transaction) => enqueue(run, run, transaction), deps)
   }
   for (const restore of await restores.listUnfinished(db, projectId))
-    if (await isWaiting(restore.id)) await enqueueOrRetry((bound) => enqueueApply(restore, bound), deps)
+    if (await isWaiting(restore.id)) await enqueueOrRetry((transaction) => enqueueApply(restore, transaction), deps)
 }
 
 async function enqueueOrRetry(
-  enqueueJob: (bound: TransactionContext) => Promise<Enqueued>,
+  enqueueJob: (transaction: TransactionContext) => Promise<Enqueued>,
   { database }: BackupsDeps,
 ): Promise<void> {
   const { isRunning } = await database.transaction(enqueueJob)

@@ -94,7 +94,7 @@ export interface DeploymentsDeps {
     quotas: {
       limitsOf(db: Db, organizationId: string): Promise<{ builds: number | null }>
       /** Throws `quota_exceeded` when the organisation is over its quota. */
-      refuseOver(bound: Pick<TransactionContext, 'db' | 'lock'>, organizationId: string): Promise<void>
+      refuseOver(transaction: Pick<TransactionContext, 'db' | 'lock'>, organizationId: string): Promise<void>
     }
     /** Every environment of the project, deployed or not. */
     environmentsOf(projectId: string): Promise<readonly { slug: string }[]>
@@ -114,16 +114,16 @@ export interface DeploymentsDeps {
     ): Promise<Result>
     /** Makes the upload the environment's source from now on: a deployment with it was requested. */
     setUploadSource(
-      bound: TransactionContext,
+      transaction: TransactionContext,
       sessionId: string,
       at: { project: ProjectRow; environment: EnvironmentRow },
     ): Promise<void>
     /** Ends the use of an upload as the environment's source: a deployment by branch or commit was requested. */
-    clearUploadSource(bound: TransactionContext, environment: EnvironmentRow): Promise<void>
+    clearUploadSource(transaction: TransactionContext, environment: EnvironmentRow): Promise<void>
     /** Throws 404 when the upload has expired or is not a project upload. */
-    claimUpload(bound: TransactionContext, sessionId: string, project: ProjectRow): Promise<void>
+    claimUpload(transaction: TransactionContext, sessionId: string, project: ProjectRow): Promise<void>
     /** Call after the deployment row no longer references the upload. */
-    releaseUpload(bound: TransactionContext, sessionId: string): Promise<void>
+    releaseUpload(transaction: TransactionContext, sessionId: string): Promise<void>
     /** Downloads an upload from the object store to this machine. */
     fetchUpload(sessionId: string, organizationId: string): Promise<void>
     /** Path of the tarball of an upload session. */
@@ -137,7 +137,7 @@ export interface DeploymentsDeps {
   imageRegistry: ImageRegistry
   publicUrl(): string
   /** Called for each new and each ended deployment, in the same transaction. */
-  onStatusChange?(bound: TransactionContext, deployment: DeploymentRow): Promise<void>
+  onStatusChange?(transaction: TransactionContext, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings
   /** Set while the instance is assembled, once the modules above exist. */
   guards: {

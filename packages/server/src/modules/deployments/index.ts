@@ -99,7 +99,7 @@ export function createDeployments(options: Omit<DeploymentsDeps, 'locks' | 'scru
     cancel: (deployment: DeploymentRow, message: string) => cancelDeployment(deployment, deps, message),
     deployMany: (requests: readonly DeploymentRequest[]) => requestMany(requests, deps),
     /** Called when a request waits for a sleeping project. */
-    wake: (projectId: string) => deps.database.transaction((bound) => power.wake(projectId, bound)),
+    wake: (projectId: string) => deps.database.transaction((transaction) => power.wake(projectId, transaction)),
     /** Must complete before the edge starts. */
     async prepare(): Promise<void> {
       await refreshAddresses(deps)

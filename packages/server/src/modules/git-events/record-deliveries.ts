@@ -30,8 +30,8 @@ const recordAll = (
   deliveries: readonly Incoming[],
   { database, clock }: Pick<GitEventsDeps, 'database' | 'clock'>,
 ): Promise<boolean[]> =>
-  database.transaction(async (bound) => {
-    const { db } = bound
+  database.transaction(async (transaction) => {
+    const { db } = transaction
     const areNew = await insertOnce(
       db,
       deliveries.map(({ row }) => row),
@@ -46,7 +46,7 @@ const recordAll = (
     const jobs = deliveries.flatMap(({ row, groupKey, owner }, at) =>
       recorded[at] && row.handledAt === null ? [{ payload: { key: row.key }, owner, groupKey, priority: 50 }] : [],
     )
-    await enqueueAll(bound, clock.now(), handleKind, jobs)
+    await enqueueAll(transaction, clock.now(), handleKind, jobs)
     return recorded
   })
 

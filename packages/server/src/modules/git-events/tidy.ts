@@ -49,9 +49,9 @@ export const expireJob = (deps: GitEventsDeps) =>
       const row = expired[0]!
       await removePreview(row, deps)
       const reason = `The preview was removed because the pull request had no pushes for ${project.previewsMaxAgeDays} days. Push again, or close and reopen it, to get a new preview.`
-      await deps.database.transaction(async (bound) => {
-        await changePullRequest(bound.db, row, { state: 'expired', reason })
-        await bound.enqueue(commentKind.of({ projectId }), { projectId, number }, { groupKey: commentKey(row) })
+      await deps.database.transaction(async (transaction) => {
+        await changePullRequest(transaction.db, row, { state: 'expired', reason })
+        await transaction.enqueue(commentKind.of({ projectId }), { projectId, number }, { groupKey: commentKey(row) })
       })
       await useRoom(project, deps)
     },

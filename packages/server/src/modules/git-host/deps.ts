@@ -42,9 +42,12 @@ export interface GitHostDeps {
   /** Base URL for webhook deliveries of a repository, if not the instance's own. */
   hookAddress?(organizationId: string, repository: RepositoryName & { provider: string }): Promise<string | null>
   /** Called within the transaction that stores a connection: projects of the organisation may need their webhooks. */
-  onConnected?(organizationId: string, provider: GitHostProvider, bound: TransactionContext): Promise<void>
+  onConnected?(organizationId: string, provider: GitHostProvider, transaction: TransactionContext): Promise<void>
   /** Called within the transaction that gives a host another address: projects of that host keep their current remote. */
-  onHostMoved?(moved: { provider: GitHostProvider; oldUrl: string; newUrl: string }, bound: TransactionContext): Promise<void>
+  onHostMoved?(
+    moved: { provider: GitHostProvider; oldUrl: string; newUrl: string },
+    transaction: TransactionContext,
+  ): Promise<void>
   /** Set by the cloud module where the instance can be linked to a cloud. */
   cloudLinks?: CloudLinks | undefined
 }

@@ -11,7 +11,8 @@ import { type FeedSignal, feedTopic, streamFeed } from './feed/feed-stream.ts'
 import * as store from './store.ts'
 
 export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof contract.notifications> {
-  const { db, transaction } = deps.database
+  const { database } = deps
+  const { db } = database
   const testChannel = createTestSend(deps)
 
   return {
@@ -38,8 +39,8 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
     putSubscription: async ({ body }, context) => {
       const channel = await store.findChannelOf(db, context.caller, body.channelId)
       if (!channel) fail('not_found', { message: 'This channel does not exist', field: 'channelId' })
-      const row = await transaction(async (bound) => {
-        const put = await store.putSubscription(bound.db, context.caller, body, nowOf(deps))
+      const row = await database.transaction(async (transaction) => {
+        const put = await store.putSubscription(transaction.db, context.caller, body, nowOf(deps))
         context.audit({ objectKind: 'subscription', objectId: put.id })
         return put
       })
@@ -63,9 +64,9 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
     countUnseen: async (_, { caller }) => ({ data: { count: await feed.countUnseen(db, caller) } }),
     markSeen: async (_, { delivery, caller }) => {
       const { id, userId, organizationId } = delivery
-      await transaction(async (bound) => {
-        if (await feed.markSeen(bound.db, id, nowOf(deps)))
-          bound.signal(feedTopic(organizationId), { seen: id, userId } satisfies FeedSignal)
+      await database.transaction(async (transaction) => {
+        if (await feed.markSeen(transaction.db, id, nowOf(deps)))
+          transaction.signal(feedTopic(organizationId), { seen: id, userId } satisfies FeedSignal)
       })
       return { data: feed.showDelivery((await feed.findDelivery(db, caller, id)) ?? fail('not_found')) }
     },

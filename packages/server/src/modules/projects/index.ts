@@ -125,8 +125,8 @@ export function createProjects(deps: ProjectsDeps) {
       limitsOf: (db: Db, organizationId: string) => limitsOf(db, organizationId, deps),
       show: (organizationId: string) => showQuotas(deps.database.db, organizationId, deps),
       /** Called before a workload is started: refuses where the organisation already exceeds its quota. */
-      refuseOver: (bound: Pick<TransactionContext, 'db' | 'lock'>, organizationId: string) =>
-        refuseOverQuota(bound, organizationId, ['cpuCores', 'memoryMb'], deps),
+      refuseOver: (transaction: Pick<TransactionContext, 'db' | 'lock'>, organizationId: string) =>
+        refuseOverQuota(transaction, organizationId, ['cpuCores', 'memoryMb'], deps),
     },
     showAll: (rows: readonly ProjectRow[]) => showProjects(rows, deps),
     /** The organisation was connected to the git host: its webhooks are checked. */
@@ -163,20 +163,20 @@ export function createProjects(deps: ProjectsDeps) {
       restoreUpload(saved, organizationId, content, deps),
     /** A deployment of the environment was requested with this upload, which becomes the environment's source. */
     async setUploadSource(
-      bound: TransactionContext,
+      transaction: TransactionContext,
       sessionId: string,
       repository: { project: ProjectRow; environment: EnvironmentRow },
     ): Promise<void> {
-      await claimUpload(bound, sessionId, repository.project, deps)
-      await setEnvironmentUpload(bound, sessionId, repository, deps)
+      await claimUpload(transaction, sessionId, repository.project, deps)
+      await setEnvironmentUpload(transaction, sessionId, repository, deps)
     },
     /** A deployment of the environment was requested by branch or commit: the upload is no longer its source. */
-    clearUploadSource: (bound: TransactionContext, environment: EnvironmentRow) =>
-      clearEnvironmentUpload(bound, environment, deps),
-    claimUpload: (bound: TransactionContext, sessionId: string, project: ProjectRow) =>
-      claimUpload(bound, sessionId, project, deps),
+    clearUploadSource: (transaction: TransactionContext, environment: EnvironmentRow) =>
+      clearEnvironmentUpload(transaction, environment, deps),
+    claimUpload: (transaction: TransactionContext, sessionId: string, project: ProjectRow) =>
+      claimUpload(transaction, sessionId, project, deps),
     /** A deployment no longer uses the upload. */
-    releaseUpload: (bound: TransactionContext, sessionId: string) => releaseUpload(bound, sessionId, deps),
+    releaseUpload: (transaction: TransactionContext, sessionId: string) => releaseUpload(transaction, sessionId, deps),
     openSecrets: (projectId: string) => openSecrets(projectId, deps),
     /** Functions that export and import a project's own data. */
     transfers: projectTransfers(deps, deletion),

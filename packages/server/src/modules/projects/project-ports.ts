@@ -125,7 +125,7 @@ export interface ProjectPower {
   /** Starts the last live deployment and routes to it; does nothing where the project was never deployed. May be called again. */
   bringOnline(projectId: string): Promise<void>
   /** Called within a transaction: a sleeping project is woken once it is committed. */
-  wake(projectId: string, bound: TransactionContext): Promise<void>
+  wake(projectId: string, transaction: TransactionContext): Promise<void>
 }
 
 export type RouteStatus = Pick<ProjectRoute, 'tls' | 'state' | 'reason'>
@@ -175,7 +175,7 @@ export interface RepositoryAt {
 /** Git host functions for a project's repository; empty for a host that the module does not know. */
 /** Finds pull requests that were opened before the project had previews. */
 export interface PullRequestSearch {
-  findOpen(project: ProjectRow, bound: Pick<TransactionContext, 'enqueue'>): Promise<void>
+  findOpen(project: ProjectRow, transaction: Pick<TransactionContext, 'enqueue'>): Promise<void>
 }
 
 export interface GitHostConnection {

@@ -24,8 +24,8 @@ export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
     async run() {
       if (deps.settings.edgeTlsPort === null) return
       const now = nowOf(deps)
-      await deps.database.transaction(async (bound) => {
-        const { db, enqueue } = bound
+      await deps.database.transaction(async (transaction) => {
+        const { db, enqueue } = transaction
         const dates = await db.selectFrom('certificates').select(['hostname', 'issuedAt', 'expiresAt']).execute()
         const certificates = new Map(dates.map((row) => [row.hostname, row]))
         const isWanting = (hostname: string, tls: string) => {
@@ -34,7 +34,7 @@ export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
         }
         for (const { hostname, projectId, tls } of (await verifyAllDomains(db, deps.settings)).serving)
           if (isWanting(hostname, tls)) await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
-        await renewAssigned(bound, edge.state, isWanting, deps)
+        await renewAssigned(transaction, edge.state, isWanting, deps)
         await db
           .deleteFrom('acmeChallenges')
           .where('createdAt', '<', now - day)

@@ -25,23 +25,23 @@ export interface BegunRun {
 
 /** Marks a queued run as running, or finds the one that an earlier attempt began. Undefined: it has ended, or has to wait. */
 export const beginRun = (runId: string, deps: TasksDeps): Promise<BegunRun | undefined> =>
-  deps.database.transaction(async (bound) => {
-    const run = await findRun(bound.db, runId)
-    const cronJob = run && (await findCronJob(bound.db, run.cronJobId))
+  deps.database.transaction(async (transaction) => {
+    const run = await findRun(transaction.db, runId)
+    const cronJob = run && (await findCronJob(transaction.db, run.cronJobId))
     if (!run || !cronJob) return undefined
-    await lockProject(bound, run.projectId)
+    await lockProject(transaction, run.projectId)
     const { timeoutSeconds } = cronJob
     const instance = instanceOf(run)
     if (run.status === 'running' && instance && run.deploymentId !== null)
       return { run, instance, deploymentId: run.deploymentId, command: [], timeoutSeconds, isFirst: false }
     if (run.status !== 'queued') return undefined
-    const reason = blockedReason(await findAnyProject(bound.db, run.projectId))
-    if (reason) return skip(run, reason, bound, deps)
-    const target = await deps.instances.findTarget(bound.db, run.projectId, run.environment)
-    if ('reason' in target) return skip(run, target.reason, bound, deps)
-    const start = await mayStart(run, bound, deps)
-    if (start !== 'yes') return start === 'later' ? undefined : skip(run, start.refused, bound, deps)
-    const running = await transitionRun(bound.db, run.id, 'running', {
+    const reason = blockedReason(await findAnyProject(transaction.db, run.projectId))
+    if (reason) return skip(run, reason, transaction, deps)
+    const target = await deps.instances.findTarget(transaction.db, run.projectId, run.environment)
+    if ('reason' in target) return skip(run, target.reason, transaction, deps)
+    const start = await mayStart(run, transaction, deps)
+    if (start !== 'yes') return start === 'later' ? undefined : skip(run, start.refused, transaction, deps)
+    const running = await transitionRun(transaction.db, run.id, 'running', {
       ...target,
       instanceId: newId('ins'),
       startedAt: nowOf(deps),
@@ -54,24 +54,24 @@ export const beginRun = (runId: string, deps: TasksDeps): Promise<BegunRun | und
 /** `later`: a restore or a move is in progress, and its end enqueues the run again. */
 async function mayStart(
   { id, projectId, environment }: CronRunRow,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: TasksDeps,
 ): Promise<'yes' | 'later' | { refused: string }> {
   try {
-    if (!(await findBySubject(bound.db, id))) {
+    if (!(await findBySubject(transaction.db, id))) {
       const requested = { projectId, environment, kind: 'task', subjectId: id, isAutomatic: true } as const
-      const { isWaiting } = await beginOperation(requested, bound, deps)
+      const { isWaiting } = await beginOperation(requested, transaction, deps)
       return isWaiting ? 'later' : 'yes'
     }
-    return (await startIfReady(id, bound, deps)) ? 'yes' : 'later'
+    return (await startIfReady(id, transaction, deps)) ? 'yes' : 'later'
   } catch (error) {
     if (error instanceof Failure) return { refused: error.message }
     throw error
   }
 }
 
-async function skip(run: CronRunRow, error: string, bound: TransactionContext, deps: TasksDeps): Promise<undefined> {
-  await transitionRun(bound.db, run.id, 'skipped', { error, finishedAt: nowOf(deps) })
-  await endOperation(run.id, bound)
-  await pruneRuns(bound.db, run.cronJobId)
+async function skip(run: CronRunRow, error: string, transaction: TransactionContext, deps: TasksDeps): Promise<undefined> {
+  await transitionRun(transaction.db, run.id, 'skipped', { error, finishedAt: nowOf(deps) })
+  await endOperation(run.id, transaction)
+  await pruneRuns(transaction.db, run.cronJobId)
 }

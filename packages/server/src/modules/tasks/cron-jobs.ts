@@ -27,11 +27,11 @@ export async function createCronJob(
   wordsOf(command)
   const { slug } = await requireEnvironment(deps.database.db, project.id, body.environment ?? 'production')
   const now = nowOf(deps)
-  return deps.database.transaction(async (bound) => {
-    await lockProject(bound, project.id)
-    if ((await store.allCronJobs(bound.db, project.id)).length >= limits.tasksOfProject)
+  return deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, project.id)
+    if ((await store.allCronJobs(transaction.db, project.id)).length >= limits.tasksOfProject)
       fail('conflict', { message: `The project has ${limits.tasksOfProject} scheduled tasks, the maximum. Delete one first.` })
-    const row = await store.insertCronJob(bound.db, {
+    const row = await store.insertCronJob(transaction.db, {
       id: newId('crn'),
       projectId: project.id,
       name: name.trim(),
@@ -47,7 +47,7 @@ export async function createCronJob(
       createdAt: now,
       updatedAt: now,
     })
-    await reschedule(row, bound)
+    await reschedule(row, transaction)
     return row
   })
 }
@@ -59,12 +59,12 @@ export async function changeCronJob(
 ): Promise<CronJobRow> {
   if (command !== undefined) wordsOf(command)
   const slug = environment === undefined ? undefined : (await requireEnvironment(deps.database.db, projectId, environment)).slug
-  return deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    const current = (await store.findCronJob(bound.db, id)) ?? fail('not_found')
+  return deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, projectId)
+    const current = (await store.findCronJob(transaction.db, id)) ?? fail('not_found')
     if (changes.schedule !== undefined || changes.timezone !== undefined)
       checkSchedule({ schedule: current.schedule, timezone: current.timezone, ...changes }, deps.clock.now())
-    const row = await store.updateCronJob(bound.db, id, {
+    const row = await store.updateCronJob(transaction.db, id, {
       ...changes,
       ...(name === undefined ? {} : { name: name.trim() }),
       ...(command === undefined ? {} : { command: JSON.stringify(command) }),
@@ -72,17 +72,17 @@ export async function changeCronJob(
       updatedAt: nowOf(deps),
     })
     if (!row) return fail('not_found')
-    await reschedule(row, bound)
+    await reschedule(row, transaction)
     return row
   })
 }
 
 /** Deletes a task. Its schedule ends first, so that no new run starts while the current one is stopped. */
 export async function removeCronJob(row: CronJobRow, deps: TasksDeps): Promise<void> {
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, row.projectId)
-    await unscheduleJob(row, bound)
-    await store.updateCronJob(bound.db, row.id, { enabled: 0 })
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, row.projectId)
+    await unscheduleJob(row, transaction)
+    await store.updateCronJob(transaction.db, row.id, { enabled: 0 })
   })
   await endRuns({ cronJobId: row.id }, 'The task was deleted', deps)
   await store.deleteCronJob(deps.database.db, row.id)

@@ -17,29 +17,32 @@ export const dueJob = (deps: TasksDeps) =>
     deadlineMs: 60_000,
     concurrency: 4,
     async run({ cronJobId }, _, __, { scheduledFor }) {
-      if (scheduledFor) await withActiveTask(cronJobId, deps, (task, bound) => scheduleRun(task, scheduledFor, bound, deps))
+      if (scheduledFor)
+        await withActiveTask(cronJobId, deps, (task, transaction) => scheduleRun(task, scheduledFor, transaction, deps))
     },
-    onMissed: ({ cronJobId }, times) => withActiveTask(cronJobId, deps, (task, bound) => recordMissed(task, times, bound, deps)),
+    onMissed: ({ cronJobId }, times) =>
+      withActiveTask(cronJobId, deps, (task, transaction) => recordMissed(task, times, transaction, deps)),
   })
 
 /** Does nothing for a task that was deleted or disabled, or whose project may not run tasks. */
 const withActiveTask = (
   cronJobId: string,
   deps: TasksDeps,
-  work: (cronJob: CronJobRow, bound: TransactionContext) => Promise<void>,
+  work: (cronJob: CronJobRow, transaction: TransactionContext) => Promise<void>,
 ): Promise<void> =>
-  deps.database.transaction(async (bound) => {
-    const found = await findCronJob(bound.db, cronJobId)
+  deps.database.transaction(async (transaction) => {
+    const found = await findCronJob(transaction.db, cronJobId)
     if (!found) return
-    await lockProject(bound, found.projectId)
-    const cronJob = await findCronJob(bound.db, cronJobId)
-    if (cronJob?.enabled && !blockedReason(await findAnyProject(bound.db, cronJob.projectId))) await work(cronJob, bound)
+    await lockProject(transaction, found.projectId)
+    const cronJob = await findCronJob(transaction.db, cronJobId)
+    if (cronJob?.enabled && !blockedReason(await findAnyProject(transaction.db, cronJob.projectId)))
+      await work(cronJob, transaction)
   })
 
 async function recordMissed(
   cronJob: CronJobRow,
   times: readonly Date[],
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: TasksDeps,
 ): Promise<void> {
   const [first] = times
@@ -47,13 +50,13 @@ async function recordMissed(
   const when = times.length > 1 ? `${times.length} times since ${first.toISOString()}` : `at ${first.toISOString()}`
   const error = `It was due ${when}, and Berth was not running then`
   const fields = { status: 'missed', trigger: 'schedule', scheduledFor: first.getTime(), error, finishedAt: nowOf(deps) } as const
-  const run = await insertRun(bound.db, newRun(cronJob, fields, deps))
+  const run = await insertRun(transaction.db, newRun(cronJob, fields, deps))
   // The job ran before: the times are recorded and announced.
   if (!run) return
-  await pruneRuns(bound.db, cronJob.id)
-  const project = await findAnyProject(bound.db, cronJob.projectId)
+  await pruneRuns(transaction.db, cronJob.id)
+  const project = await findAnyProject(transaction.db, cronJob.projectId)
   if (!project) return
-  await bound.announce('task.missed', {
+  await transaction.announce('task.missed', {
     organizationId: project.organizationId,
     projectId: project.id,
     subject: `The task ${cronJob.name} of ${project.name} was missed`,

@@ -19,15 +19,16 @@ export async function endRuns(
 ): Promise<void> {
   const runs = await listUnfinished(deps.database.db, filter)
   for (const run of runs)
-    await deps.database.transaction(async (bound) => {
-      await lockProject(bound, run.projectId)
-      await bound.cancelJob({ uniqueKey: runJobKey(run.id) })
+    await deps.database.transaction(async (transaction) => {
+      await lockProject(transaction, run.projectId)
+      await transaction.cancelJob({ uniqueKey: runJobKey(run.id) })
       const status = run.status === 'queued' ? 'skipped' : 'failed'
       const ended = { error, finishedAt: nowOf(deps) }
       // The run may have started since it was listed.
       const changed =
-        (await transitionRun(bound.db, run.id, status, ended)) ?? (await transitionRun(bound.db, run.id, 'failed', ended))
-      if (changed) await endOperation(run.id, bound)
+        (await transitionRun(transaction.db, run.id, status, ended)) ??
+        (await transitionRun(transaction.db, run.id, 'failed', ended))
+      if (changed) await endOperation(run.id, transaction)
     })
   await Promise.all(
     runs.map(async ({ id }) => {

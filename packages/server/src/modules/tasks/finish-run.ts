@@ -17,26 +17,26 @@ const announceEveryMs = 60 * 60_000
 
 /** Records the end of a run, once: a run that has ended stays as it is. */
 export const finishRun = (runId: string, ending: RunEnding, deps: TasksDeps): Promise<void> =>
-  deps.database.transaction(async (bound) => {
-    const found = await findRun(bound.db, runId)
+  deps.database.transaction(async (transaction) => {
+    const found = await findRun(transaction.db, runId)
     if (!found) return
-    await lockProject(bound, found.projectId)
-    const run = await transitionRun(bound.db, runId, ending.status, { ...ending, finishedAt: nowOf(deps) })
+    await lockProject(transaction, found.projectId)
+    const run = await transitionRun(transaction.db, runId, ending.status, { ...ending, finishedAt: nowOf(deps) })
     if (!run) return
-    await endOperation(runId, bound)
-    if (run.status === 'succeeded') await updateCronJob(bound.db, run.cronJobId, { failureAnnouncedAt: null })
-    else await announceFailure(run, bound, deps)
-    await pruneRuns(bound.db, run.cronJobId)
+    await endOperation(runId, transaction)
+    if (run.status === 'succeeded') await updateCronJob(transaction.db, run.cronJobId, { failureAnnouncedAt: null })
+    else await announceFailure(run, transaction, deps)
+    await pruneRuns(transaction.db, run.cronJobId)
   })
 
-async function announceFailure(run: CronRunRow, bound: TransactionContext, deps: TasksDeps): Promise<void> {
-  const cronJob = await findCronJob(bound.db, run.cronJobId)
-  const project = await findAnyProject(bound.db, run.projectId)
+async function announceFailure(run: CronRunRow, transaction: TransactionContext, deps: TasksDeps): Promise<void> {
+  const cronJob = await findCronJob(transaction.db, run.cronJobId)
+  const project = await findAnyProject(transaction.db, run.projectId)
   if (!cronJob || !project) return
   const now = nowOf(deps)
   if (cronJob.failureAnnouncedAt !== null && now - cronJob.failureAnnouncedAt < announceEveryMs) return
-  await updateCronJob(bound.db, cronJob.id, { failureAnnouncedAt: now })
-  await bound.announce('task.failed', {
+  await updateCronJob(transaction.db, cronJob.id, { failureAnnouncedAt: now })
+  await transaction.announce('task.failed', {
     organizationId: project.organizationId,
     projectId: project.id,
     subject: `The task ${cronJob.name} of ${project.name} ${run.status === 'timed_out' ? 'timed out' : 'failed'}`,

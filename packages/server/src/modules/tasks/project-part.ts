@@ -32,8 +32,8 @@ const deletionItems = async (projectId: string, { database }: TasksDeps, environ
 /** Ends the runs and schedules of the project. The rows are deleted with the project's own row. */
 async function endAll(projectId: string, deps: TasksDeps): Promise<void> {
   const { database } = deps
-  await database.transaction(async (bound) => {
-    for (const cronJob of await allCronJobs(bound.db, projectId)) await unscheduleJob(cronJob, bound)
+  await database.transaction(async (transaction) => {
+    for (const cronJob of await allCronJobs(transaction.db, projectId)) await unscheduleJob(cronJob, transaction)
   })
   await endRuns({ projectId }, 'The project was deleted', deps)
 }
@@ -51,7 +51,7 @@ async function resumeWaiting(projectId: string, deps: TasksDeps): Promise<void> 
   const reason = waiting.length > 0 ? blockedReason(await findAnyProject(db, projectId)) : null
   if (reason) return endRuns({ projectId }, reason, deps)
   for (const run of waiting) {
-    const { isRunning } = await deps.database.transaction((bound) => enqueueRun(run, bound))
+    const { isRunning } = await deps.database.transaction((transaction) => enqueueRun(run, transaction))
     if (isRunning) throw new ResumeLater()
   }
 }

@@ -41,8 +41,8 @@ export const newRun = (
 })
 
 /** Runs of a task are one group, so they never overlap. Runs of a project and of an organisation have a limited number of slots. */
-export const enqueueRun = ({ id, cronJobId, projectId, trigger }: CronRunRow, bound: TransactionContext) =>
-  bound.enqueue(
+export const enqueueRun = ({ id, cronJobId, projectId, trigger }: CronRunRow, transaction: TransactionContext) =>
+  transaction.enqueue(
     runKind.of({ projectId }),
     { runId: id },
     {
@@ -63,22 +63,22 @@ export function blockedReason(project: ProjectRow | undefined): string | null {
 
 /** Requests a run now: the one that is still queued, else a new one, behind the run in progress. */
 export const requestRun = (cronJobId: string, deps: TasksDeps): Promise<CronRunRow> =>
-  deps.database.transaction(async (bound) => {
-    const cronJob = (await findCronJob(bound.db, cronJobId)) ?? fail('not_found')
+  deps.database.transaction(async (transaction) => {
+    const cronJob = (await findCronJob(transaction.db, cronJobId)) ?? fail('not_found')
     const { projectId, environment } = cronJob
-    await lockProject(bound, projectId)
-    const project = await findAnyProject(bound.db, projectId)
-    await refuseOperation({ projectId, environment, kind: 'task' }, bound, deps)
+    await lockProject(transaction, projectId)
+    const project = await findAnyProject(transaction.db, projectId)
+    await refuseOperation({ projectId, environment, kind: 'task' }, transaction, deps)
     if (project?.enabled === 0) fail('project_disabled')
     const reason = blockedReason(project)
     if (reason) fail('conflict', { message: reason })
-    const target = await deps.instances.findTarget(bound.db, projectId, environment)
+    const target = await deps.instances.findTarget(transaction.db, projectId, environment)
     if ('reason' in target) fail('conflict', { message: target.reason })
-    const queued = (await listUnfinished(bound.db, { cronJobId })).find(({ status }) => status === 'queued')
+    const queued = (await listUnfinished(transaction.db, { cronJobId })).find(({ status }) => status === 'queued')
     if (queued) return queued
     const row = newRun(cronJob, { status: 'queued', trigger: 'manual', scheduledFor: null }, deps)
-    const run = (await insertRun(bound.db, row)) ?? fail('conflict')
-    await enqueueRun(run, bound)
+    const run = (await insertRun(transaction.db, row)) ?? fail('conflict')
+    await enqueueRun(run, transaction)
     return run
   })
 
@@ -86,15 +86,20 @@ export const requestRun = (cronJobId: string, deps: TasksDeps): Promise<CronRunR
  * Creates the run of a scheduled time. While a run of the task is in progress, `overlap` decides: the time is skipped, or its run
  * waits. At most one run waits, so that a task that is slower than its schedule has no growing queue.
  */
-export async function scheduleRun(cronJob: CronJobRow, dueAt: Date, bound: TransactionContext, deps: TasksDeps): Promise<void> {
+export async function scheduleRun(
+  cronJob: CronJobRow,
+  dueAt: Date,
+  transaction: TransactionContext,
+  deps: TasksDeps,
+): Promise<void> {
   const scheduled = { trigger: 'schedule', scheduledFor: dueAt.getTime() } as const
-  const current = await listUnfinished(bound.db, { cronJobId: cronJob.id })
+  const current = await listUnfinished(transaction.db, { cronJobId: cronJob.id })
   const blocking = cronJob.overlap === 'skip' ? current[0] : current.find(({ status }) => status === 'queued')
   if (blocking) {
     const error = `The run ${blocking.id} is still ${blocking.status}`
-    await insertRun(bound.db, newRun(cronJob, { ...scheduled, status: 'skipped', error, finishedAt: nowOf(deps) }, deps))
-    return pruneRuns(bound.db, cronJob.id)
+    await insertRun(transaction.db, newRun(cronJob, { ...scheduled, status: 'skipped', error, finishedAt: nowOf(deps) }, deps))
+    return pruneRuns(transaction.db, cronJob.id)
   }
-  const run = await insertRun(bound.db, newRun(cronJob, { ...scheduled, status: 'queued' }, deps))
-  if (run) await enqueueRun(run, bound)
+  const run = await insertRun(transaction.db, newRun(cronJob, { ...scheduled, status: 'queued' }, deps))
+  if (run) await enqueueRun(run, transaction)
 }

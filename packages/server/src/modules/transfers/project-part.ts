@@ -11,10 +11,10 @@ export const transfersPart = (deps: TransfersDeps): ProjectPart => ({
   async remove({ id }) {
     for (const row of await openSidesOfProject(deps.database.db, id)) {
       if (row.side !== 'departure') continue
-      await deps.database.transaction(async (bound) => {
-        await lockProject(bound, row.projectId)
-        await changeSideState(row, 'aborted', bound, deps, { secrets: null, files: '[]' })
-        await endOperation(row.id, bound)
+      await deps.database.transaction(async (transaction) => {
+        await lockProject(transaction, row.projectId)
+        await changeSideState(row, 'aborted', transaction, deps, { secrets: null, files: '[]' })
+        await endOperation(row.id, transaction)
       })
       await removeFiles(row.id, deps)
     }

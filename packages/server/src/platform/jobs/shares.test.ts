@@ -41,8 +41,8 @@ describeOnEachDatabase('slots that organisations share', (open) => {
     const scene = slots(concurrency)
     const jobs = await startJobs(database, [scene.work])
     const enqueue = async (owner: string, count: number, options = {}) => {
-      await database.transaction(async (bound) => {
-        for (const name of named(owner, count)) await bound.enqueue(scene.kind.of({ organizationId: owner }), name, options)
+      await database.transaction(async (transaction) => {
+        for (const name of named(owner, count)) await transaction.enqueue(scene.kind.of({ organizationId: owner }), name, options)
       })
     }
     return { ...scene, jobs, enqueue, database }
@@ -54,7 +54,7 @@ describeOnEachDatabase('slots that organisations share', (open) => {
     const held = named('greedy', count - 1)
     await expect.poll(() => begun.toSorted()).toEqual(held.toSorted())
     for (const name of named('other', 5)) {
-      await database.transaction((bound) => bound.enqueue(kind.of({ organizationId: 'other' }), name))
+      await database.transaction((transaction) => transaction.enqueue(kind.of({ organizationId: 'other' }), name))
       await expect.poll(() => begun).toContain(name)
       end(name)
       await expect.poll(() => countRunning(database, 'other')).toBe(0)

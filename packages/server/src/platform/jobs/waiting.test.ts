@@ -14,12 +14,16 @@ describeOnEachDatabase('jobs that wait', (open) => {
   test('are found in the order in which they fell due: those that are due, of the kind, and not tried yet', async () => {
     const database = await open({ clock: { now: () => now } })
     const [work, other] = [testJob<number>('work', {}), testJob<number>('other', {})]
-    const ids = await database.transaction(async (bound) => {
-      await bound.enqueue(other, 0)
-      await bound.enqueue(work, 1, { runAt: later })
-      const tried = await bound.enqueue(work, 2)
-      await bound.db.updateTable('jobs').set({ attempts: 1 }).where('id', '=', tried.id).execute()
-      return [(await bound.enqueue(work, 3)).id, (await bound.enqueue(work, 4)).id, (await bound.enqueue(work, 5)).id]
+    const ids = await database.transaction(async (transaction) => {
+      await transaction.enqueue(other, 0)
+      await transaction.enqueue(work, 1, { runAt: later })
+      const tried = await transaction.enqueue(work, 2)
+      await transaction.db.updateTable('jobs').set({ attempts: 1 }).where('id', '=', tried.id).execute()
+      return [
+        (await transaction.enqueue(work, 3)).id,
+        (await transaction.enqueue(work, 4)).id,
+        (await transaction.enqueue(work, 5)).id,
+      ]
     })
     const found = await findWaiting(database.db, work, now, 2)
     expect(found).toEqual([
@@ -33,8 +37,8 @@ describeOnEachDatabase('jobs that wait', (open) => {
     const database = await open({ clock })
     const ran: number[] = []
     const work = testJob(shared, { run: async (payload) => void ran.push(payload) })
-    const ids = await database.transaction((bound) =>
-      enqueueAll(bound, now, shared, [
+    const ids = await database.transaction((transaction) =>
+      enqueueAll(transaction, now, shared, [
         { payload: 1, owner },
         { payload: 2, owner },
       ]),
@@ -83,7 +87,7 @@ describeOnEachDatabase('many jobs enqueued at once', (open) => {
       ...{ payload, owner },
       ...{ runAt: payload === 149 ? later : now, groupKey: 'g' },
     }))
-    const ids = await database.transaction((bound) => enqueueAll(bound, now, shared, all))
+    const ids = await database.transaction((transaction) => enqueueAll(transaction, now, shared, all))
     expect(new Set(ids).size).toBe(150)
     await jobs.whenIdle()
     expect(ran).toEqual(Array.from({ length: 149 }, (_, at) => at))

@@ -29,12 +29,12 @@ export async function createPolicy(project: ProjectRow, body: PolicyBody, caller
   refuseCommands(body)
   await refuseUnknownContent(project, body, deps)
   const now = nowOf(deps)
-  return deps.database.transaction(async (bound) => {
-    await lockProject(bound, project.id)
-    await refuseDestination(bound.db, project.organizationId, body.destinationId)
-    if ((await store.countPolicies(bound.db, project.id)) >= maxPolicies)
+  return deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, project.id)
+    await refuseDestination(transaction.db, project.organizationId, body.destinationId)
+    if ((await store.countPolicies(transaction.db, project.id)) >= maxPolicies)
       fail('conflict', { message: `The project has ${maxPolicies} backup policies, the maximum. Delete one first.` })
-    const policy = await store.insertPolicy(bound.db, {
+    const policy = await store.insertPolicy(transaction.db, {
       id: newId('bkp'),
       organizationId: project.organizationId,
       projectId: project.id,
@@ -55,7 +55,7 @@ export async function createPolicy(project: ProjectRow, body: PolicyBody, caller
       createdAt: now,
       updatedAt: now,
     })
-    await reschedule(policy, bound)
+    await reschedule(policy, transaction)
     return policy
   })
 }
@@ -67,19 +67,19 @@ export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps:
     const project = (await findAnyProject(deps.database.db, row.projectId)) ?? fail('not_found')
     await refuseUnknownContent(project, { payload: changes.payload }, deps)
   }
-  return deps.database.transaction(async (bound) => {
-    await lockProject(bound, row.projectId)
-    const current = (await store.findPolicyOf(bound.db, row.organizationId, row.id)) ?? fail('not_found')
+  return deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, row.projectId)
+    const current = (await store.findPolicyOf(transaction.db, row.organizationId, row.id)) ?? fail('not_found')
     const { webhookEnabled, enableWebhook = webhookEnabled, rotateWebhookToken, payload, ...fields } = changes
     const schedule = {
       cronExpression: fields.cronExpression === undefined ? current.cronExpression : fields.cronExpression,
       timezone: fields.timezone ?? current.timezone,
     }
     if (fields.cronExpression !== undefined || fields.timezone !== undefined) checkSchedule(schedule, deps.clock.now())
-    if (fields.destinationId !== undefined) await refuseDestination(bound.db, row.organizationId, fields.destinationId)
+    if (fields.destinationId !== undefined) await refuseDestination(transaction.db, row.organizationId, fields.destinationId)
     const { encryption: _always, ...columns } = fields
     const webhook = webhookAfter(current, { enableWebhook, rotateWebhookToken })
-    const changed = await store.updatePolicy(bound.db, row.id, {
+    const changed = await store.updatePolicy(transaction.db, row.id, {
       ...columns,
       ...schedule,
       ...(payload ? { payload: JSON.stringify({ ...policyJson.payload(current), ...payload }) } : {}),
@@ -87,7 +87,7 @@ export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps:
       updatedAt: nowOf(deps),
     })
     if (!changed) return fail('not_found')
-    await reschedule(changed, bound)
+    await reschedule(changed, transaction)
     return { policy: changed, ...(webhook.token ? { webhookToken: webhook.token } : {}) }
   })
 }
@@ -116,11 +116,11 @@ function webhookAfter(
 
 /** Deletes a policy. Its runs stay, can be restored, and keep the policy's retention. */
 export const deletePolicy = ({ id, organizationId, projectId }: PolicyRow, { database }: BackupsDeps): Promise<void> =>
-  database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    const policy = (await store.findPolicyOf(bound.db, organizationId, id)) ?? fail('not_found')
-    await retirePolicy(policy, bound)
-    await store.removePolicy(bound.db, policy.id)
+  database.transaction(async (transaction) => {
+    await lockProject(transaction, projectId)
+    const policy = (await store.findPolicyOf(transaction.db, organizationId, id)) ?? fail('not_found')
+    await retirePolicy(policy, transaction)
+    await store.removePolicy(transaction.db, policy.id)
   })
 
 export async function showPolicies(rows: readonly PolicyRow[], deps: BackupsDeps): Promise<BackupPolicy[]> {

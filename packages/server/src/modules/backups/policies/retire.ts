@@ -5,8 +5,8 @@ import { copyRetentionToRuns } from '../runs/stored-run-store.ts'
 import { unscheduleAll } from './policy-schedule.ts'
 
 /** Called before a policy is deleted, alone or with its project: copies its retention to its runs. */
-export async function retirePolicy(policy: PolicyRow, bound: TransactionContext): Promise<void> {
-  await unscheduleAll(policy.id, bound)
-  await copyRetentionToRuns(bound.db, policy)
-  await enqueuePrune(policy.projectId, bound)
+export async function retirePolicy(policy: PolicyRow, transaction: TransactionContext): Promise<void> {
+  await unscheduleAll(policy.id, transaction)
+  await copyRetentionToRuns(transaction.db, policy)
+  await enqueuePrune(policy.projectId, transaction)
 }

@@ -20,16 +20,16 @@ export const storeRetiredPolicy = (policy: PolicyRow, { db }: TransactionContext
 
 /** Creates the policies of a deleted project again, with their ids, schedules, webhook tokens and runs. May run twice. */
 export const restorePolicies = (projectId: string, deps: BackupsDeps): Promise<void> =>
-  deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    if (!(await findAnyProject(bound.db, projectId))) return
-    for (const row of await store.listRetired(bound.db, projectId)) {
+  deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, projectId)
+    if (!(await findAnyProject(transaction.db, projectId))) return
+    for (const row of await store.listRetired(transaction.db, projectId)) {
       const saved = retiredPolicyJson.policy(row)
-      if (!(await findDestination(bound.db, saved.destinationId))) continue
-      const policy = await store.insertPolicy(bound.db, { ...saved, updatedAt: nowOf(deps) })
-      await attachRuns(bound.db, policy)
-      await reschedule(policy, bound)
-      await store.removeRetired(bound.db, row.id)
+      if (!(await findDestination(transaction.db, saved.destinationId))) continue
+      const policy = await store.insertPolicy(transaction.db, { ...saved, updatedAt: nowOf(deps) })
+      await attachRuns(transaction.db, policy)
+      await reschedule(policy, transaction)
+      await store.removeRetired(transaction.db, row.id)
     }
   })
 

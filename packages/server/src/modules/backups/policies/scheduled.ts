@@ -21,12 +21,12 @@ export const scheduledJob = (deps: BackupsDeps) =>
 
 async function start(policyId: string, times: readonly Date[], wasMissed: boolean, deps: BackupsDeps): Promise<void> {
   await deps.database
-    .transaction(async (bound) => {
-      const policy = await findPolicy(bound.db, policyId)
+    .transaction(async (transaction) => {
+      const policy = await findPolicy(transaction.db, policyId)
       if (!policy?.enabled) return
-      const { isNew, run } = await startOrJoin(policyId, { trigger: 'schedule', createdBy: null }, bound, deps)
-      if (wasMissed) await notify(policy, times, 'The instance was not running at that time, so one run starts now.', bound)
-      else if (!isNew) await notify(policy, times, `The previous run, ${run.id}, is still running.`, bound)
+      const { isNew, run } = await startOrJoin(policyId, { trigger: 'schedule', createdBy: null }, transaction, deps)
+      if (wasMissed) await notify(policy, times, 'The instance was not running at that time, so one run starts now.', transaction)
+      else if (!isNew) await notify(policy, times, `The previous run, ${run.id}, is still running.`, transaction)
     })
     .catch((error: unknown) => {
       // The project is being deleted, and its policies with it.
@@ -34,12 +34,12 @@ async function start(policyId: string, times: readonly Date[], wasMissed: boolea
     })
 }
 
-async function notify(policy: PolicyRow, times: readonly Date[], reason: string, bound: TransactionContext): Promise<void> {
-  const project = await findAnyProject(bound.db, policy.projectId)
+async function notify(policy: PolicyRow, times: readonly Date[], reason: string, transaction: TransactionContext): Promise<void> {
+  const project = await findAnyProject(transaction.db, policy.projectId)
   const [first] = times
   const name = project?.name ?? policy.projectId
   const when = times.length > 1 ? `${times.length} times since ${first?.toISOString()}` : `at ${first?.toISOString()}`
-  await bound.announce('backup.missed', {
+  await transaction.announce('backup.missed', {
     organizationId: policy.organizationId,
     projectId: policy.projectId,
     subject: `A backup of ${name} is late`,

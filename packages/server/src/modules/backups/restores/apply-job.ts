@@ -81,14 +81,14 @@ async function finishSettling(
   const { failure } = progressOf(restore)
   const ending = failure ? ({ status: 'failed', ...failure } as const) : internalFailure
   if (isEnding) return void (await endRestore(restore.id, { ...ending, dataState }, deps))
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, restore.projectId)
-    const isFirst = (await findRestore(bound.db, restore.id))?.finishedAt === null
-    await updateRestore(bound.db, restore.id, { dataState, finishedAt: nowOf(deps) })
-    await endOperation(restore.id, bound)
-    signalRestore(restore, bound)
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, restore.projectId)
+    const isFirst = (await findRestore(transaction.db, restore.id))?.finishedAt === null
+    await updateRestore(transaction.db, restore.id, { dataState, finishedAt: nowOf(deps) })
+    await endOperation(restore.id, transaction)
+    signalRestore(restore, transaction)
     // Where nothing was written, only the user who cancelled it needs to know.
-    if (isFirst && progressOf(restore).touched && !isAbandoned) await notifyCancelled({ ...restore, dataState }, bound)
+    if (isFirst && progressOf(restore).touched && !isAbandoned) await notifyCancelled({ ...restore, dataState }, transaction)
   })
 }
 
@@ -156,10 +156,10 @@ async function restoreInPlace(
 
 /** Prevents all other starts of the project; resolves when no other operation that could use its data is under way. */
 async function stopProjectStarts({ id, projectId }: RestoreRow, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    if ((await findRestore(bound.db, id))?.status !== 'applying') throw new RestoreIsOver()
-    await enterStopped(id, bound)
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, projectId)
+    if ((await findRestore(transaction.db, id))?.status !== 'applying') throw new RestoreIsOver()
+    await enterStopped(id, transaction)
   })
   await waitUntilAlone(id, deps, abort)
 }
@@ -243,12 +243,12 @@ async function failRestore(
  * after the retries.
  */
 const settleLater = (restore: RestoreRow, deps: BackupsDeps): Promise<unknown> =>
-  deps.database.transaction(async (bound) => {
-    await lockProject(bound, restore.projectId)
+  deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, restore.projectId)
     // A cancel has enqueued its own job.
-    if ((await findRestore(bound.db, restore.id))?.status !== 'applying') return
-    await enterUndoing(restore.id, bound)
-    await enqueueSettle(restore, { restoreId: restore.id, isEnding: true }, bound)
+    if ((await findRestore(transaction.db, restore.id))?.status !== 'applying') return
+    await enterUndoing(restore.id, transaction)
+    await enqueueSettle(restore, { restoreId: restore.id, isEnding: true }, transaction)
   })
 
 /** Writes the data of the safety run back and starts a project that was online. A failed start does not undo the data. */
@@ -283,16 +283,18 @@ function unchangedMessage(restore: RestoreRow): string {
 }
 
 async function succeed({ id, target }: RestoreRow, deps: BackupsDeps): Promise<void> {
-  await deps.database.transaction(async (bound) => {
-    const restore = await moveRestore(id, 'succeeded', bound, deps, { dataState: target === 'copy' ? 'untouched' : 'restored' })
+  await deps.database.transaction(async (transaction) => {
+    const restore = await moveRestore(id, 'succeeded', transaction, deps, {
+      dataState: target === 'copy' ? 'untouched' : 'restored',
+    })
     if (!restore) throw new RestoreIsOver()
-    await enqueuePrune(restore.projectId, bound)
+    await enqueuePrune(restore.projectId, transaction)
     const undo = restore.preRestoreRunId ? ` The previous data is in run ${restore.preRestoreRunId}.` : ''
     const names = copiesOf(restore).map(({ name }) => name)
     const message =
       target === 'copy'
         ? `The data was restored into new volumes: ${names.join(', ') || 'none, because the backup contains no data'}.`
         : `The data was restored from the backup. ${unchangedMessage(restore)}${undo}`.replaceAll('  ', ' ')
-    await notify(restore, message, 'restore.completed', bound)
+    await notify(restore, message, 'restore.completed', transaction)
   })
 }

@@ -20,22 +20,22 @@ export const applyWithToken = (
   confirmationToken: string,
   deps: BackupsDeps,
 ): Promise<RestoreRow> =>
-  deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    const restore = (await findRestore(bound.db, id)) ?? fail('not_found')
+  deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, projectId)
+    const restore = (await findRestore(transaction.db, id)) ?? fail('not_found')
     if (restore.tokenHash === null || !constantTimeEqual(restore.tokenHash, hashToken(confirmationToken)))
       refuse('confirmationToken', 'is not the token of this restore. Prepare the restore again to get a new token.')
     if (restore.status !== 'staged')
       fail('not_staged', {
         message: `The restore is ${restore.status}, but only a staged restore can be applied. Prepare it again.`,
       })
-    await refuseMoved(bound.db, projectId, deps)
-    await refuseCopyOfDeleted(bound.db, restore)
+    await refuseMoved(transaction.db, projectId, deps)
+    await refuseCopyOfDeleted(transaction.db, restore)
     const requested = { projectId, environment: null, kind: 'restore', subjectId: id } as const
-    const { isWaiting } = await beginOperation(requested, bound, deps)
-    const updated = await moveRestore(id, 'applying', bound, deps, { startedAt: nowOf(deps) })
+    const { isWaiting } = await beginOperation(requested, transaction, deps)
+    const updated = await moveRestore(id, 'applying', transaction, deps, { startedAt: nowOf(deps) })
     if (!updated) return fail('not_staged')
-    if (!isWaiting) await enqueueApply(updated, bound)
+    if (!isWaiting) await enqueueApply(updated, transaction)
     return updated
   })
 
@@ -58,22 +58,22 @@ export const cancelRestore = (
   deps: BackupsDeps,
   { message: errorMessage = 'The restore was cancelled', isAbandoned = false }: CancelOptions = {},
 ): Promise<RestoreRow> =>
-  deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    const restore = (await findRestore(bound.db, id)) ?? fail('not_found')
+  deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, projectId)
+    const restore = (await findRestore(transaction.db, id)) ?? fail('not_found')
     // Already cancelled, and the previous data is being put back: a second request changes nothing.
     if (!isAbandoned && restore.status === 'cancelled' && restore.finishedAt === null) return restore
     const error = { errorCode: 'cancelled', errorMessage }
-    const hasStarted = restore.status === 'applying' && (await findBySubject(bound.db, id))?.phase !== 'waiting'
+    const hasStarted = restore.status === 'applying' && (await findBySubject(transaction.db, id))?.phase !== 'waiting'
     const finishedAt = hasStarted ? null : nowOf(deps)
-    const updated = await moveRestore(id, 'cancelled', bound, deps, { ...error, finishedAt, cancelRequested: true })
+    const updated = await moveRestore(id, 'cancelled', transaction, deps, { ...error, finishedAt, cancelRequested: true })
     if (!updated) return fail('conflict', { message: `The restore has already ended: it is ${restore.status}` })
-    await bound.cancelJob({ uniqueKey: applyJobKey(id) })
-    await bound.cancelJob({ uniqueKey: verifyJobKey(id) })
-    if (!hasStarted) await endOperation(id, bound)
+    await transaction.cancelJob({ uniqueKey: applyJobKey(id) })
+    await transaction.cancelJob({ uniqueKey: verifyJobKey(id) })
+    if (!hasStarted) await endOperation(id, transaction)
     else {
-      await enterUndoing(id, bound)
-      await enqueueSettle(restore, { restoreId: id, ...(isAbandoned ? { isAbandoned } : {}) }, bound)
+      await enterUndoing(id, transaction)
+      await enqueueSettle(restore, { restoreId: id, ...(isAbandoned ? { isAbandoned } : {}) }, transaction)
     }
     return updated
   })

@@ -23,23 +23,23 @@ export class RestoreIsOver extends Error {
 export async function moveRestore(
   id: string,
   to: RestoreStatus,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: BackupsDeps,
   changes: Updateable<BackupRestoresTable> = {},
 ): Promise<RestoreRow | undefined> {
   // The project's lock is taken before any of its rows, as everywhere, which prevents deadlocks.
-  const { projectId } = (await findRestore(bound.db, id)) ?? {}
+  const { projectId } = (await findRestore(transaction.db, id)) ?? {}
   if (projectId === undefined) return undefined
-  await lockProject(bound, projectId)
+  await lockProject(transaction, projectId)
   const now = nowOf(deps)
   const isTerminal = terminalRestore.has(to)
   const ending = isTerminal ? { finishedAt: now } : {}
-  const restore = await moveRestoreTo(bound.db, id, to, { ...ending, ...changes, statusSince: now })
+  const restore = await moveRestoreTo(transaction.db, id, to, { ...ending, ...changes, statusSince: now })
   if (!restore) return undefined
-  signalRestore(restore, bound)
-  if (isTerminal) await endSafetyRun(restore, bound, deps)
+  signalRestore(restore, transaction)
+  if (isTerminal) await endSafetyRun(restore, transaction, deps)
   // After a cancel the old data is put back first; `settle` ends the operation.
-  if (isTerminal && to !== 'cancelled') await endOperation(id, bound)
+  if (isTerminal && to !== 'cancelled') await endOperation(id, transaction)
   return restore
 }
 
@@ -66,26 +66,26 @@ const dataStateTexts: Record<RestoreRow['dataState'], string> = {
 export async function endRestore(id: string, ending: RestoreEnding, deps: BackupsDeps) {
   const { status, code, message, dataState, verification } = ending
   const verificationColumns = verification ? { verification, verificationSince: nowOf(deps) } : {}
-  return deps.database.transaction(async (bound) => {
-    const restore = await moveRestore(id, status, bound, deps, {
+  return deps.database.transaction(async (transaction) => {
+    const restore = await moveRestore(id, status, transaction, deps, {
       errorCode: code,
       errorMessage: message,
       dataState,
       ...verificationColumns,
     })
     if (!restore) return undefined
-    await notify(restore, `${message}\n\n${dataStateTexts[dataState]}`, 'restore.failed', bound)
+    await notify(restore, `${message}\n\n${dataStateTexts[dataState]}`, 'restore.failed', transaction)
     return restore
   })
 }
 
 /** Notification for a restore that was cancelled after it had begun to write. */
-export const notifyCancelled = (restore: RestoreRow, bound: TransactionContext): Promise<void> =>
+export const notifyCancelled = (restore: RestoreRow, transaction: TransactionContext): Promise<void> =>
   notify(
     restore,
     `${restore.errorMessage ?? 'It was cancelled'}.\n\n${dataStateTexts[restore.dataState]}`,
     'restore.failed',
-    bound,
+    transaction,
   )
 
 const subjects = {
@@ -98,11 +98,11 @@ export async function notify(
   { id, organizationId, projectId, runId, preRestoreRunId, status }: RestoreRow,
   text: string,
   category: 'restore.completed' | 'restore.failed',
-  bound: TransactionContext,
+  transaction: TransactionContext,
 ): Promise<void> {
-  const project = await findAnyProject(bound.db, projectId)
+  const project = await findAnyProject(transaction.db, projectId)
   const name = project?.name ?? projectId
-  await bound.announce(category, {
+  await transaction.announce(category, {
     organizationId,
     projectId,
     subject: subjects[category === 'restore.completed' ? 'completed' : status === 'cancelled' ? 'cancelled' : 'failed'](name),

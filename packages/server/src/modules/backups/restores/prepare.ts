@@ -31,18 +31,18 @@ export async function prepareRestore(
   refuseNotRestorable(run)
   await refuseWithoutManifest(run, deps)
   const confirmationToken = `brc_${randomCode(40)}`
-  const restore = await deps.database.transaction(async (bound) => {
-    await lockProject(bound, run.projectId)
+  const restore = await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, run.projectId)
     // The run may have been pruned since.
-    refuseNotRestorable((await findRun(bound.db, run.id)) ?? fail('not_found'))
-    await refuseCopyOfDeleted(bound.db, { projectId: run.projectId, target })
+    refuseNotRestorable((await findRun(transaction.db, run.id)) ?? fail('not_found'))
+    await refuseCopyOfDeleted(transaction.db, { projectId: run.projectId, target })
     const [id, now] = [newId('rst'), nowOf(deps)]
-    for (const earlier of await listStaged(bound.db, { runId: run.id, target })) {
+    for (const earlier of await listStaged(transaction.db, { runId: run.id, target })) {
       const error = { errorCode: 'replaced', errorMessage: `replaced by ${id}` }
-      await moveRestore(earlier.id, 'cancelled', bound, deps, error)
-      await bound.cancelJob({ uniqueKey: verifyJobKey(earlier.id) })
+      await moveRestore(earlier.id, 'cancelled', transaction, deps, error)
+      await transaction.cancelJob({ uniqueKey: verifyJobKey(earlier.id) })
     }
-    const row = await insertRestore(bound.db, {
+    const row = await insertRestore(transaction.db, {
       id,
       organizationId: run.organizationId,
       runId: run.id,
@@ -68,7 +68,7 @@ export async function prepareRestore(
       startedAt: null,
       finishedAt: null,
     })
-    await bound.enqueue(
+    await transaction.enqueue(
       verifyRestore.of({ organizationId: row.organizationId }),
       { restoreId: row.id },
       { uniqueKey: verifyJobKey(row.id), groupKey: groupOf(run.projectId) },

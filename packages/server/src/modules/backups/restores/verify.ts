@@ -62,10 +62,10 @@ export async function verify(restoreId: string, deps: BackupsDeps, abort: AbortS
 
 /** Records the progress of the verification, and notifies the restore's streams. */
 async function saveVerification(restoreId: string, changes: VerificationChanges, deps: BackupsDeps): Promise<void> {
-  await deps.database.transaction(async (bound) => {
-    const restore = await recordVerification(bound.db, restoreId, { ...changes, verificationSince: nowOf(deps) })
+  await deps.database.transaction(async (transaction) => {
+    const restore = await recordVerification(transaction.db, restoreId, { ...changes, verificationSince: nowOf(deps) })
     if (!restore) throw new RestoreIsOver()
-    signalRestore(restore, bound)
+    signalRestore(restore, transaction)
   })
 }
 

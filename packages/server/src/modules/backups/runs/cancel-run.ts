@@ -6,10 +6,10 @@ import { runJobKey } from './start-run.ts'
 
 /** Ends the run now; its work stops, and its stored objects are removed in the background. */
 export function cancelRun({ id }: Pick<RunRow, 'id'>, text: string, deps: BackupsDeps): Promise<RunRow> {
-  return deps.database.transaction(async (bound) => {
-    const run = await endRun(id, { status: 'cancelled', code: 'cancelled', message: text }, bound, deps)
+  return deps.database.transaction(async (transaction) => {
+    const run = await endRun(id, { status: 'cancelled', code: 'cancelled', message: text }, transaction, deps)
     if (!run) return fail('conflict', { message: 'The run has already ended' })
-    await bound.cancelJob({ uniqueKey: runJobKey(id) })
+    await transaction.cancelJob({ uniqueKey: runJobKey(id) })
     return run
   })
 }

@@ -67,8 +67,8 @@ async function lostRuns(deps: BackupsDeps): Promise<LostRuns[]> {
 async function announceLost(lost: readonly LostRuns[], { database }: BackupsDeps): Promise<void> {
   for (const [organizationId, lostOfOrganization] of Map.groupBy(lost, (one) => one.organizationId)) {
     const runs = lostOfOrganization.reduce((sum, { count }) => sum + count, 0)
-    await database.transaction((bound) =>
-      bound.announce('backup.unproven', {
+    await database.transaction((transaction) =>
+      transaction.announce('backup.unproven', {
         organizationId,
         projectId: null,
         subject: 'Stored backups cannot be decrypted: their key is missing',

@@ -20,17 +20,17 @@ export class RunIsOver extends Error {
 export async function moveRun(
   id: string,
   to: RunStatus,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: BackupsDeps,
   changes: Updateable<BackupRunsTable> = {},
 ): Promise<RunRow | undefined> {
   const now = nowOf(deps)
   const ending = terminalRun.has(to) ? { finishedAt: now } : {}
-  const { projectId } = (terminalRun.has(to) && (await findRun(bound.db, id))) || {}
-  if (projectId !== undefined) await lockProject(bound, projectId)
-  const run = await moveRunTo(bound.db, id, to, { ...ending, ...changes, statusSince: now })
-  if (run && terminalRun.has(to)) await endOperation(id, bound)
-  if (run) bound.signal(runTopic(id), { transition: { status: to, at: iso(now) } } satisfies RowSignal)
+  const { projectId } = (terminalRun.has(to) && (await findRun(transaction.db, id))) || {}
+  if (projectId !== undefined) await lockProject(transaction, projectId)
+  const run = await moveRunTo(transaction.db, id, to, { ...ending, ...changes, statusSince: now })
+  if (run && terminalRun.has(to)) await endOperation(id, transaction)
+  if (run) transaction.signal(runTopic(id), { transition: { status: to, at: iso(now) } } satisfies RowSignal)
   return run
 }
 
@@ -41,10 +41,10 @@ export async function advanceRun(
   deps: BackupsDeps,
   changes: Updateable<BackupRunsTable> = {},
 ): Promise<RunRow> {
-  return deps.database.transaction(async (bound) => {
-    const updated = await moveRun(id, to, bound, deps, changes)
+  return deps.database.transaction(async (transaction) => {
+    const updated = await moveRun(id, to, transaction, deps, changes)
     if (updated) return updated
-    const run = await findRun(bound.db, id)
+    const run = await findRun(transaction.db, id)
     if (!run || terminalRun.has(run.status)) throw new RunIsOver()
     if (runStatuses.indexOf(run.status) < runStatuses.indexOf(to)) throw new Error(`a run cannot go from ${run.status} to ${to}`)
     return run
@@ -58,16 +58,21 @@ export interface RunEnding {
 }
 
 /** Ends a failed or cancelled run; its objects are removed afterwards, and a failure is announced. */
-export async function endRun(id: string, { status, code, message }: RunEnding, bound: TransactionContext, deps: BackupsDeps) {
-  const run = await moveRun(id, status, bound, deps, { errorCode: code, errorMessage: message })
+export async function endRun(
+  id: string,
+  { status, code, message }: RunEnding,
+  transaction: TransactionContext,
+  deps: BackupsDeps,
+) {
+  const run = await moveRun(id, status, transaction, deps, { errorCode: code, errorMessage: message })
   if (!run) return undefined
-  await cleanUpAfter(run, bound)
+  await cleanUpAfter(run, transaction)
   if (status === 'cancelled') return run
-  const lastGoodRun = await findNewestComplete(bound.db, run)
+  const lastGoodRun = await findNewestComplete(transaction.db, run)
   const lastGoodText = lastGoodRun
     ? `The last good backup is still available: run ${lastGoodRun.id} of ${iso(lastGoodRun.createdAt)}.`
     : 'There is no earlier successful backup.'
-  await bound.announce('backup.failed', {
+  await transaction.announce('backup.failed', {
     organizationId: run.organizationId,
     projectId: run.projectId,
     subject: `The backup of ${run.projectName} failed`,

@@ -62,14 +62,14 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
  * and its objects are removed. Returns its name, null for the first.
  */
 const beginAttempt = (run: RunRow, deps: BackupsDeps): Promise<string | null> =>
-  deps.database.transaction(async (bound) => {
-    await lockProject(bound, run.projectId)
-    const current = await findRun(bound.db, run.id)
+  deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, run.projectId)
+    const current = await findRun(transaction.db, run.id)
     if (!current || terminalRun.has(current.status)) throw new RunIsOver()
     const isFirst = run.status === 'queued' && current.manifestName === null
     const attempt = isFirst ? null : randomBytes(4).toString('hex')
-    await updateRun(bound.db, run.id, { manifestName: manifestNameOf(run, attempt) })
-    await deleteArtifacts(bound.db, run.id)
+    await updateRun(transaction.db, run.id, { manifestName: manifestNameOf(run, attempt) })
+    await deleteArtifacts(transaction.db, run.id)
     return attempt
   })
 
@@ -144,9 +144,9 @@ async function succeed(
 ): Promise<void> {
   const sizeBytes = artifacts.reduce((sum, { index }) => sum + index.sizeBytes, manifest.sizeBytes)
   const unchanged = artifacts.filter(({ index }) => isReused(index))
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, run.projectId)
-    if (!(await isNewest(run, attempt, bound.db))) throw new RunIsOver()
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, run.projectId)
+    if (!(await isNewest(run, attempt, transaction.db))) throw new RunIsOver()
     const changes = {
       sizeBytes,
       manifestSha256: manifest.sha256,
@@ -155,10 +155,10 @@ async function succeed(
       errorCode: null,
       errorMessage: null,
     }
-    const updated = await moveRun(run.id, 'succeeded', bound, deps, changes)
+    const updated = await moveRun(run.id, 'succeeded', transaction, deps, changes)
     if (!updated) throw new RunIsOver()
-    await enqueuePrune(run.projectId, bound)
-    await bound.announce('backup.succeeded', {
+    await enqueuePrune(run.projectId, transaction)
+    await transaction.announce('backup.succeeded', {
       organizationId: run.organizationId,
       projectId: run.projectId,
       subject: `${run.projectName} was backed up`,

@@ -39,7 +39,7 @@ export const pruneJob = (deps: BackupsDeps) =>
     maxAttempts: 100,
     concurrency: 2,
     async run({ projectId }, _, abort) {
-      await deps.database.transaction((bound) => cancelExpiredStaged(projectId, bound, deps))
+      await deps.database.transaction((transaction) => cancelExpiredStaged(projectId, transaction, deps))
       for (const run of await listDueForPruning(projectId, deps)) await markPruned(deps.database.db, run.id, nowOf(deps))
       for (const run of await listIncompletelyPruned(deps.database.db, projectId)) await removeLeftovers(run, deps, abort)
     },
@@ -64,15 +64,15 @@ export const pruneAllJob = (deps: BackupsDeps) =>
     deadlineMs: 600_000,
     async run() {
       for (const projectId of await projectsWithRuns(deps.database.db))
-        await deps.database.transaction((bound) => enqueuePrune(projectId, bound))
+        await deps.database.transaction((transaction) => enqueuePrune(projectId, transaction))
     },
   })
 
 /** Cancels restores that were staged for a day and not applied: they would keep their run for ever. */
-async function cancelExpiredStaged(projectId: string, bound: TransactionContext, deps: BackupsDeps): Promise<void> {
-  for (const { id, status, createdAt } of await listUnfinished(bound.db, projectId))
+async function cancelExpiredStaged(projectId: string, transaction: TransactionContext, deps: BackupsDeps): Promise<void> {
+  for (const { id, status, createdAt } of await listUnfinished(transaction.db, projectId))
     if (status === 'staged' && createdAt < nowOf(deps) - maxStagedMs)
-      await moveRestore(id, 'cancelled', bound, deps, {
+      await moveRestore(id, 'cancelled', transaction, deps, {
         errorCode: 'expired',
         errorMessage: 'The restore was not applied within a day',
       })
@@ -91,7 +91,9 @@ async function listDueForPruning(projectId: string, deps: BackupsDeps): Promise<
   return groups.flatMap(([retention, runs]) => {
     const { undoPoints, unneeded: spent, needed } = sortSafetyRuns(runs.filter(isSafety), restores)
     const policyRuns = runs.filter((run) => !isSafety(run))
-    const safety = safetyLimits.flatMap((bound) => [undoPoints, spent].flatMap((kept) => runsToPrune(bound, kept, now)))
+    const safety = safetyLimits.flatMap((transaction) =>
+      [undoPoints, spent].flatMap((kept) => runsToPrune(transaction, kept, now)),
+    )
     return [...runsToPrune(retention, policyRuns, now), ...safety.filter(({ id }) => !needed.has(id))]
   })
 }

@@ -42,10 +42,10 @@ async function verifyReusedPart(
     await archives.verify({ ...index, parts: [part] }, { store, abort, everything: true })
   } catch (error) {
     if (!(error instanceof StoreFailure) || (error.reason !== 'corrupt' && error.reason !== 'missing')) throw error
-    const damagedRunIds = await deps.database.transaction(async (bound) => {
-      const runIds = await flagDamaged(bound.db, run, part.name)
+    const damagedRunIds = await deps.database.transaction(async (transaction) => {
+      const runIds = await flagDamaged(transaction.db, run, part.name)
       if (runIds.length > 0)
-        await bound.announce('backup.unproven', {
+        await transaction.announce('backup.unproven', {
           organizationId: run.organizationId,
           projectId: run.projectId,
           subject: `The destination damaged earlier backups of ${run.projectName}`,

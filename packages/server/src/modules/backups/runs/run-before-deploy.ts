@@ -34,7 +34,9 @@ export async function runBeforeDeploy(
     )
     const run =
       earlier ??
-      (await deps.database.transaction((bound) => queueRun(policy, { trigger: 'pre_deploy', createdBy: null }, bound, deps)))
+      (await deps.database.transaction((transaction) =>
+        queueRun(policy, { trigger: 'pre_deploy', createdBy: null }, transaction, deps),
+      ))
     report(`Backing up before the deployment with policy ${policy.id}: run ${run.id}`)
     const ended = await waitUntilEnded(run.id, deps, abort)
     if (ended?.status !== 'succeeded')

@@ -29,7 +29,7 @@ export function runJob(deps: BackupsDeps) {
         code: 'internal',
         message: internalText,
       } as const
-      await deps.database.transaction((bound) => endRun(runId, ending, bound, deps))
+      await deps.database.transaction((transaction) => endRun(runId, ending, transaction, deps))
     },
   })
 }
@@ -43,6 +43,6 @@ export async function runToEnd(runId: string, deps: BackupsDeps, abort: AbortSig
     abort.throwIfAborted()
     const failure = failureOf(error)
     if (!failure) throw error
-    await deps.database.transaction((bound) => endRun(runId, { status: 'failed', ...failure }, bound, deps))
+    await deps.database.transaction((transaction) => endRun(runId, { status: 'failed', ...failure }, transaction, deps))
   }
 }

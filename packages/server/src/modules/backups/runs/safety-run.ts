@@ -30,7 +30,11 @@ export async function createSafetyRun(
 }
 
 /** Ends a safety run that is still under way when its restore ends. */
-export async function endSafetyRun({ preRestoreRunId }: RestoreRow, bound: TransactionContext, deps: BackupsDeps): Promise<void> {
+export async function endSafetyRun(
+  { preRestoreRunId }: RestoreRow,
+  transaction: TransactionContext,
+  deps: BackupsDeps,
+): Promise<void> {
   const ending = { status: 'cancelled', code: 'cancelled', message: 'The restore of this run has ended' } as const
-  if (preRestoreRunId !== null) await endRun(preRestoreRunId, ending, bound, deps)
+  if (preRestoreRunId !== null) await endRun(preRestoreRunId, ending, transaction, deps)
 }

@@ -23,20 +23,20 @@ export const runTopic = (runId: string) => `backup-run:${runId}`
 
 /** Queues a run of the policy, behind one that is under way. Refused while the project is being restored, moved or deleted. */
 export const startRun = (policyId: string, request: RunRequest, deps: BackupsDeps): Promise<RunRow> =>
-  deps.database.transaction((bound) => startOrQueue(policyId, request, bound, deps))
+  deps.database.transaction((transaction) => startOrQueue(policyId, request, transaction, deps))
 
 /** The run that is under way, if there is one; else a new one. */
 export async function startOrJoin(
   policyId: string,
   request: RunRequest,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: BackupsDeps,
 ): Promise<{ run: RunRow; isNew: boolean }> {
-  const policy = (await findPolicy(bound.db, policyId)) ?? fail('not_found')
-  await lockProject(bound, policy.projectId)
-  const existing = await findUnfinished(bound.db, policyId)
-  if (!existing) return { run: await queueRun(policy, request, bound, deps), isNew: true }
-  if (existing.status === 'queued') await enqueue(existing, request, bound)
+  const policy = (await findPolicy(transaction.db, policyId)) ?? fail('not_found')
+  await lockProject(transaction, policy.projectId)
+  const existing = await findUnfinished(transaction.db, policyId)
+  if (!existing) return { run: await queueRun(policy, request, transaction, deps), isNew: true }
+  if (existing.status === 'queued') await enqueue(existing, request, transaction)
   return { run: existing, isNew: false }
 }
 
@@ -44,14 +44,14 @@ export async function startOrJoin(
 export async function startOrQueue(
   policyId: string,
   request: RunRequest,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: BackupsDeps,
 ): Promise<RunRow> {
-  const policy = (await findPolicy(bound.db, policyId)) ?? fail('not_found')
-  await lockProject(bound, policy.projectId)
-  const queued = await findUnfinished(bound.db, policyId, ['queued'])
-  if (!queued) return queueRun(policy, request, bound, deps)
-  await enqueue(queued, request, bound)
+  const policy = (await findPolicy(transaction.db, policyId)) ?? fail('not_found')
+  await lockProject(transaction, policy.projectId)
+  const queued = await findUnfinished(transaction.db, policyId, ['queued'])
+  if (!queued) return queueRun(policy, request, transaction, deps)
+  await enqueue(queued, request, transaction)
   return queued
 }
 
@@ -59,21 +59,24 @@ export async function startOrQueue(
 export async function queueRun(
   policy: PolicyRow,
   request: RunRequest,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: BackupsDeps,
 ): Promise<RunRow> {
-  const project = (await findAnyProject(bound.db, policy.projectId)) ?? fail('not_found')
+  const project = (await findAnyProject(transaction.db, policy.projectId)) ?? fail('not_found')
   if (project.presence !== 'here' && project.presence !== 'departing')
     fail('conflict', { message: 'The project was transferred to another instance. Its backups run there.' })
   const requested = operationOf(policy, request)
-  await refuseOperation(requested, bound, deps)
-  const run = await insertRun(bound.db, newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps))
+  await refuseOperation(requested, transaction, deps)
+  const run = await insertRun(
+    transaction.db,
+    newRun({ ...policy, policyId: policy.id, projectName: project.name }, request, deps),
+  )
   if (!run) return fail('work_in_progress', { message: 'A run of this policy is in progress. Wait until it ends.' })
   // The run before a deployment is part of the deployment's operation.
   const isWaiting =
-    request.trigger !== 'pre_deploy' && (await beginOperation({ ...requested, subjectId: run.id }, bound, deps)).isWaiting
-  if (!isWaiting) await enqueue(run, request, bound)
-  bound.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
+    request.trigger !== 'pre_deploy' && (await beginOperation({ ...requested, subjectId: run.id }, transaction, deps)).isWaiting
+  if (!isWaiting) await enqueue(run, request, transaction)
+  transaction.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
   return run
 }
 
@@ -89,10 +92,10 @@ const operationOf = ({ projectId }: PolicyRow, { trigger }: RunRequest) => ({
 export function enqueue(
   { id, projectId, organizationId, createdAt }: RunRow,
   { trigger }: Pick<RunRequest, 'trigger'>,
-  bound: TransactionContext,
+  transaction: TransactionContext,
 ) {
   const isScheduled = trigger === 'schedule'
-  return bound.enqueue(backUp.of({ organizationId }), isScheduled ? { runId: id, scheduledAt: createdAt } : { runId: id }, {
+  return transaction.enqueue(backUp.of({ organizationId }), isScheduled ? { runId: id, scheduledAt: createdAt } : { runId: id }, {
     uniqueKey: runJobKey(id),
     groupKey: groupOf(projectId),
     priority: isScheduled ? -1 : 0,

@@ -57,7 +57,9 @@ async function resumeQueued(projectId: string, deps: DeploymentsDeps): Promise<v
       await cancelDeployment(deployment, deps, movedMessage).catch(() => undefined)
       continue
     }
-    const { isRunning } = await deps.database.transaction((bound) => enqueueDeployment(deployment, project, bound, deps))
+    const { isRunning } = await deps.database.transaction((transaction) =>
+      enqueueDeployment(deployment, project, transaction, deps),
+    )
     if (isRunning) throw new ResumeLater()
   }
 }

@@ -7,6 +7,7 @@ export const releaseUploads = (
   keptIds: readonly string[],
   deps: DeploymentsDeps,
 ): Promise<void> =>
-  deps.database.transaction(async (bound) => {
-    for (const sessionId of await detachUploads(bound.db, target, keptIds)) await deps.projects.releaseUpload(bound, sessionId)
+  deps.database.transaction(async (transaction) => {
+    for (const sessionId of await detachUploads(transaction.db, target, keptIds))
+      await deps.projects.releaseUpload(transaction, sessionId)
   })

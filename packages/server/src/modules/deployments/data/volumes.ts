@@ -90,21 +90,21 @@ async function isDataLost(volume: VolumeRow, { runtimes }: DeploymentsDeps): Pro
 export async function removeVolume(volume: VolumeRow, deps: DeploymentsDeps): Promise<void> {
   const { id, projectId } = volume
   const isLost = await isDataLost(volume, deps)
-  const { serverId } = await deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
-    const row = (await findVolume(bound.db, projectId, id)) ?? fail('not_found')
-    await refuseOperation({ projectId, environment: row.environment, kind: 'delete' }, bound, deps)
-    const mountPath = (await mountPaths(project, row.environment, { ...deps, database: { ...deps.database, db: bound.db } })).get(
-      row.name,
-    )
+  const { serverId } = await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, projectId)
+    const project = (await findAnyProject(transaction.db, projectId)) ?? fail('not_found')
+    const row = (await findVolume(transaction.db, projectId, id)) ?? fail('not_found')
+    await refuseOperation({ projectId, environment: row.environment, kind: 'delete' }, transaction, deps)
+    const mountPath = (
+      await mountPaths(project, row.environment, { ...deps, database: { ...deps.database, db: transaction.db } })
+    ).get(row.name)
     if (mountPath !== undefined && !isLost)
       fail('conflict', {
         message: `The volume ${row.name} is mounted at ${mountPath}. Remove it from the project's settings and deploy, then delete it.`,
       })
-    await deleteVolumeRow(bound.db, id)
+    await deleteVolumeRow(transaction.db, id)
     const fallback = { uniqueKey: removeDataKey(id), runAt: new Date(nowOf(deps) + fallbackAfterMs) }
-    await bound.enqueue(removeDataKind.of({ projectId }), { id, serverId: row.serverId }, fallback)
+    await transaction.enqueue(removeDataKind.of({ projectId }), { id, serverId: row.serverId }, fallback)
     return row
   })
   try {
@@ -112,7 +112,7 @@ export async function removeVolume(volume: VolumeRow, deps: DeploymentsDeps): Pr
   } catch (error) {
     return deps.log.warn({ err: error, volumeId: id, serverId }, 'deployments: data of a deleted volume not removed, will retry')
   }
-  await deps.database.transaction((bound) => bound.cancelJob({ uniqueKey: removeDataKey(id) }))
+  await deps.database.transaction((transaction) => transaction.cancelJob({ uniqueKey: removeDataKey(id) }))
 }
 
 /** Removes the data before the row: after a crash the row still exists and can be deleted again. */

@@ -48,8 +48,8 @@ async function sleepLocked(live: LiveEnvironmentRow, deps: DeploymentsDeps, abor
   const rows = await listInstances(deps.database.db, { deploymentId })
   await Promise.all(rows.map(({ id }) => deps.edge.drain(id, 10_000, abort).catch(() => undefined)))
   await stopInstances(rows, deps, abort)
-  await deps.database.transaction((bound) =>
-    announceHealth(bound, 'project.slept', projectId, 'It received no requests. The next request wakes it.'),
+  await deps.database.transaction((transaction) =>
+    announceHealth(transaction, 'project.slept', projectId, 'It received no requests. The next request wakes it.'),
   )
 }
 

@@ -15,25 +15,25 @@ export async function cancelDeployment(
   deps: DeploymentsDeps,
   message = 'The deployment was cancelled',
 ): Promise<DeploymentRow> {
-  const cancelled = await deps.database.transaction(async (bound) => {
-    const row = await transitionDeployment(bound.db, deployment.id, 'cancelled', {
+  const cancelled = await deps.database.transaction(async (transaction) => {
+    const row = await transitionDeployment(transaction.db, deployment.id, 'cancelled', {
       errorCode: 'cancelled',
       errorMessage: message,
       finishedAt: nowOf(deps),
     })
     if (!row) return undefined
-    await enterDiscarding(row.id, bound)
-    await bound.cancelJob({ uniqueKey: jobKey(row.id) })
-    await bound.enqueue(
+    await enterDiscarding(row.id, transaction)
+    await transaction.cancelJob({ uniqueKey: jobKey(row.id) })
+    await transaction.enqueue(
       deployKind.of(row),
       { deploymentId: row.id },
       { uniqueKey: `${jobKey(row.id)}:discard`, groupKey: groupOf(row) },
     )
-    bound.signal(deploymentTopic(row.id), { changed: true })
-    await deps.onStatusChange?.(bound, row)
-    const project = await findAnyProject(bound.db, row.projectId)
+    transaction.signal(deploymentTopic(row.id), { changed: true })
+    await deps.onStatusChange?.(transaction, row)
+    const project = await findAnyProject(transaction.db, row.projectId)
     if (project)
-      await bound.announce('deploy.cancelled', {
+      await transaction.announce('deploy.cancelled', {
         organizationId: project.organizationId,
         projectId: project.id,
         subject: `Deployment ${row.number} of ${project.name} was cancelled`,

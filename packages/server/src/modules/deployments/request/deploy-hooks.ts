@@ -35,11 +35,11 @@ export async function createHook(
     lastUsedAt: null,
     createdAt: nowOf(deps),
   }
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, project.id)
-    if ((await countHooks(bound.db, project.id)) >= maxHooks)
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, project.id)
+    if ((await countHooks(transaction.db, project.id)) >= maxHooks)
       fail('conflict', { message: `The project has ${maxHooks} deploy hooks. Delete an unused one.` })
-    await bound.db.insertInto('deployHooks').values(row).execute()
+    await transaction.db.insertInto('deployHooks').values(row).execute()
   })
   return { ...showHook(row), url: `${deps.publicUrl()}/api/hooks/deploy/${token}` }
 }

@@ -78,7 +78,7 @@ export async function requestDeployment(
   options: DeploymentOptions,
   deps: DeploymentsDeps,
 ): Promise<DeploymentRow> {
-  const requested = await deps.database.transaction((bound) => requestWithin(bound, projectId, options, deps))
+  const requested = await deps.database.transaction((transaction) => requestWithin(transaction, projectId, options, deps))
   reportQueued([requested], deps)
   return requested.deployment
 }
@@ -102,34 +102,35 @@ function queuedMessage({ number, trigger, commitSha, branch, artifacts }: Deploy
 
 /** Queues a deployment within a transaction. It rejects before it writes anything, so the caller may continue the transaction. */
 export async function requestWithin(
-  bound: TransactionContext,
+  transaction: TransactionContext,
   projectId: string,
   options: DeploymentOptions,
   deps: DeploymentsDeps,
 ): Promise<RequestedDeployment> {
-  await lockProject(bound, projectId)
-  const project = (await findAnyProject(bound.db, projectId)) ?? fail('not_found')
+  await lockProject(transaction, projectId)
+  const project = (await findAnyProject(transaction.db, projectId)) ?? fail('not_found')
   const requested = operationOf(project, options)
   // A deployment requested by a transfer is part of the transfer's operation.
   const isOwnOperation = options.trigger !== 'transfer'
-  if (isOwnOperation) await refuseOperation(requested, bound, deps)
+  if (isOwnOperation) await refuseOperation(requested, transaction, deps)
   refuseAbsent(project, options)
   if (!project.enabled) fail('project_disabled')
-  const environment = await environmentOf(bound, project, options.environment)
-  if (options.restart) options = { ...options, basedOn: await findRestartable(bound, project.id, environment.slug) }
-  const existing = options.requestKey && (await findRequested(bound.db, projectId, environment.slug, options.requestKey))
+  const environment = await environmentOf(transaction, project, options.environment)
+  if (options.restart) options = { ...options, basedOn: await findRestartable(transaction, project.id, environment.slug) }
+  const existing = options.requestKey && (await findRequested(transaction.db, projectId, environment.slug, options.requestKey))
   if (existing) return { deployment: existing, isNew: false }
   // A rollback is allowed even if the organisation is over its quota by now.
-  if (options.trigger !== 'rollback') await deps.projects.quotas.refuseOver(bound, project.organizationId)
-  const source = await claimSource(bound, { project, environment }, options, deps)
-  const row = newRow({ project, environment, source, number: await nextNumber(bound.db, projectId) }, options, deps)
-  for (const older of await listQueued(bound.db, projectId, environment.slug)) await cancelReplaced(older, row, bound, deps)
-  await insertDeployment(bound.db, row)
+  if (options.trigger !== 'rollback') await deps.projects.quotas.refuseOver(transaction, project.organizationId)
+  const source = await claimSource(transaction, { project, environment }, options, deps)
+  const row = newRow({ project, environment, source, number: await nextNumber(transaction.db, projectId) }, options, deps)
+  for (const older of await listQueued(transaction.db, projectId, environment.slug))
+    await cancelReplaced(older, row, transaction, deps)
+  await insertDeployment(transaction.db, row)
   const operation = { ...requested, environment: environment.slug, subjectId: row.id }
-  const isWaiting = isOwnOperation && (await beginOperation(operation, bound, deps)).isWaiting
-  if (!isWaiting) await enqueueDeployment(row, project, bound, deps)
-  const deployment = (await findDeployment(bound.db, row.id)) as DeploymentRow
-  await deps.onStatusChange?.(bound, deployment)
+  const isWaiting = isOwnOperation && (await beginOperation(operation, transaction, deps)).isWaiting
+  if (!isWaiting) await enqueueDeployment(row, project, transaction, deps)
+  const deployment = (await findDeployment(transaction.db, row.id)) as DeploymentRow
+  await deps.onStatusChange?.(transaction, deployment)
   return { deployment, isNew: true }
 }
 
@@ -137,11 +138,11 @@ export async function requestWithin(
 export async function enqueueDeployment(
   { id, projectId, environment }: Pick<DeploymentRow, 'id' | 'projectId' | 'environment'>,
   { organizationId }: Pick<ProjectRow, 'organizationId'>,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: DeploymentsDeps,
 ): Promise<Enqueued> {
-  const { builds } = await deps.projects.quotas.limitsOf(bound.db, organizationId)
-  return bound.enqueue(
+  const { builds } = await deps.projects.quotas.limitsOf(transaction.db, organizationId)
+  return transaction.enqueue(
     deployKind.of({ organizationId }),
     { deploymentId: id },
     {
@@ -176,17 +177,17 @@ export const resumeDeployment = (deploymentId: string, { database }: Deployments
 async function cancelReplaced(
   older: DeploymentRow,
   newer: { id: string; number: number },
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: DeploymentsDeps,
 ): Promise<void> {
   const error = { errorCode: 'replaced', errorMessage: `Replaced by the newer deployment ${newer.number}` }
   const changes = { ...error, finishedAt: nowOf(deps), uploadSessionId: null }
-  const replaced = await transitionDeployment(bound.db, older.id, 'cancelled', changes)
-  if (replaced && older.uploadSessionId) await deps.projects.releaseUpload(bound, older.uploadSessionId)
-  if (replaced) await deps.onStatusChange?.(bound, replaced)
-  await endOperation(older.id, bound)
-  await bound.cancelJob({ uniqueKey: jobKey(older.id) })
-  bound.signal(deploymentTopic(older.id), { changed: true })
+  const replaced = await transitionDeployment(transaction.db, older.id, 'cancelled', changes)
+  if (replaced && older.uploadSessionId) await deps.projects.releaseUpload(transaction, older.uploadSessionId)
+  if (replaced) await deps.onStatusChange?.(transaction, replaced)
+  await endOperation(older.id, transaction)
+  await transaction.cancelJob({ uniqueKey: jobKey(older.id) })
+  transaction.signal(deploymentTopic(older.id), { changed: true })
 }
 
 async function environmentOf({ db }: TransactionContext, project: ProjectRow, slug = 'production') {
@@ -286,28 +287,28 @@ function resealEnv(deployment: DeploymentRow, newDeploymentId: string, { secretB
 
 /** The requested source, which becomes the environment's; without one, the environment's current source. */
 async function claimSource(
-  bound: TransactionContext,
+  transaction: TransactionContext,
   target: DeploymentTarget,
   options: DeploymentOptions,
   deps: DeploymentsDeps,
 ): Promise<DeployedSource> {
   const { project, environment } = target
-  if (options.basedOn) return reuseSource(bound, project, options.basedOn, deps)
+  if (options.basedOn) return reuseSource(transaction, project, options.basedOn, deps)
   const { uploadSessionId, branch, commit, ref, fromFork } = options
   if (uploadSessionId) {
     if (project.image) refuse('uploadSessionId', `has no effect: the project is the image ${project.image}`)
-    await deps.projects.setUploadSource(bound, uploadSessionId, target)
+    await deps.projects.setUploadSource(transaction, uploadSessionId, target)
     return { kind: 'upload', sessionId: uploadSessionId }
   }
   const hostUrls = deps.settings.hostUrls()
   const isGitRevision = sourceKind(project) === 'git' && (branch !== undefined || commit !== undefined || ref !== undefined)
-  const production = await findEnvironment(bound.db, project.id, 'production')
+  const production = await findEnvironment(transaction.db, project.id, 'production')
   const source = isGitRevision
     ? projectSource(project, environment, hostUrls)
     : nextSource(project, environment, production, hostUrls)
   if (!source)
     fail('nothing_to_deploy', { message: 'The project has no source yet. Link a repository, upload a folder, or set an image.' })
-  if (isGitRevision) await deps.projects.clearUploadSource(bound, environment)
+  if (isGitRevision) await deps.projects.clearUploadSource(transaction, environment)
   if (source.kind !== 'git') return source
   return {
     ...source,
@@ -321,14 +322,14 @@ async function claimSource(
 
 /** The source of an earlier deployment. Its upload is required if it is built again. */
 async function reuseSource(
-  bound: TransactionContext,
+  transaction: TransactionContext,
   project: ProjectRow,
   { deployment, keepArtifacts }: NonNullable<DeploymentOptions['basedOn']>,
   deps: DeploymentsDeps,
 ): Promise<DeployedSource> {
   const source = deployedSource(deployment)
   if (source.kind !== 'upload') return source
-  await deps.projects.claimUpload(bound, source.sessionId, project).catch((error: unknown) => {
+  await deps.projects.claimUpload(transaction, source.sessionId, project).catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error
     if (!keepArtifacts)
       fail('nothing_to_deploy', {

@@ -33,12 +33,12 @@ export async function requestMany(requests: readonly DeploymentRequest[], deps: 
 }
 
 async function requestTogether(requests: readonly DeploymentRequest[], deps: DeploymentsDeps): Promise<FailedRequest[]> {
-  const { refused, queued } = await deps.database.transaction(async (bound) => {
+  const { refused, queued } = await deps.database.transaction(async (transaction) => {
     const refused: FailedRequest[] = []
     const queued: RequestedDeployment[] = []
     for (const request of requests) {
       try {
-        queued.push(await requestWithin(bound, request.projectId, request.options, deps))
+        queued.push(await requestWithin(transaction, request.projectId, request.options, deps))
       } catch (error) {
         if (!(error instanceof Failure)) throw error
         refused.push({ ...request, error })

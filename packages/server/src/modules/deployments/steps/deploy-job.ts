@@ -70,7 +70,7 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
       throw new DeployFailed('cancelled', 'The deployment was cancelled')
     deps.database.signals.publish(deploymentTopic(deploymentId), { changed: true })
     await runSteps(deploySteps, context)
-    await deps.database.transaction((bound) => cleanUpSoon(project.id, bound))
+    await deps.database.transaction((transaction) => cleanUpSoon(project.id, transaction))
     await rm(folder, { recursive: true, force: true })
   } catch (error) {
     if (isInterrupted(abort)) throw error
@@ -84,9 +84,9 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
 async function mayStart({ id, projectId }: DeploymentRow, deps: DeploymentsDeps): Promise<boolean> {
   const operation = await findBySubject(deps.database.db, id)
   if (operation?.phase !== 'waiting') return true
-  return deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    return startIfReady(id, bound, deps)
+  return deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, projectId)
+    return startIfReady(id, transaction, deps)
   })
 }
 
@@ -161,16 +161,16 @@ async function recordFailure(
   const { scrub } = await deps.scrubbers.of(deployment.projectId)
   const logTail = (failure.logTail.length > 0 ? failure.logTail : (log?.tail(20) ?? [])).map(scrub)
   const message = scrub(failure.message)
-  return deps.database.transaction(async (bound) => {
-    const { db, announce } = bound
+  return deps.database.transaction(async (transaction) => {
+    const { db, announce } = transaction
     const failed = await transitionDeployment(db, deployment.id, 'failed', {
       errorCode: failure.code,
       errorMessage: message,
       errorLogTail: JSON.stringify(logTail),
       finishedAt: nowOf(deps),
     })
-    if (failed) await deps.onStatusChange?.(bound, failed)
-    if (failed) await enterDiscarding(failed.id, bound)
+    if (failed) await deps.onStatusChange?.(transaction, failed)
+    if (failed) await enterDiscarding(failed.id, transaction)
     const project = failed && (await findAnyProject(db, deployment.projectId))
     if (project)
       await announce('deploy.failed', {
@@ -200,9 +200,9 @@ export async function discard(deployment: DeploymentRow, deps: DeploymentsDeps):
   )
   await rollbackTakeover(deployment, deps, timeLimit)
   await rm(folderOf(deployment, deps), { recursive: true, force: true })
-  await deps.database.transaction(async (bound) => {
-    await endOperation(deployment.id, bound)
-    await cleanUpSoon(deployment.projectId, bound)
+  await deps.database.transaction(async (transaction) => {
+    await endOperation(deployment.id, transaction)
+    await cleanUpSoon(deployment.projectId, transaction)
   })
 }
 

@@ -50,7 +50,7 @@ export const makePlan: DeployStep = {
       const changes = { plan: JSON.stringify(plan) }
       await updateDeployment(deps.database.db, deployment.id, changes)
       // A Compose file may request more resources than the settings.
-      await deps.database.transaction((bound) => deps.projects.quotas.refuseOver(bound, project.organizationId))
+      await deps.database.transaction((transaction) => deps.projects.quotas.refuseOver(transaction, project.organizationId))
       return { ...deployment, ...changes }
     } catch (error) {
       if (

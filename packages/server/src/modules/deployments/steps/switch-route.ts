@@ -120,19 +120,19 @@ async function markLive({ deployment, project, deps, log }: StepContext): Promis
   const hostname = environmentHostname(project, environment, deps.settings.baseDomain)
   const url = deps.projects.environmentUrl(project, environment) ?? urlFor(hostname, deps.edge.ports())
   const address = (environment === 'production' && (await deps.projects.addressOf(project))) || url
-  const live = await deps.database.transaction(async (bound) => {
-    const { db, signal, announce } = bound
-    await lockProject(bound, projectId)
+  const live = await deps.database.transaction(async (transaction) => {
+    const { db, signal, announce } = transaction
+    await lockProject(transaction, projectId)
     const before = await listLiveDeployments(db, projectId, environment)
     const row = await transitionDeployment(db, id, 'live', { finishedAt: nowOf(deps), url, steps: log.stepsWithDone('switch') })
     if (!row) return undefined
-    await endOperation(id, bound)
+    await endOperation(id, transaction)
     for (const old of before) {
       await transitionDeployment(db, old.id, 'superseded')
       signal(deploymentTopic(old.id), { changed: true })
       await handOverInstances(deployment, old, db)
     }
-    await deps.onStatusChange?.(bound, row)
+    await deps.onStatusChange?.(transaction, row)
     await announce('deploy.succeeded', {
       organizationId: project.organizationId,
       projectId,
@@ -181,10 +181,11 @@ export async function restoreRoute(deploying: Pick<StepContext, 'deployment' | '
 
 /** Marks the environment of a project that was disabled during the switch as `stopped`, so that `enable` starts it. */
 const keepDisabledStopped = (live: LiveEnvironmentRow, deps: StepContext['deps']): Promise<void> =>
-  deps.database.transaction(async (bound) => {
-    await lockProject(bound, live.projectId)
-    const project = await findAnyProject(bound.db, live.projectId)
-    if (project && !project.enabled) await transitionLive(bound.db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
+  deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, live.projectId)
+    const project = await findAnyProject(transaction.db, live.projectId)
+    if (project && !project.enabled)
+      await transitionLive(transaction.db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
   })
 
 /**

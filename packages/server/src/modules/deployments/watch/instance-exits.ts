@@ -30,15 +30,15 @@ export async function recordExit(instance: Instance, deps: DeploymentsDeps): Pro
   const row = await findInstance(deps.database.db, instance.instanceId)
   // An instance that is being stopped or does not serve yet: its deployment reports the exit.
   if (row?.state !== 'running') return
-  const recorded = await deps.database.transaction(async (bound) => {
-    await bound.lock(servicesLock(row))
-    const live = await findLive(bound.db, row.projectId, row.environment)
+  const recorded = await deps.database.transaction(async (transaction) => {
+    await transaction.lock(servicesLock(row))
+    const live = await findLive(transaction.db, row.projectId, row.environment)
     if (live?.deploymentId !== row.deploymentId) return null
-    const states = await readStates(live, bound)
+    const states = await readStates(live, transaction)
     const before = states.find(({ name }) => name === row.service)
     if (!before || isRecorded(before, lastEnd)) return null
     const { state, count } = stateAfterExit(before, instance, nowOf(deps))
-    await saveExit(live, { states, before, state, count }, bound, deps)
+    await saveExit(live, { states, before, state, count }, transaction, deps)
     return count > 0 || state.status === 'completed' ? state : null
   })
   if (recorded) await logExit(row, recorded, deps)
@@ -57,17 +57,17 @@ async function readStates(live: LiveEnvironmentRow, { db }: TransactionContext):
 async function saveExit(
   live: LiveEnvironmentRow,
   { states, before, state, count }: { states: ServiceState[]; before: ServiceState; state: ServiceState; count: number },
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: DeploymentsDeps,
 ): Promise<void> {
   const { projectId, environment } = live
   const services = JSON.stringify(states.map((one) => (one === before ? state : one)))
   const isCrashLoop = count > 0 && isLooping(state, nowOf(deps))
   const health = isCrashLoop ? ({ health: 'unhealthy', healthReason: crashLoopText(state) } as const) : {}
-  await updateLive(bound.db, live, { services, ...health })
-  if (count > 0) await saveRestarts(bound.db, { projectId, environment, at: Date.parse(state.lastExit?.at ?? ''), count })
+  await updateLive(transaction.db, live, { services, ...health })
+  if (count > 0) await saveRestarts(transaction.db, { projectId, environment, at: Date.parse(state.lastExit?.at ?? ''), count })
   if (isCrashLoop && live.health !== 'unhealthy')
-    await announceHealth(bound, 'project.unhealthy', projectId, crashLoopText(state))
+    await announceHealth(transaction, 'project.unhealthy', projectId, crashLoopText(state))
 }
 
 const logExit = (row: InstanceRow, state: ServiceState, { logStore }: DeploymentsDeps): Promise<void> =>

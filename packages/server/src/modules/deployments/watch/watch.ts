@@ -269,17 +269,17 @@ const isUnreportedExit = ({ lastEnd }: Instance, state: ServiceState): boolean =
 /** Announces a change once: an exit may have marked the environment unhealthy since the check began. */
 async function saveHealth(live: LiveEnvironmentRow, health: 'healthy' | 'unhealthy', why: string | null, deps: DeploymentsDeps) {
   const reason = why === null ? null : (await deps.scrubbers.of(live.projectId)).scrub(why)
-  await deps.database.transaction(async (bound) => {
-    await bound.lock(servicesLock(live))
-    const now = await findLive(bound.db, live.projectId, live.environment)
+  await deps.database.transaction(async (transaction) => {
+    await transaction.lock(servicesLock(live))
+    const now = await findLive(transaction.db, live.projectId, live.environment)
     if (!now || now.health === health) return
-    await updateLive(bound.db, live, { health, healthReason: reason })
-    if (health === 'unhealthy') await announceHealth(bound, 'project.unhealthy', live.projectId, reason ?? '')
-    else await announceHealth(bound, 'project.recovered', live.projectId, recoveredText)
+    await updateLive(transaction.db, live, { health, healthReason: reason })
+    if (health === 'unhealthy') await announceHealth(transaction, 'project.unhealthy', live.projectId, reason ?? '')
+    else await announceHealth(transaction, 'project.recovered', live.projectId, recoveredText)
   })
 }
 
 const recoveredText = 'Its health check passes again.'
 
 const notifyRecovered = ({ projectId }: LiveEnvironmentRow, { database }: DeploymentsDeps) =>
-  database.transaction((bound) => announceHealth(bound, 'project.recovered', projectId, recoveredText))
+  database.transaction((transaction) => announceHealth(transaction, 'project.recovered', projectId, recoveredText))

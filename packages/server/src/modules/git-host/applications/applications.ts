@@ -96,9 +96,9 @@ export async function storeApplication(
   deps: GitHostDeps,
 ): Promise<void> {
   const secrets = sealApplication(provider, settings, deps.secretBox)
-  await deps.database.transaction(async (bound) => {
-    await bound.lock(applicationsTopic)
-    const existing = await findApplication(bound.db, provider)
+  await deps.database.transaction(async (transaction) => {
+    await transaction.lock(applicationsTopic)
+    const existing = await findApplication(transaction.db, provider)
     if (replaces && (existing?.version ?? null) !== replaces.version)
       fail('conflict', {
         message: `Another application was stored for ${hostTitles[provider]} meanwhile. The new app ${settings.appSlug ?? ''} is not used: delete it at ${hostTitles[provider]}.`,
@@ -106,39 +106,39 @@ export async function storeApplication(
     const now = nowOf(deps)
     const oldUrl = existing?.url ?? deps.live.configured(provider).webUrl
     const isOther = existing !== undefined && (existing.clientId !== settings.clientId || existing.appId !== settings.appId)
-    if (isOther || oldUrl !== settings.webUrl) await endConnections(provider, 'its application was replaced', bound)
-    if (oldUrl !== settings.webUrl) await deps.onHostMoved?.({ provider, oldUrl, newUrl: settings.webUrl }, bound)
-    await putApplication(bound.db, {
+    if (isOther || oldUrl !== settings.webUrl) await endConnections(provider, 'its application was replaced', transaction)
+    if (oldUrl !== settings.webUrl) await deps.onHostMoved?.({ provider, oldUrl, newUrl: settings.webUrl }, transaction)
+    await putApplication(transaction.db, {
       provider,
       version: randomBytes(12).toString('base64url'),
       url: settings.webUrl,
       ...{ appId: settings.appId, appSlug: settings.appSlug, clientId: settings.clientId ?? '', secrets },
       ...{ createdBy: userId, createdAt: existing?.createdAt ?? now, updatedAt: now },
     })
-    bound.signal(applicationsTopic, { changed: provider })
+    transaction.signal(applicationsTopic, { changed: provider })
   })
   await deps.live.refresh()
 }
 
 /** Removes the stored application and the connections that were made with it. */
 export async function removeApplication(provider: GitHostProvider, deps: GitHostDeps): Promise<void> {
-  await deps.database.transaction(async (bound) => {
-    await bound.lock(applicationsTopic)
-    const row = await deleteApplication(bound.db, provider)
+  await deps.database.transaction(async (transaction) => {
+    await transaction.lock(applicationsTopic)
+    const row = await deleteApplication(transaction.db, provider)
     if (!row) return fail('not_found', { message: `No application is stored for ${hostTitles[provider]}` })
     const configured = deps.live.configured(provider)
     // The connections of an application that the environment gives stay.
     if (!hasApplication(configured)) {
-      await endConnections(provider, 'its application was removed', bound)
+      await endConnections(provider, 'its application was removed', transaction)
       const moved = { provider, oldUrl: row.url, newUrl: configured.webUrl }
-      if (row.url !== configured.webUrl) await deps.onHostMoved?.(moved, bound)
+      if (row.url !== configured.webUrl) await deps.onHostMoved?.(moved, transaction)
     }
-    bound.signal(applicationsTopic, { changed: provider })
+    transaction.signal(applicationsTopic, { changed: provider })
   })
   await deps.live.refresh()
 }
 
-async function endConnections(provider: GitHostProvider, reason: string, bound: TransactionContext): Promise<void> {
-  await deleteAllDeviceLogins(bound.db, provider)
-  for (const row of await deleteConnectionsOf(bound.db, provider)) await announceDisconnected(bound, row, reason)
+async function endConnections(provider: GitHostProvider, reason: string, transaction: TransactionContext): Promise<void> {
+  await deleteAllDeviceLogins(transaction.db, provider)
+  for (const row of await deleteConnectionsOf(transaction.db, provider)) await announceDisconnected(transaction, row, reason)
 }

@@ -102,15 +102,15 @@ async function connectLocalLogin({ caller, provider }: RequestOptions, deps: Git
   deps.scrubber.register(token)
   const account = await explaining(deps.hosts.github.account({ kind: 'token', id: `local ${newId('gcn')}`, token }))
   const now = nowOf(deps)
-  await deps.database.transaction(async (bound) => {
-    await putConnection(bound.db, {
+  await deps.database.transaction(async (transaction) => {
+    await putConnection(transaction.db, {
       ...{ id: newId('gcn'), organizationId: caller.organizationId, provider, source: 'cli', externalId: '' },
       ...accountColumns(account),
       ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null, trouble: null },
       hostUrl: deps.hosts.github.webUrl,
       ...{ createdBy: caller.userId, createdAt: now, updatedAt: now },
     })
-    await deps.onConnected?.(caller.organizationId, provider, bound)
+    await deps.onConnected?.(caller.organizationId, provider, transaction)
   })
   return { connected: true }
 }

@@ -27,8 +27,8 @@ export async function storeAccount(
   deps: GitHostDeps,
 ): Promise<void> {
   deps.scrubber.register(tokens.accessToken, tokens.refreshToken)
-  await deps.database.transaction(async (bound) => {
-    const { db, lock } = bound
+  await deps.database.transaction(async (transaction) => {
+    const { db, lock } = transaction
     await lock(`git-account:${organizationId}`)
     const now = nowOf(deps)
     // The tokens are sealed for the row's id, which is the id of the existing row if there is one.
@@ -40,7 +40,7 @@ export async function storeAccount(
       hostUrl: deps.hosts[provider].webUrl,
       ...{ refreshingUntil: null, trouble: null, createdBy: userId, createdAt: now, updatedAt: now },
     })
-    await deps.onConnected?.(organizationId, provider, bound)
+    await deps.onConnected?.(organizationId, provider, transaction)
   })
 }
 
@@ -50,14 +50,14 @@ export async function storeInstallation(
   deps: GitHostDeps,
 ): Promise<void> {
   const now = nowOf(deps)
-  await deps.database.transaction(async (bound) => {
-    await putConnection(bound.db, {
+  await deps.database.transaction(async (transaction) => {
+    await putConnection(transaction.db, {
       ...{ id: newId('gcn'), organizationId, provider, source: 'app', externalId: String(installation.id) },
       ...accountColumns(installation.account),
       ...{ credential: null, credentialExpiresAt: null, refreshingUntil: null, hostUrl: deps.hosts[provider].webUrl },
       trouble: installation.suspended ? 'The app is suspended at the git host. Resume it there.' : null,
       ...{ createdBy: userId, createdAt: now, updatedAt: now },
     })
-    await deps.onConnected?.(organizationId, provider, bound)
+    await deps.onConnected?.(organizationId, provider, transaction)
   })
 }

@@ -16,9 +16,9 @@ export function dropInstallation(
   installationId: number,
   { database }: GitHostDeps,
 ): Promise<DroppedInstallation[]> {
-  return database.transaction(async (bound) => {
-    const rows = await deleteInstallation(bound.db, provider, installationId)
-    for (const row of rows) await announceDisconnected(bound, row, 'its app was uninstalled there')
+  return database.transaction(async (transaction) => {
+    const rows = await deleteInstallation(transaction.db, provider, installationId)
+    for (const row of rows) await announceDisconnected(transaction, row, 'its app was uninstalled there')
     return rows.map(({ organizationId, accountLogin }) => ({ organizationId, account: accountLogin }))
   })
 }
@@ -30,12 +30,12 @@ export function markInstallation(
   state: 'suspended' | 'resumed',
   deps: GitHostDeps,
 ): Promise<void> {
-  return deps.database.transaction(async (bound) => {
+  return deps.database.transaction(async (transaction) => {
     const errorKind = state === 'suspended' ? 'The app is suspended at the git host. Resume it there.' : null
-    const rows = await setInstallationError(bound.db, provider, installationId, errorKind, nowOf(deps))
+    const rows = await setInstallationError(transaction.db, provider, installationId, errorKind, nowOf(deps))
     for (const row of rows) {
-      if (errorKind) await announceDisconnected(bound, row, 'its app was suspended there')
-      else await deps.onConnected?.(row.organizationId, provider, bound)
+      if (errorKind) await announceDisconnected(transaction, row, 'its app was suspended there')
+      else await deps.onConnected?.(row.organizationId, provider, transaction)
     }
   })
 }

@@ -78,9 +78,9 @@ export const bestErrorOf = (errors: readonly unknown[]): unknown => {
 async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, deps: GitHostDeps): Promise<void> {
   // An app's tokens are created for each use: if one is rejected, the instance's own key is wrong, not this installation.
   if (row.source === 'app') return
-  await deps.database.transaction(async (bound) => {
-    if (await setConnectionError(bound.db, row, message, nowOf(deps)))
-      await announceDisconnected(bound, row, `${hostTitles[row.provider]} no longer accepts its login`)
+  await deps.database.transaction(async (transaction) => {
+    if (await setConnectionError(transaction.db, row, message, nowOf(deps)))
+      await announceDisconnected(transaction, row, `${hostTitles[row.provider]} no longer accepts its login`)
   })
   deps.log.warn({ organizationId: row.organizationId, provider: row.provider, source: row.source }, 'git-host: login revoked')
 }

@@ -25,22 +25,27 @@ export function announceJob(deps: NotificationsDeps): Job<Announcement, undefine
  */
 function notify(first: WaitingJob<Announcement>, { alone }: { alone: boolean }, deps: NotificationsDeps): Promise<void> {
   const { organizationId, category } = first.payload
-  const { transaction, kind } = deps.database
-  return transaction(async (bound) => {
+  const { database } = deps
+  return database.transaction(async (transaction) => {
     // One announcement per organisation at a time, so that each sees the deliveries of the previous one in a burst.
-    await bound.lock(`notifications:${organizationId}`)
-    if (await store.isAnnounced(bound.db, first.id)) return
-    const targets = await findTargets(bound, first.payload, deps)
+    await transaction.lock(`notifications:${organizationId}`)
+    if (await store.isAnnounced(transaction.db, first.id)) return
+    const targets = await findTargets(transaction, first.payload, deps)
     if (targets.length === 0) return
-    const reported = alone ? [first] : [first, ...(await coalesce(bound, first.payload, targets.length, deps))]
+    const reported = alone ? [first] : [first, ...(await coalesce(transaction, first.payload, targets.length, deps))]
     await store.insertAnnouncements(
-      bound.db,
+      transaction.db,
       reported.map(({ id, payload }) => ({ id, organizationId, category, ...contentOf(payload) })),
     )
     const announced = { organizationId, category, ids: reported.map(({ id }) => id) }
     for (let offset = 0; offset < targets.length; offset += chunk) {
-      const inFeed = await makeDeliveries(targets.slice(offset, offset + chunk), { bound, kind, announced, now: nowOf(deps) })
-      for (const id of inFeed) bound.signal(feedTopic(organizationId), { announced: id } satisfies FeedSignal)
+      const inFeed = await makeDeliveries(targets.slice(offset, offset + chunk), {
+        transaction,
+        kind: database.kind,
+        announced,
+        now: nowOf(deps),
+      })
+      for (const id of inFeed) transaction.signal(feedTopic(organizationId), { announced: id } satisfies FeedSignal)
     }
   })
 }
@@ -53,7 +58,7 @@ const limits = { announcements: 20, deliveries: 1_000 }
 
 /** Takes other waiting announcement jobs for the same recipients. Their end commits with this transaction. */
 async function coalesce(
-  bound: TransactionContext,
+  transaction: TransactionContext,
   { organizationId, category, userId }: Announcement,
   targetCount: number,
   deps: NotificationsDeps,
@@ -61,12 +66,12 @@ async function coalesce(
   const room = Math.min(limits.announcements, Math.floor(limits.deliveries / targetCount)) - 1
   if (room < 1) return []
   const now = new Date(nowOf(deps))
-  const waiting = await findWaiting(bound.db, announceKind, now, room)
+  const waiting = await findWaiting(transaction.db, announceKind, now, room)
   const fitting = waiting.filter(
     ({ payload }) => payload.organizationId === organizationId && payload.category === category && payload.userId === userId,
   )
   const ended = await endWaiting(
-    bound.db,
+    transaction.db,
     fitting.map(({ id }) => id),
     now,
   )

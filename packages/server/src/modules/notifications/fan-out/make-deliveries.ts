@@ -10,7 +10,7 @@ import type { Recent } from './burst.ts'
 import { type Announced, type ChannelPlan, type Fresh, type Joined, planFor, type Target } from './plan-deliveries.ts'
 
 interface Making {
-  bound: TransactionContext
+  transaction: TransactionContext
   kind: Database['kind']
   /** Announcements of one category, in chronological order. */
   announced: Pick<DeliveriesTable, 'organizationId' | 'category'> & { ids: readonly string[] }
@@ -23,7 +23,7 @@ interface Making {
  */
 export async function makeDeliveries(targets: readonly Target[], making: Making): Promise<Set<string>> {
   const { announced, now } = making
-  const { db } = making.bound
+  const { db } = making.transaction
   const channelIds = targets.map(({ id }) => id)
   const recent = await store.findRecent(db, channelIds, announced, now)
   const first = momentAfterLast(now)
@@ -55,7 +55,7 @@ const momentAfterLast = (now: number) => (lastMade >= now && lastMade < now + 1_
 async function joinOrPlanNew(
   plans: readonly ChannelPlan[],
   ordered: readonly Announced[],
-  { bound, now }: Making,
+  { transaction, now }: Making,
 ): Promise<ChannelPlan[]> {
   const open = new Set<string>()
   const byCount = Map.groupBy(
@@ -64,7 +64,7 @@ async function joinOrPlanNew(
   )
   for (const [count, joins] of byCount) {
     const heads = joins.map(({ into }) => into)
-    for (const id of await store.joinInto(bound.db, heads, count)) open.add(id)
+    for (const id of await store.joinInto(transaction.db, heads, count)) open.add(id)
   }
   return plans.map((plan) => {
     const { joins, target, recent } = plan
@@ -79,24 +79,24 @@ const asSentIf =
     one.id === id ? { ...one, status: 'sending', attempts: 1, sentAt: now } : one
 
 /** Absorbs queued deliveries into new digests; one whose first attempt has begun is left out. */
-async function takeIn(plans: readonly ChannelPlan[], { bound }: Making): Promise<Joined[]> {
+async function takeIn(plans: readonly ChannelPlan[], { transaction }: Making): Promise<Joined[]> {
   const takers = new Map<string, string>()
   for (const { fresh } of plans) for (const { state, merges } of fresh) for (const id of merges) takers.set(id, state.id)
-  const taken = await store.takeWaiting(bound.db, [...takers.keys()])
+  const taken = await store.takeWaiting(transaction.db, [...takers.keys()])
   return taken.map(({ id, announcementId }) => ({ id, announcementId, deliveryId: takers.get(id)! }))
 }
 
 async function insertFresh(plans: readonly ChannelPlan[], absorbed: readonly Joined[], making: Making): Promise<void> {
-  const { bound, now } = making
+  const { transaction, now } = making
   const takenBy = Map.groupBy(absorbed, ({ deliveryId }) => deliveryId)
   const rows = plans.flatMap(({ target, fresh }) =>
     fresh.map((one) => ({ one, row: newRow(target, one, takenBy.get(one.state.id)?.length ?? 0, making) })),
   )
   const sent = rows.filter(({ one }) => one.sendAt !== null)
-  const jobIds = await enqueueAll(bound, new Date(now), deliverKind, sent.map(asJob))
+  const jobIds = await enqueueAll(transaction, new Date(now), deliverKind, sent.map(asJob))
   for (const [at, { row }] of sent.entries()) row.jobId = jobIds[at]!
   await store.insertDeliveries(
-    bound.db,
+    transaction.db,
     rows.map(({ row }) => row),
   )
 }

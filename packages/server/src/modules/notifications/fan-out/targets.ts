@@ -10,18 +10,18 @@ import type { Target } from './plan-deliveries.ts'
 
 /** The channels that get an announcement; two that agree in these three have the same. */
 export async function findTargets(
-  bound: TransactionContext,
+  transaction: TransactionContext,
   { organizationId, category, userId }: Pick<Announcement, 'organizationId' | 'category' | 'userId'>,
   deps: NotificationsDeps,
 ): Promise<Target[]> {
-  const onByDefault = isOnByDefault(category, await store.findDefault(bound.db, organizationId, category))
-  const rows = await store.findPeople(bound.db, organizationId, category, userId)
+  const onByDefault = isOnByDefault(category, await store.findDefault(transaction.db, organizationId, category))
+  const rows = await store.findPeople(transaction.db, organizationId, category, userId)
   const targets: Target[] = []
   // In one order, so that two announcements that create feeds for the same users never wait for each other.
   for (const [person, userRows] of [...Map.groupBy(rows, (row) => row.userId)].sort(byUser)) {
     const channels = userRows.flatMap(asTarget)
     const isOptedOut = userRows.some(({ feedOptOutAt }) => feedOptOutAt !== null)
-    if (!isOptedOut && lacksFeed(channels, onByDefault)) channels.push(...(await makeFeed(bound, person, deps)))
+    if (!isOptedOut && lacksFeed(channels, onByDefault)) channels.push(...(await makeFeed(transaction, person, deps)))
     targets.push(...channelsToNotify(channels, onByDefault))
   }
   return targets

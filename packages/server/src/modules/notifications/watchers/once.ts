@@ -15,13 +15,13 @@ export interface Notice {
 }
 
 /** Announces those that were not announced before. */
-export async function announceNew({ db, transaction }: Database, notices: readonly Notice[]): Promise<void> {
+export async function announceNew(database: Database, notices: readonly Notice[]): Promise<void> {
   const alreadyNotified = await findNotified(
-    db,
+    database.db,
     notices.map(({ keys }) => keys[0]),
   )
   for (const notice of notices) {
-    if (!alreadyNotified.has(notice.keys[0])) await transaction((bound) => announceOnce(bound, notice))
+    if (!alreadyNotified.has(notice.keys[0])) await database.transaction((transaction) => announceOnce(transaction, notice))
   }
 }
 

@@ -29,7 +29,9 @@ async function poll(server: WatchedServer, servers: WatchedServers, { database, 
   const silence = await servers.check(server.id, abort).then(() => null, messageOf)
   // A check that we aborted says nothing about the server.
   abort.throwIfAborted()
-  await database.transaction((bound) => (silence === null ? noteAnswer(bound, server) : noteSilence(bound, server, silence, now)))
+  await database.transaction((transaction) =>
+    silence === null ? noteAnswer(transaction, server) : noteSilence(transaction, server, silence, now),
+  )
 }
 
 async function noteSilence(

@@ -16,7 +16,7 @@ export async function replaceDomains(
   domains: ProjectBundle['domains'],
   project: ProjectRow,
   warnings: string[],
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
   const requested = new Map<string, boolean>()
@@ -24,18 +24,18 @@ export async function replaceDomains(
     const name = usableHostname(hostname, warnings, deps)
     if (name) requested.set(name, primary)
   }
-  for (const row of (await domainsOf(bound.db, [project.id])).get(project.id) ?? [])
-    if (!requested.has(row.hostname)) await deleteDomain(bound.db, row.id)
+  for (const row of (await domainsOf(transaction.db, [project.id])).get(project.id) ?? [])
+    if (!requested.has(row.hostname)) await deleteDomain(transaction.db, row.id)
   let primaryId: string | null = null
   for (const [hostname, primary] of requested) {
-    await lockName(bound, hostname)
-    await insertDomain(bound.db, newDomain(project, hostname, deps))
-    const row = await findDomain(bound.db, project.organizationId, hostname)
+    await lockName(transaction, hostname)
+    await insertDomain(transaction.db, newDomain(project, hostname, deps))
+    const row = await findDomain(transaction.db, project.organizationId, hostname)
     if (row?.projectId !== project.id)
       warnings.push(`${hostname} belongs to another project at the target and was not transferred`)
     else if (primary) primaryId = row.id
   }
-  await makePrimary(bound.db, project.id, primaryId)
+  await makePrimary(transaction.db, project.id, primaryId)
 }
 
 function usableHostname(rawHostname: string, warnings: string[], deps: ProjectsDeps): string | undefined {

@@ -69,31 +69,31 @@ export async function recordImport(projectImport: ProjectImport, deps: ProjectsD
   const activeRules = bundle.rules.filter((rule) => isUnexpired(rule, nowOf(deps)))
   const rules = checkedRules(activeRules, nowOf(deps))
   refuseLargeRules(rules, 'rules')
-  const result = await deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectImport.projectId)
-    const before = await refuseExisting(projectImport, bound)
+  const result = await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, projectImport.projectId)
+    const before = await refuseExisting(projectImport, transaction)
     const warnings: string[] = []
     const columns = { ...columnsOf(bundle), ...sourceColumns(source, null, hostUrlsOf(deps.settings)) }
-    const project = await upsertProject(before, columns, projectImport, warnings, bound, deps)
-    await replaceUpload(before, projectImport, bound, deps)
-    await importEnvironments(bundle, project, bound, deps)
-    await setProductionUpload(projectImport, bound, deps)
-    await replaceDomains(bundle.domains, project, warnings, bound, deps)
+    const project = await upsertProject(before, columns, projectImport, warnings, transaction, deps)
+    await replaceUpload(before, projectImport, transaction, deps)
+    await importEnvironments(bundle, project, transaction, deps)
+    await setProductionUpload(projectImport, transaction, deps)
+    await replaceDomains(bundle.domains, project, warnings, transaction, deps)
     // Route rules exist only on self-hosted instances: a cloud has no API to see or change them, so it enforces none.
     const hasEdgeRules = deps.settings.mode === 'self-hosted'
-    await replaceRules(bound.db, project.id, hasEdgeRules ? rules : [], nowOf(deps))
-    if (hasEdgeRules) await refuseManyRules(bound, project, 'rules')
+    await replaceRules(transaction.db, project.id, hasEdgeRules ? rules : [], nowOf(deps))
+    if (hasEdgeRules) await refuseManyRules(transaction, project, 'rules')
     if (!hasEdgeRules) warnings.push(...activeRules.map(inactiveRuleWarning))
-    await saveProject(bound.db, project.id, {
-      webhookDomain: await webhookDomainOf(bundle, project, warnings, bound, deps),
+    await saveProject(transaction.db, project.id, {
+      webhookDomain: await webhookDomainOf(bundle, project, warnings, transaction, deps),
       carried: carriedColumn({
         rules: hasEdgeRules ? [] : activeRules,
-        grants: await importGrants(bundle, project, warnings, bound, deps),
+        grants: await importGrants(bundle, project, warnings, transaction, deps),
         folderUploadId: bundle.source.ofFolder ? projectImport.uploadSessionId : null,
       }),
     })
-    await refuseOverQuota(bound, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
-    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+    await refuseOverQuota(transaction, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
+    transaction.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return { warnings }
   })
   deps.scrubber.register(
@@ -202,26 +202,26 @@ async function webhookDomainOf(
 async function replaceUpload(
   before: ProjectRow | undefined,
   { uploadSessionId, projectId, organizationId }: ProjectImport,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
   if (uploadSessionId && uploadSessionId !== before?.uploadSessionId)
-    await claimUpload(bound, uploadSessionId, { organizationId, id: projectId }, deps)
+    await claimUpload(transaction, uploadSessionId, { organizationId, id: projectId }, deps)
   if (before?.uploadSessionId && before.uploadSessionId !== uploadSessionId)
-    await releaseUpload(bound, before.uploadSessionId, deps)
+    await releaseUpload(transaction, before.uploadSessionId, deps)
 }
 
 /** Files of a project with another kind of source are the upload that production was deployed from. */
 async function setProductionUpload(
   { bundle, uploadSessionId, projectId }: ProjectImport,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
-  const production = await findEnvironment(bound.db, projectId, 'production')
+  const production = await findEnvironment(transaction.db, projectId, 'production')
   const sessionId = bundle.source.kind === 'upload' ? null : uploadSessionId
   if (!production || production.uploadSessionId === sessionId) return
-  await clearEnvironmentUpload(bound, production, deps)
-  await changeEnvironment(bound.db, production.id, { uploadSessionId: sessionId })
+  await clearEnvironmentUpload(transaction, production, deps)
+  await changeEnvironment(transaction.db, production.id, { uploadSessionId: sessionId })
 }
 
 async function importEnvironments(

@@ -25,9 +25,9 @@ export interface ProjectTransfers {
   storeFiles(tarball: AsyncIterable<Uint8Array>, owner: { organizationId: string; userId: string }): Promise<string>
   recordImport(projectImport: ProjectImport): Promise<ImportResult>
   /** False when the transition is not allowed. */
-  changePresence(projectId: string, to: ProjectRow['presence'], bound: TransactionContext): Promise<boolean>
+  changePresence(projectId: string, to: ProjectRow['presence'], transaction: TransactionContext): Promise<boolean>
   /** Removes everything of a project whose import did not complete. */
-  discardImport(projectId: string, bound: TransactionContext): Promise<void>
+  discardImport(projectId: string, transaction: TransactionContext): Promise<void>
   /** Creates the push webhook of an imported project; returns a warning where it cannot. */
   addWebhook(projectId: string): Promise<string | null>
   /** Makes the local folder the source again; returns a warning where it cannot, else null. */
@@ -51,13 +51,13 @@ export function projectTransfers(deps: ProjectsDeps, deletion: Pick<Deletion, 'r
       return session.id
     },
     recordImport: (projectImport) => recordImport(projectImport, deps),
-    changePresence: (projectId, to, bound) => changePresence(projectId, to, bound, deps),
-    discardImport: async (projectId, bound) => {
-      const project = await findAnyProject(bound.db, projectId)
+    changePresence: (projectId, to, transaction) => changePresence(projectId, to, transaction, deps),
+    discardImport: async (projectId, transaction) => {
+      const project = await findAnyProject(transaction.db, projectId)
       if (!project || project.deletingSince !== null) return
       if (project.presence !== 'arriving' && project.presence !== 'landing') fail('conflict')
-      await removeHookOf(project, bound)
-      await enqueueRemoval(projectId, { deleteVolumes: true }, nowOf(deps), bound)
+      await removeHookOf(project, transaction)
+      await enqueueRemoval(projectId, { deleteVolumes: true }, nowOf(deps), transaction)
     },
     addWebhook: (projectId) => addImportWebhook(projectId, deps),
     restoreFolder: (projectId, path) => restoreFolder(projectId, path, deps),

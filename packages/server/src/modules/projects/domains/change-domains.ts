@@ -19,23 +19,23 @@ import { showDomains } from './project-domains.ts'
 export async function removeDomain({ project, hostname, row }: NamedDomain, deps: ProjectsDeps): Promise<void> {
   if (!row)
     fail('conflict', { message: `${hostname} is the free address of the project and cannot be removed. It follows the slug.` })
-  await changeProject(project, deps, async (current, bound) => {
-    await lockName(bound, hostname)
-    if (!(await deleteDomain(bound.db, row.id))) fail('not_found')
-    await serveNextClaim(hostname, bound, deps)
+  await changeProject(project, deps, async (current, transaction) => {
+    await lockName(transaction, hostname)
+    if (!(await deleteDomain(transaction.db, row.id))) fail('not_found')
+    await serveNextClaim(hostname, transaction, deps)
     if (current.webhookDomain !== hostname) return {}
-    await updateProjectWebhook(current, bound)
+    await updateProjectWebhook(current, transaction)
     return { webhookDomain: null }
   })
 }
 
 /** Serves the next claim, and checks the remaining ones soon: one of them may be provable only now. */
-async function serveNextClaim(hostname: string, bound: TransactionContext, deps: ProjectsDeps): Promise<void> {
-  await checkSoon(hostname, bound, deps)
-  const next = await findServingClaim(bound.db, hostname, deps.settings)
+async function serveNextClaim(hostname: string, transaction: TransactionContext, deps: ProjectsDeps): Promise<void> {
+  await checkSoon(hostname, transaction, deps)
+  const next = await findServingClaim(transaction.db, hostname, deps.settings)
   if (!next) return
-  await updateDomainWebhook(next, bound)
-  bound.signal(projectsTopic, { projectId: next.projectId } satisfies ProjectSignal)
+  await updateDomainWebhook(next, transaction)
+  transaction.signal(projectsTopic, { projectId: next.projectId } satisfies ProjectSignal)
 }
 
 /** Marks the host name as primary. An unverified domain can be primary: the project's `url` follows once it is verified. */

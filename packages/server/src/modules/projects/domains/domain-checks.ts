@@ -83,12 +83,13 @@ export async function checkName(hostname: string, deps: ProjectsDeps, abort: Abo
     if (error instanceof DnsUnanswered) return null
     throw error
   })
-  await deps.database.transaction(async (bound) => {
-    await lockName(bound, hostname)
-    const claims = await claimsOf(bound.db, hostname)
+  await deps.database.transaction(async (transaction) => {
+    await lockName(transaction, hostname)
+    const claims = await claimsOf(transaction.db, hostname)
     const next = records && newHolder(claims, records)
-    if (next) await handOver(claims, next, bound, deps)
-    for (const claim of claims) if (claim !== next && claim.provenAt === null) await scheduleNextCheck(claim, bound.db, deps)
+    if (next) await handOver(claims, next, transaction, deps)
+    for (const claim of claims)
+      if (claim !== next && claim.provenAt === null) await scheduleNextCheck(claim, transaction.db, deps)
   })
   return records !== null
 }
@@ -128,10 +129,10 @@ const scheduleNextCheck = ({ id, createdAt }: DomainRow, db: Db, deps: ProjectsD
 async function handOver(
   claims: readonly DomainRow[],
   next: DomainRow,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
-  const { db, signal } = bound
+  const { db, signal } = transaction
   const now = nowOf(deps)
   const served = await findServingClaim(db, next.hostname, deps.settings)
   const holder = claims.find(({ id }) => id === served?.id && id !== next.id)
@@ -149,19 +150,19 @@ async function handOver(
       holder.provenAt === null
         ? 'Another organisation has verified this domain with its TXT record'
         : `Its TXT record ${proofRecord(holder).name} was removed, and another organisation has verified the domain with its own`
-    await notifyLost(holder, `${holder.hostname} is no longer served`, text, bound)
+    await notifyLost(holder, `${holder.hostname} is no longer served`, text, transaction)
     signal(projectsTopic, { projectId: holder.projectId } satisfies ProjectSignal)
   }
   await db.updateTable('domains').set({ provenAt: now, nextCheckAt: null }).where('id', '=', next.id).execute()
-  await updateDomainWebhook(next, bound)
+  await updateDomainWebhook(next, transaction)
   signal(projectsTopic, { projectId: next.projectId } satisfies ProjectSignal)
 }
 
-async function notifyLost(claim: DomainRow, subject: string, message: string, bound: TransactionContext): Promise<void> {
-  const { db, announce } = bound
+async function notifyLost(claim: DomainRow, subject: string, message: string, transaction: TransactionContext): Promise<void> {
+  const { db, announce } = transaction
   const { organizationId, projectId, hostname } = claim
   const project = await db.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirst()
   const text = `${project?.name ?? projectId}: ${message}`
   await announce('domain.failed', { organizationId, projectId, subject, text, data: { hostname } })
-  await updateDomainWebhook(claim, bound)
+  await updateDomainWebhook(claim, transaction)
 }

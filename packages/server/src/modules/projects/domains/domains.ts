@@ -25,9 +25,9 @@ export async function connectDomain(project: ProjectRow, requested: string, deps
   const hostname = requested.toLowerCase() === freeName ? freeName : normalizeHostname(requested)
   if (hostname !== freeName) refuseReserved(hostname, deps)
   let connected: AddedDomain | undefined
-  await changeProject(project, deps, async (current, bound) => {
-    connected = hostname === freeName ? undefined : await addDomain(current, hostname, bound, deps)
-    await makePrimary(bound.db, current.id, connected?.row.id ?? null)
+  await changeProject(project, deps, async (current, transaction) => {
+    connected = hostname === freeName ? undefined : await addDomain(current, hostname, transaction, deps)
+    await makePrimary(transaction.db, current.id, connected?.row.id ?? null)
     return {}
   })
   if (!connected) return { domain: await showFree(project, freeName, deps), isNew: false }
@@ -49,11 +49,11 @@ interface AddedDomain {
 async function addDomain(
   project: ProjectRow,
   hostname: string,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<AddedDomain> {
-  const { db, enqueue } = bound
-  await lockName(bound, hostname)
+  const { db, enqueue } = transaction
+  await lockName(transaction, hostname)
   const row = newDomain(project, hostname, deps)
   const isNew = await insertDomain(db, row)
   const existing = isNew ? row : await findDomain(db, project.organizationId, hostname)

@@ -84,8 +84,8 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
     setWebhookDomain: async ({ body }, { project }) => {
       const webhookDomain = body.domain && (await requireOwnHostname(project, body.domain, deps))
       return respond(
-        changeProject(project, deps, async (current, bound) => {
-          if (current.webhookDomain !== webhookDomain) await updateProjectWebhook(current, bound)
+        changeProject(project, deps, async (current, transaction) => {
+          if (current.webhookDomain !== webhookDomain) await updateProjectWebhook(current, transaction)
           return { webhookDomain }
         }),
       )

@@ -55,13 +55,13 @@ export async function updateProjectWebhook(project: ProjectRow, { enqueue }: Pic
 /** Called when a host name is served or no longer served: updates the webhook of a project that has it as webhook domain. */
 export async function updateDomainWebhook(
   { projectId, hostname }: Pick<DomainRow, 'projectId' | 'hostname'>,
-  bound: TransactionContext,
+  transaction: TransactionContext,
 ): Promise<void> {
-  const project = await bound.db
+  const project = await transaction.db
     .selectFrom('projects')
     .selectAll()
     .where('id', '=', projectId)
     .where('webhookDomain', '=', hostname)
     .executeTakeFirst()
-  if (project) await updateProjectWebhook(project, bound)
+  if (project) await updateProjectWebhook(project, transaction)
 }

@@ -29,9 +29,9 @@ export async function enqueueWebhookCheck(project: ProjectRow, { enqueue }: Pick
 export async function enqueueWebhookChecks(
   organizationId: string,
   provider: string,
-  bound: Pick<TransactionContext, 'db' | 'enqueue'>,
+  transaction: Pick<TransactionContext, 'db' | 'enqueue'>,
 ): Promise<void> {
-  const projects = await bound.db
+  const projects = await transaction.db
     .selectFrom('projects')
     .selectAll()
     .where('organizationId', '=', organizationId)
@@ -40,5 +40,5 @@ export async function enqueueWebhookChecks(
     .where('deletingSince', 'is', null)
     .where('presence', 'in', present)
     .execute()
-  for (const project of projects) await enqueueWebhookCheck(project, bound)
+  for (const project of projects) await enqueueWebhookCheck(project, transaction)
 }

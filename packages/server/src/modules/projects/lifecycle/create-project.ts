@@ -62,18 +62,20 @@ export async function createProject(
   }
   if (body.slug) refuseInstanceSlug(body.slug, deps)
   if (row.uploadSessionId) await fetchUploadById(row.uploadSessionId, organizationId, deps)
-  return deps.database.transaction(async (bound) => {
-    if (row.uploadSessionId) await claimUpload(bound, row.uploadSessionId, { organizationId, id: null }, deps)
-    const project = body.slug ? await insertWithSlug(body.slug, row, bound.db) : await insertWithFreeSlug(row, bound.db, deps)
-    await insertEnvironment(bound.db, productionOf(project))
-    await enqueueWebhookCheck(project, bound)
-    if (project.previews) await deps.projectPorts.pullRequests?.findOpen(project, bound)
+  return deps.database.transaction(async (transaction) => {
+    if (row.uploadSessionId) await claimUpload(transaction, row.uploadSessionId, { organizationId, id: null }, deps)
+    const project = body.slug
+      ? await insertWithSlug(body.slug, row, transaction.db)
+      : await insertWithFreeSlug(row, transaction.db, deps)
+    await insertEnvironment(transaction.db, productionOf(project))
+    await enqueueWebhookCheck(project, transaction)
+    if (project.previews) await deps.projectPorts.pullRequests?.findOpen(project, transaction)
     if (recordedWith) {
-      await insertSecrets(bound.db, project, recordedWith.secrets, deps)
-      await recordedWith.record(project, bound.db)
+      await insertSecrets(transaction.db, project, recordedWith.secrets, deps)
+      await recordedWith.record(project, transaction.db)
     }
-    await refuseOverQuota(bound, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
-    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+    await refuseOverQuota(transaction, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
+    transaction.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return project
   })
 }

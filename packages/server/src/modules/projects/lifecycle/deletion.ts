@@ -72,12 +72,12 @@ async function markDeleting(
   deps: ProjectsDeps,
 ): Promise<void> {
   const { force, deleteVolumes } = options
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, project.id)
-    const current = (await findProject(bound.db, project.organizationId, project.id)) ?? fail('not_found')
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, project.id)
+    const current = (await findProject(transaction.db, project.organizationId, project.id)) ?? fail('not_found')
     if (!force || current.deletingSince !== null)
-      await refuseOperation({ projectId: project.id, environment: null, kind: 'delete' }, bound, deps)
-    await enqueueRemoval(project.id, { deleteVolumes }, nowOf(deps), bound, fallbackAfterMs)
+      await refuseOperation({ projectId: project.id, environment: null, kind: 'delete' }, transaction, deps)
+    await enqueueRemoval(project.id, { deleteVolumes }, nowOf(deps), transaction, fallbackAfterMs)
   })
 }
 
@@ -85,18 +85,18 @@ export async function enqueueRemoval(
   projectId: string,
   options: DeletionOptions,
   now: number,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   afterMs = 0,
 ): Promise<void> {
-  await saveProject(bound.db, projectId, { deletingSince: now, updatedAt: now })
+  await saveProject(transaction.db, projectId, { deletingSince: now, updatedAt: now })
   const operation = { id: newId('opr'), projectId, environment: null, kind: 'delete', phase: 'running' } as const
-  await insertOperation(bound.db, { ...operation, subjectId: projectId, startedAt: now, heldUntil: null })
-  await bound.enqueue(
+  await insertOperation(transaction.db, { ...operation, subjectId: projectId, startedAt: now, heldUntil: null })
+  await transaction.enqueue(
     removal.of({ projectId }),
     { projectId, ...options },
     { uniqueKey: uniqueKey(projectId), runAt: new Date(now + afterMs) },
   )
-  bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
+  transaction.signal(projectsTopic, { projectId } satisfies ProjectSignal)
 }
 
 /** Removes the parts in order, and the project's own rows last: while the project row exists, the removal is incomplete. */
@@ -107,15 +107,15 @@ async function removeAll(project: ProjectRow, options: DeletionOptions, deps: Pr
       throw new Error(`${part.describe} of ${project.id} could not be removed`, { cause: error })
     })
   }
-  await deps.database.transaction(async (bound) => {
-    const environments = await allEnvironments(bound.db, project.id)
-    if (project.webhookDomain !== null) await updateProjectWebhook(project, bound)
-    await deleteProject(bound.db, project.id)
+  await deps.database.transaction(async (transaction) => {
+    const environments = await allEnvironments(transaction.db, project.id)
+    if (project.webhookDomain !== null) await updateProjectWebhook(project, transaction)
+    await deleteProject(transaction.db, project.id)
     for (const { uploadSessionId } of [project, ...environments])
-      if (uploadSessionId) await releaseUpload(bound, uploadSessionId, deps)
-    await deleteAllOperations(bound.db, project.id)
-    await bound.cancelJob({ uniqueKey: uniqueKey(project.id) })
-    bound.signal(projectsTopic, { projectId: project.id, gone: true } satisfies ProjectSignal)
+      if (uploadSessionId) await releaseUpload(transaction, uploadSessionId, deps)
+    await deleteAllOperations(transaction.db, project.id)
+    await transaction.cancelJob({ uniqueKey: uniqueKey(project.id) })
+    transaction.signal(projectsTopic, { projectId: project.id, gone: true } satisfies ProjectSignal)
   })
 }
 

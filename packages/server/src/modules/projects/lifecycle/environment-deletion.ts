@@ -85,23 +85,23 @@ async function markDeleting(
   deps: ProjectsDeps,
 ): Promise<void> {
   refuseProduction(environment)
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, project.id)
-    if (!(await findProject(bound.db, project.organizationId, project.id))) fail('not_found')
-    const current = (await findEnvironment(bound.db, project.id, environment.slug)) ?? fail('not_found')
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, project.id)
+    if (!(await findProject(transaction.db, project.organizationId, project.id))) fail('not_found')
+    const current = (await findEnvironment(transaction.db, project.id, environment.slug)) ?? fail('not_found')
     if (current.id !== environment.id) fail('not_found')
     if (current.deletingSince !== null) fail('conflict', { message: 'The environment is already being deleted' })
     // With `force`, deployments of the environment are cancelled; other operations still refuse the deletion.
     const kind = force ? 'change' : 'delete'
-    await refuseOperation({ projectId: project.id, environment: environment.slug, kind, isAutomatic }, bound, deps)
+    await refuseOperation({ projectId: project.id, environment: environment.slug, kind, isAutomatic }, transaction, deps)
     const now = nowOf(deps)
-    await markEnvironmentDeleting(bound.db, environment.id, now)
+    await markEnvironmentDeleting(transaction.db, environment.id, now)
     const payload = { projectId: project.id, environmentId: environment.id, deleteVolumes }
-    await bound.enqueue(removal.of({ projectId: project.id }), payload, {
+    await transaction.enqueue(removal.of({ projectId: project.id }), payload, {
       uniqueKey: uniqueKey(environment.id),
       runAt: new Date(now + fallbackAfterMs),
     })
-    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+    transaction.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
   })
 }
 
@@ -113,11 +113,11 @@ async function removeAll(
   deps: ProjectsDeps,
 ): Promise<void> {
   for (const part of partsOf(deps)) await part.remove(project, environment.slug, options)
-  await deps.database.transaction(async (bound) => {
-    await clearEnvironmentUpload(bound, await findEnvironment(bound.db, project.id, environment.id), deps)
-    await deleteEnvironment(bound.db, environment)
-    await bound.cancelJob({ uniqueKey: uniqueKey(environment.id) })
-    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+  await deps.database.transaction(async (transaction) => {
+    await clearEnvironmentUpload(transaction, await findEnvironment(transaction.db, project.id, environment.id), deps)
+    await deleteEnvironment(transaction.db, environment)
+    await transaction.cancelJob({ uniqueKey: uniqueKey(environment.id) })
+    transaction.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
   })
 }
 

@@ -82,11 +82,11 @@ async function reconcilePower(projectId: string, deps: ProjectsDeps): Promise<vo
 /** Records the state and begins the operation, in one transaction. */
 async function recordState(project: ProjectRow, kind: 'enable' | 'disable', deps: ProjectsDeps) {
   const recorded: { operation?: ProjectOperationRow; wasEnabled: boolean } = { wasEnabled: false }
-  const decide = async (current: ProjectRow, bound: TransactionContext) => {
+  const decide = async (current: ProjectRow, transaction: TransactionContext) => {
     recorded.wasEnabled = current.enabled === 1
-    if (deps.projectPorts.power) await scheduleReconcile(current.id, bound, new Date(nowOf(deps) + fallbackAfterMs))
+    if (deps.projectPorts.power) await scheduleReconcile(current.id, transaction, new Date(nowOf(deps) + fallbackAfterMs))
     const operation = { projectId: current.id, environment: null, kind, heldUntil: nowOf(deps) + leaseMs }
-    recorded.operation = (await beginOperation(operation, bound, deps)).operation
+    recorded.operation = (await beginOperation(operation, transaction, deps)).operation
     return recorded.wasEnabled === (kind === 'enable') ? null : { enabled: kind === 'enable' }
   }
   const row = await changeProject(project, deps, decide, { kind })
@@ -96,11 +96,11 @@ async function recordState(project: ProjectRow, kind: 'enable' | 'disable', deps
 /** Cancels the reconcile job, unless a caller has recorded the opposite state meanwhile: then the job runs at once. */
 async function cancelReconcile(projectId: string, enabled: boolean, deps: ProjectsDeps): Promise<void> {
   if (!deps.projectPorts.power) return
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    const current = await findAnyProject(bound.db, projectId)
-    if (current && (current.enabled === 1) !== enabled) await scheduleReconcile(projectId, bound, deps.clock.now())
-    else await bound.cancelJob({ uniqueKey: uniqueKey(projectId) })
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, projectId)
+    const current = await findAnyProject(transaction.db, projectId)
+    if (current && (current.enabled === 1) !== enabled) await scheduleReconcile(projectId, transaction, deps.clock.now())
+    else await transaction.cancelJob({ uniqueKey: uniqueKey(projectId) })
   })
 }
 

@@ -14,11 +14,11 @@ import { reconcilePresence } from './power.ts'
 export async function changePresence(
   projectId: string,
   to: Presence,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: Pick<ProjectsDeps, 'clock'>,
 ): Promise<boolean> {
-  await lockProject(bound, projectId)
-  const changed = await bound.db
+  await lockProject(transaction, projectId)
+  const changed = await transaction.db
     .updateTable('projects')
     .set({ presence: to, updatedAt: nowOf(deps) })
     .where('id', '=', projectId)
@@ -27,9 +27,9 @@ export async function changePresence(
     .returningAll()
     .executeTakeFirst()
   if (!changed) return false
-  if (changed.webhookDomain !== null) await updateProjectWebhook(changed, bound)
-  if (to === 'departed') await removeHookOf(changed, bound)
-  if (to !== 'arriving' && to !== 'landing') await reconcilePresence(projectId, to, bound)
-  bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
+  if (changed.webhookDomain !== null) await updateProjectWebhook(changed, transaction)
+  if (to === 'departed') await removeHookOf(changed, transaction)
+  if (to !== 'arriving' && to !== 'landing') await reconcilePresence(projectId, to, transaction)
+  transaction.signal(projectsTopic, { projectId } satisfies ProjectSignal)
   return true
 }

@@ -54,8 +54,8 @@ async function applyUpdate(
   const source = await checkSource(body, project.organizationId, deps, caller && { current: project, caller })
   const refuseHidden = caller && (await hiddenFrom(caller, deps))
   if (source.uploadSessionId) await fetchUploadById(source.uploadSessionId, project.organizationId, deps)
-  return changeProject(project, deps, async (current, bound) => {
-    const slug = body.slug === null ? await slugOfName({ ...current, ...nameColumns(body) }, bound.db, deps) : body.slug
+  return changeProject(project, deps, async (current, transaction) => {
+    const slug = body.slug === null ? await slugOfName({ ...current, ...nameColumns(body) }, transaction.db, deps) : body.slug
     const changes: ProjectChanges = {
       ...nameColumns({ ...body, slug }),
       ...configColumns(withStoredValues(body, projectJson.services(current)), current),
@@ -65,12 +65,13 @@ async function applyUpdate(
       ...detectedColumn(detected, current),
     }
     refuseHidden?.(changes, current)
-    if (current.webhookDomain !== null) await updateWebhooks(current, changes, bound)
-    if (slug && slug !== current.slug) await refuseAliasSlug(slug, bound.db)
-    if (slug && slug !== current.slug) await moveRules(bound.db, current, slug, deps.settings.baseDomain)
+    if (current.webhookDomain !== null) await updateWebhooks(current, changes, transaction)
+    if (slug && slug !== current.slug) await refuseAliasSlug(slug, transaction.db)
+    if (slug && slug !== current.slug) await moveRules(transaction.db, current, slug, deps.settings.baseDomain)
     if (changesGitHost(current, changes, hostUrlsOf(deps.settings))) Object.assign(changes, noCloneToken)
     const { uploadSessionId } = changes
-    if (uploadSessionId && uploadSessionId !== current.uploadSessionId) await claimUpload(bound, uploadSessionId, current, deps)
+    if (uploadSessionId && uploadSessionId !== current.uploadSessionId)
+      await claimUpload(transaction, uploadSessionId, current, deps)
     return Object.keys(changes).length > 0 ? changes : null
   })
 }
@@ -82,13 +83,13 @@ const changedNames = ({ framework, packageManager }: UpdateProject, project: Pro
 })
 
 /** Updates the webhooks of the previous and the new repository. */
-async function updateWebhooks(current: ProjectRow, changes: ProjectChanges, bound: TransactionContext): Promise<void> {
+async function updateWebhooks(current: ProjectRow, changes: ProjectChanges, transaction: TransactionContext): Promise<void> {
   const next = { ...current, ...(changes as Partial<ProjectRow>) }
   const webhookKey = ({ gitProvider, gitOwner, gitRepo, webhookDomain }: ProjectRow) =>
     [gitProvider, gitOwner, gitRepo, webhookDomain].join(' ')
   if (webhookKey(next) === webhookKey(current)) return
-  await updateProjectWebhook(current, bound)
-  await updateProjectWebhook(next, bound)
+  await updateProjectWebhook(current, transaction)
+  await updateProjectWebhook(next, transaction)
 }
 
 /** A webhook domain that is the free host name follows the new slug. */

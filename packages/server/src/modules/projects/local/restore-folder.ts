@@ -16,21 +16,21 @@ export async function restoreFolder(projectId: string, path: string, deps: Proje
     if (error instanceof Failure) return error
     throw error
   })
-  return deps.database.transaction(async (bound) => {
-    await lockProject(bound, projectId)
-    const row = await findAnyProject(bound.db, projectId)
+  return deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, projectId)
+    const row = await findAnyProject(transaction.db, projectId)
     const carried = row && carriedParts(row)
     const uploadSessionId = row?.uploadSessionId ?? null
     if (!carried || sourceKind(row) !== 'upload' || uploadSessionId === null || carried.folderUploadId !== uploadSessionId)
       return null
     if (folder instanceof Failure)
       return `The folder ${path} can no longer be used (${folder.message}). The project keeps its files as an upload.`
-    await saveProject(bound.db, projectId, {
+    await saveProject(transaction.db, projectId, {
       ...{ gitProvider: 'local', localPath: folder, uploadSessionId: null, updatedAt: nowOf(deps) },
       carried: carriedColumn({ ...carried, folderUploadId: null }),
     })
-    await releaseUpload(bound, uploadSessionId, deps)
-    bound.signal(projectsTopic, { projectId } satisfies ProjectSignal)
+    await releaseUpload(transaction, uploadSessionId, deps)
+    transaction.signal(projectsTopic, { projectId } satisfies ProjectSignal)
     return null
   })
 }

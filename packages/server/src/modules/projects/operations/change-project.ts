@@ -17,24 +17,25 @@ import { lockProject, refuseOperation } from './operation.ts'
 export async function changeProject(
   { id, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
   deps: ProjectsDeps,
-  decide: (current: ProjectRow, bound: TransactionContext) => Promise<ProjectChanges | null> | ProjectChanges | null,
+  decide: (current: ProjectRow, transaction: TransactionContext) => Promise<ProjectChanges | null> | ProjectChanges | null,
   { kind = 'change', isAutomatic = false }: { kind?: OperationKind; isAutomatic?: boolean } = {},
 ): Promise<ProjectRow> {
   try {
-    return await deps.database.transaction(async (bound) => {
-      await lockProject(bound, id)
-      const current = (await findProject(bound.db, organizationId, id)) ?? fail('not_found')
-      await refuseOperation({ projectId: id, environment: null, kind, isAutomatic }, bound, deps)
-      const changes = await decide(current, bound)
+    return await deps.database.transaction(async (transaction) => {
+      await lockProject(transaction, id)
+      const current = (await findProject(transaction.db, organizationId, id)) ?? fail('not_found')
+      await refuseOperation({ projectId: id, environment: null, kind, isAutomatic }, transaction, deps)
+      const changes = await decide(current, transaction)
       if (!changes) return current
-      bound.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
-      const saved = await saveProject(bound.db, id, { ...changes, updatedAt: nowOf(deps) })
-      if (sourceFields.some((field) => saved[field] !== current[field])) await releaseReplacedUploads(current, saved, bound, deps)
-      if (changes.sleepMode === 'always_on') await deps.projectPorts.power?.wake(id, bound)
-      if (affectsWebhook(changes)) await enqueueWebhookCheck(saved, bound)
-      if (needsPullRequests(current, saved)) await deps.projectPorts.pullRequests?.findOpen(saved, bound)
+      transaction.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
+      const saved = await saveProject(transaction.db, id, { ...changes, updatedAt: nowOf(deps) })
+      if (sourceFields.some((field) => saved[field] !== current[field]))
+        await releaseReplacedUploads(current, saved, transaction, deps)
+      if (changes.sleepMode === 'always_on') await deps.projectPorts.power?.wake(id, transaction)
+      if (affectsWebhook(changes)) await enqueueWebhookCheck(saved, transaction)
+      if (needsPullRequests(current, saved)) await deps.projectPorts.pullRequests?.findOpen(saved, transaction)
       const increased = increasedQuotas(current, saved)
-      if (increased.length > 0) await refuseOverQuota(bound, organizationId, increased, deps)
+      if (increased.length > 0) await refuseOverQuota(transaction, organizationId, increased, deps)
       return saved
     })
   } catch (error) {
@@ -57,10 +58,10 @@ const sourceFields = [
 async function releaseReplacedUploads(
   before: ProjectRow,
   after: ProjectRow,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<void> {
-  await clearEnvironmentUpload(bound, await findEnvironment(bound.db, before.id, 'production'), deps)
+  await clearEnvironmentUpload(transaction, await findEnvironment(transaction.db, before.id, 'production'), deps)
   if (before.uploadSessionId && before.uploadSessionId !== after.uploadSessionId)
-    await releaseUpload(bound, before.uploadSessionId, deps)
+    await releaseUpload(transaction, before.uploadSessionId, deps)
 }

@@ -17,12 +17,12 @@ export async function runLeasedOperation(
   deps: LeaseDeps,
   work: () => Promise<void>,
 ): Promise<boolean> {
-  const operation = await deps.database.transaction(async (bound): Promise<ProjectOperationRow | undefined> => {
-    await lockProject(bound, projectId)
-    const running = await listOperations(bound.db, projectId, nowOf(deps))
+  const operation = await deps.database.transaction(async (transaction): Promise<ProjectOperationRow | undefined> => {
+    await lockProject(transaction, projectId)
+    const running = await listOperations(transaction.db, projectId, nowOf(deps))
     if (filterByRule({ kind, environment }, running, 'beside').length < running.length) return undefined
     const heldUntil = nowOf(deps) + leaseMs
-    return (await beginOperation({ projectId, environment, kind, heldUntil }, bound, deps)).operation
+    return (await beginOperation({ projectId, environment, kind, heldUntil }, transaction, deps)).operation
   })
   if (!operation) return false
   await runWithLease(operation, deps, work)

@@ -130,16 +130,16 @@ type WaitDeps = Pick<ProjectsDeps, 'clock' | 'database'>
 /** Ends the operation with its subject. After the commit, waiting operations continue, and the edge serves the project again. */
 export async function endOperation(
   subjectId: string,
-  bound: Pick<TransactionContext, 'db' | 'enqueue' | 'lock' | 'signal'>,
+  transaction: Pick<TransactionContext, 'db' | 'enqueue' | 'lock' | 'signal'>,
 ): Promise<void> {
-  const { db } = bound
+  const { db } = transaction
   const row = await findBySubject(db, subjectId)
   if (!row) return
   // A concurrent operation either sees this one end, or is already visible here as waiting.
-  await lockProject(bound, row.projectId)
+  await lockProject(transaction, row.projectId)
   await deleteOperation(db, row.id)
-  if (stoppedPhases.includes(row.phase)) bound.signal(projectsTopic, { projectId: row.projectId } satisfies ProjectSignal)
+  if (stoppedPhases.includes(row.phase)) transaction.signal(projectsTopic, { projectId: row.projectId } satisfies ProjectSignal)
   const others = await listOperations(db, row.projectId, 0)
   if (others.some((other) => other.phase === 'waiting' && !shareQueue(other, row)))
-    await bound.enqueue(resumeKind.of(row), { projectId: row.projectId })
+    await transaction.enqueue(resumeKind.of(row), { projectId: row.projectId })
 }

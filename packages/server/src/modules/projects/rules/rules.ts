@@ -53,9 +53,9 @@ export async function createRule(project: ProjectRow, body: CreateRule, deps: Pr
     createdAt: now,
     updatedAt: now,
   }
-  await changeRules(project, deps, async (bound) => {
-    await bound.db.insertInto('routeRules').values(row).execute()
-    await refuseManyRules(bound, project, 'config')
+  await changeRules(project, deps, async (transaction) => {
+    await transaction.db.insertInto('routeRules').values(row).execute()
+    await refuseManyRules(transaction, project, 'config')
   })
   return row
 }
@@ -96,8 +96,8 @@ export async function updateRule(rule: RouteRuleRow, organizationId: string, bod
   const columns = scopeColumns(body, now)
   const project = (await findProject(deps.database.db, organizationId, rule.projectId)) ?? fail('not_found')
   if (columns.hostname !== rule.hostname) await refuseForeignHostname(project, body, deps)
-  return changeRules({ id: rule.projectId, organizationId }, deps, async (bound) => {
-    const { db } = bound
+  return changeRules({ id: rule.projectId, organizationId }, deps, async (transaction) => {
+    const { db } = transaction
     const current = (await findRule(db, organizationId, rule.projectId, rule.id)) ?? fail('not_found')
     const kind = body.kind ?? current.kind
     const config = body.config || kind !== current.kind ? JSON.stringify(mergedConfig(current, body)) : current.config
@@ -108,7 +108,7 @@ export async function updateRule(rule: RouteRuleRow, organizationId: string, bod
       .returningAll()
       .executeTakeFirstOrThrow()
     // Existing rules above the limit can still be disabled or made smaller.
-    if (config.length > current.config.length) await refuseManyRules(bound, project, 'config')
+    if (config.length > current.config.length) await refuseManyRules(transaction, project, 'config')
     return changed
   })
 }
@@ -189,14 +189,14 @@ function scopeColumns({ enabled, pathPrefix, hostname, dryRun, expiresAt }: Scop
 function changeRules<Result>(
   project: ProjectKey,
   deps: ProjectsDeps,
-  change: (bound: TransactionContext) => Promise<Result>,
+  change: (transaction: TransactionContext) => Promise<Result>,
 ): Promise<Result> {
-  return deps.database.transaction(async (bound) => {
-    await lockProject(bound, project.id)
-    if (!(await findProject(bound.db, project.organizationId, project.id))) fail('not_found')
-    await refuseOperation({ projectId: project.id, environment: null, kind: 'change' }, bound, deps)
-    const result = await change(bound)
-    bound.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
+  return deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, project.id)
+    if (!(await findProject(transaction.db, project.organizationId, project.id))) fail('not_found')
+    await refuseOperation({ projectId: project.id, environment: null, kind: 'change' }, transaction, deps)
+    const result = await change(transaction)
+    transaction.signal(projectsTopic, { projectId: project.id } satisfies ProjectSignal)
     return result
   })
 }

@@ -35,20 +35,20 @@ export const domainTakenText = (hostname: string): string => `Domain ${hostname}
 export async function claimSavedDomains(
   domains: readonly SavedDomain[],
   project: ProjectKey,
-  bound: TransactionContext,
+  transaction: TransactionContext,
   deps: ProjectsDeps,
 ): Promise<string[]> {
   const warnings: string[] = []
   for (const { hostname, isPrimary } of domains) {
-    await lockName(bound, hostname)
-    if (await isDomainTaken(bound.db, hostname, project)) {
+    await lockName(transaction, hostname)
+    if (await isDomainTaken(transaction.db, hostname, project)) {
       warnings.push(domainTakenText(hostname))
       continue
     }
     const row = newDomain(project, hostname, deps)
-    await insertDomain(bound.db, row)
-    if (isPrimary) await makePrimary(bound.db, project.id, row.id)
+    await insertDomain(transaction.db, row)
+    if (isPrimary) await makePrimary(transaction.db, project.id, row.id)
   }
-  if (domains.length > 0) await bound.enqueue(checkKind, {}, { uniqueKey: checkKind.kind })
+  if (domains.length > 0) await transaction.enqueue(checkKind, {}, { uniqueKey: checkKind.kind })
   return warnings
 }

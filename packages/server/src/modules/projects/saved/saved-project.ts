@@ -93,8 +93,8 @@ export async function previewProjectRestore(
 export async function restoreProject(saved: SavedProject, organizationId: string, deps: ProjectsDeps): Promise<string[]> {
   const { project, cloneToken, environments } = saved
   const [id, now] = [project.id, nowOf(deps)]
-  return deps.database.transaction(async (bound) => {
-    const { db, lock, signal } = bound
+  return deps.database.transaction(async (transaction) => {
+    const { db, lock, signal } = transaction
     if (await findAnyProject(db, id)) return []
     const isTaken = (await takenSlugs(db, [project.slug])).has(project.slug)
     await insertProject(db, {
@@ -126,7 +126,7 @@ export async function restoreProject(saved: SavedProject, organizationId: string
         .insertInto('routeRules')
         .values({ ...rule, projectId: id })
         .execute()
-    const warnings = await claimSavedDomains(saved.domains ?? [], { id, organizationId }, bound, deps)
+    const warnings = await claimSavedDomains(saved.domains ?? [], { id, organizationId }, transaction, deps)
     await refuseOverQuota({ db, lock }, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
     signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
     return warnings

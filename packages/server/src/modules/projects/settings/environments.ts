@@ -43,15 +43,15 @@ export async function createEnvironment(
     deletingSince: null,
     createdAt: nowOf(deps),
   }
-  await changeProject(project, deps, async (_, bound) => {
-    const { db } = bound
+  await changeProject(project, deps, async (_, transaction) => {
+    const { db } = transaction
     // Later than all existing ones, also if the clock went back: the list is in order of creation.
     row.createdAt = Math.max(row.createdAt, (await newestEnvironmentAt(db, project.id)) + 1)
     const original = options.cloneFrom === undefined ? undefined : await requireEnvironment(db, project.id, options.cloneFrom)
     if (original && options.branch === undefined) row.branch = original.branch
     if (!(await insertEnvironment(db, row))) refuseTakenSlug(row, options)
     if (original) await copyVariables(db, { projectId: project.id, from: original.slug, to: row.slug }, deps)
-    await refuseOverQuota(bound, project.organizationId, ['cpuCores', 'memoryMb'], deps)
+    await refuseOverQuota(transaction, project.organizationId, ['cpuCores', 'memoryMb'], deps)
     return {}
   })
   if (options.cloneFrom !== undefined) await deps.projectPorts.secrets?.refresh(project.id)

@@ -23,8 +23,8 @@ export async function ensurePreview(
 ): Promise<EnvironmentRow | string> {
   const slug = previewSlug(pullRequest)
   let result: EnvironmentRow | string = ''
-  const decide = async (current: ProjectRow, bound: TransactionContext) => {
-    const { db } = bound
+  const decide = async (current: ProjectRow, transaction: TransactionContext) => {
+    const { db } = transaction
     const all = await allEnvironments(db, project.id)
     const existing = all.find((row) => row.slug === slug)
     result = existing ? checkReusable(existing) : (previewLimitMessage(all, current) ?? '')
@@ -51,7 +51,7 @@ export async function ensurePreview(
       createdAt: Math.max(nowOf(deps), newest + 1),
     }
     await insertEnvironment(db, row)
-    await refuseOverQuota(bound, project.organizationId, ['cpuCores', 'memoryMb'], deps)
+    await refuseOverQuota(transaction, project.organizationId, ['cpuCores', 'memoryMb'], deps)
     result = row
     return {}
   }

@@ -23,13 +23,13 @@ type ClaimDeps = Pick<ProjectsDeps, 'clock' | 'projectPorts'>
  * sees the reference once this transaction is committed.
  */
 export async function claimUpload(
-  bound: TransactionContext,
+  transaction: TransactionContext,
   sessionId: string,
   { organizationId, id }: UploadOwner,
   deps: Pick<ProjectsDeps, 'clock'>,
 ): Promise<void> {
-  await bound.lock(`upload:${sessionId}`)
-  const session = await bound.db
+  await transaction.lock(`upload:${sessionId}`)
+  const session = await transaction.db
     .selectFrom('uploadSessions')
     .select('status')
     .where('id', '=', sessionId)
@@ -44,32 +44,32 @@ export async function claimUpload(
     })
   if (session.status !== 'received')
     fail('conflict', { field: 'uploadSessionId', message: 'This session has no upload yet. Upload the tarball first.' })
-  await bound.db.updateTable('uploadSessions').set({ expiresAt: never }).where('id', '=', sessionId).execute()
+  await transaction.db.updateTable('uploadSessions').set({ expiresAt: never }).where('id', '=', sessionId).execute()
 }
 
 /** Makes the upload of a deployment the source of its environment, replacing the previous upload. */
 export async function setEnvironmentUpload(
-  bound: TransactionContext,
+  transaction: TransactionContext,
   sessionId: string,
   { project, environment }: { project: ProjectRow; environment: EnvironmentRow },
   deps: ClaimDeps,
 ): Promise<void> {
   const isProjectSource = environment.slug === 'production' && isUploadProject(project)
   const before = isProjectSource ? project.uploadSessionId : environment.uploadSessionId
-  if (isProjectSource) await saveProject(bound.db, project.id, { gitProvider: 'upload', uploadSessionId: sessionId })
-  else await changeEnvironment(bound.db, environment.id, { uploadSessionId: sessionId })
-  if (before && before !== sessionId) await releaseUpload(bound, before, deps)
+  if (isProjectSource) await saveProject(transaction.db, project.id, { gitProvider: 'upload', uploadSessionId: sessionId })
+  else await changeEnvironment(transaction.db, environment.id, { uploadSessionId: sessionId })
+  if (before && before !== sessionId) await releaseUpload(transaction, before, deps)
 }
 
 /** Another source was chosen for the environment: its upload is released. */
 export async function clearEnvironmentUpload(
-  bound: TransactionContext,
+  transaction: TransactionContext,
   environment: EnvironmentRow | undefined,
   deps: ClaimDeps,
 ): Promise<void> {
   if (!environment?.uploadSessionId) return
-  await changeEnvironment(bound.db, environment.id, { uploadSessionId: null })
-  await releaseUpload(bound, environment.uploadSessionId, deps)
+  await changeEnvironment(transaction.db, environment.id, { uploadSessionId: null })
+  await releaseUpload(transaction, environment.uploadSessionId, deps)
 }
 
 /** Removes a session that was released, with its tarball. */
@@ -79,17 +79,17 @@ export const removeUploadKind = sharedKind<{ sessionId: string }>('projects.remo
  * Called after a reference was removed: an unreferenced session expires now. Its tarball is removed at once and not by the
  * hourly sweep: the quota does not count it, so a client that claims one upload after the other would fill the disk.
  */
-export async function releaseUpload(bound: TransactionContext, sessionId: string, deps: ClaimDeps): Promise<void> {
-  await bound.lock(`upload:${sessionId}`)
-  if (await isReferenced(bound.db, sessionId, deps)) return
-  const released = await bound.db
+export async function releaseUpload(transaction: TransactionContext, sessionId: string, deps: ClaimDeps): Promise<void> {
+  await transaction.lock(`upload:${sessionId}`)
+  if (await isReferenced(transaction.db, sessionId, deps)) return
+  const released = await transaction.db
     .updateTable('uploadSessions')
     .set({ expiresAt: nowOf(deps) })
     .where('id', '=', sessionId)
     .where('expiresAt', '=', never)
     .returning('organizationId')
     .executeTakeFirst()
-  if (released) await bound.enqueue(removeUploadKind.of(released), { sessionId })
+  if (released) await transaction.enqueue(removeUploadKind.of(released), { sessionId })
 }
 
 /** Sessions that no project and no environment refers to. */

@@ -73,9 +73,9 @@ export async function openUpload(
     expiresAt: now + limits.uploadSessionSeconds * 1000,
     createdAt: now,
   }
-  await deps.database.transaction(async (bound) => {
-    await refuseTooManyUploads(bound, row.organizationId, now, deps)
-    await bound.db.insertInto('uploadSessions').values(row).execute()
+  await deps.database.transaction(async (transaction) => {
+    await refuseTooManyUploads(transaction, row.organizationId, now, deps)
+    await transaction.db.insertInto('uploadSessions').values(row).execute()
   })
   return row
 }

@@ -69,16 +69,16 @@ const recordTransfer = (
   link: Link,
   deps: CoordinatorDeps,
 ): Promise<string> =>
-  deps.database.transaction(async (bound) => {
-    await bound.lock(`transfer:${projectId}`)
-    const running = await runningTransfer(bound.db, organizationId, projectId)
+  deps.database.transaction(async (transaction) => {
+    await transaction.lock(`transfer:${projectId}`)
+    const running = await runningTransfer(transaction.db, organizationId, projectId)
     if (running) return running.direction === direction ? running.id : fail('work_in_progress')
     const id = newId('trf')
-    await insertTransfer(bound.db, {
+    await insertTransfer(transaction.db, {
       ...{ id, organizationId, projectId, projectName: name, direction, cloud: accountOf(link.row), withData, phase: 'packing' },
       ...{ bytesDone: 0, warnings: '[]', createdBy: userId, createdAt: deps.clock.now().getTime() },
     })
-    await bound.enqueue(transferKind.of({ organizationId }), { id }, { uniqueKey: `${transferKind.kind}:${id}` })
+    await transaction.enqueue(transferKind.of({ organizationId }), { id }, { uniqueKey: `${transferKind.kind}:${id}` })
     return id
   })
 

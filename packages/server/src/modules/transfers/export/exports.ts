@@ -21,22 +21,22 @@ export async function startExport(
 ): Promise<TransferSideRow> {
   const { secrets, signer } = newExportKeys()
   const now = nowOf(deps)
-  return deps.database.transaction(async (bound) => {
-    await lockProject(bound, project.id)
-    const existing = await findSide(bound.db, transfer)
+  return deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, project.id)
+    const existing = await findSide(transaction.db, transfer)
     if (existing)
       return existing.projectId === project.id && existing.createdBy === userId && existing.side === 'departure'
         ? existing
         : fail('conflict')
-    await refuseAbsent(project.id, bound)
-    await insertSide(bound.db, {
+    await refuseAbsent(project.id, transaction)
+    await insertSide(transaction.db, {
       ...{ id: transfer, side: 'departure', organizationId: project.organizationId, projectId: project.id, state: 'packing' },
       ...{ withData, recipient, signer, secrets: sealKeys(transfer, secrets, deps), files: '[]', tookOver: 0, warnings: '[]' },
       ...{ createdBy: userId, createdAt: now, touchedAt: now },
     })
-    await beginOperation({ projectId: project.id, environment: null, kind: 'move', subjectId: transfer }, bound, deps)
-    await bound.enqueue(exportKind.of(project), { id: transfer }, { uniqueKey: exportKey(transfer, 'packing') })
-    return (await findSide(bound.db, transfer)) as TransferSideRow
+    await beginOperation({ projectId: project.id, environment: null, kind: 'move', subjectId: transfer }, transaction, deps)
+    await transaction.enqueue(exportKind.of(project), { id: transfer }, { uniqueKey: exportKey(transfer, 'packing') })
+    return (await findSide(transaction.db, transfer)) as TransferSideRow
   })
 }
 
@@ -60,27 +60,27 @@ export async function changeExport(
 /** Sets the project's presence in the transaction that enqueues the job to stop it. */
 async function requestRelease(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
   if (row.state === 'releasing' || row.state === 'ready') return
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, row.projectId)
-    if (!(await changeSideState(row, 'releasing', bound, deps))) fail('conflict', { message: `The export is ${row.state}` })
-    if (!(await deps.projects.changePresence(row.projectId, 'departing', bound)))
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, row.projectId)
+    if (!(await changeSideState(row, 'releasing', transaction, deps))) fail('conflict', { message: `The export is ${row.state}` })
+    if (!(await deps.projects.changePresence(row.projectId, 'departing', transaction)))
       fail('conflict', { message: 'The project was deleted or transferred during the operation' })
-    await enterStopped(row.id, bound)
-    await bound.enqueue(exportKind.of(row), { id: row.id }, { uniqueKey: exportKey(row.id, 'releasing') })
+    await enterStopped(row.id, transaction)
+    await transaction.enqueue(exportKind.of(row), { id: row.id }, { uniqueKey: exportKey(row.id, 'releasing') })
   })
 }
 
 /** The project lives on the other instance from here on. The stopped copy is kept, in case the other side loses it. */
 async function finishExport(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
   if (row.state === 'departed') return
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, row.projectId)
-    if (!(await changeSideState(row, 'departed', bound, deps, { secrets: null, files: '[]' })))
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, row.projectId)
+    if (!(await changeSideState(row, 'departed', transaction, deps, { secrets: null, files: '[]' })))
       fail('conflict', { message: `The export is ${row.state}` })
-    await deps.projects.changePresence(row.projectId, 'departed', bound)
-    await endOperation(row.id, bound)
+    await deps.projects.changePresence(row.projectId, 'departed', transaction)
+    await endOperation(row.id, transaction)
     const runAt = new Date(nowOf(deps) + keptDays * 86_400_000)
-    await bound.enqueue(removeCopyKind.of(row), { id: row.id }, { uniqueKey: `${removeCopyKind.kind}:${row.id}`, runAt })
+    await transaction.enqueue(removeCopyKind.of(row), { id: row.id }, { uniqueKey: `${removeCopyKind.kind}:${row.id}`, runAt })
   })
   await removeFiles(row.id, deps)
 }
@@ -88,14 +88,14 @@ async function finishExport(row: TransferSideRow, deps: TransfersDeps): Promise<
 /** Cancels the export: the project stays. A project that was stopped for it is started again by a job in the same transaction. */
 export async function cancelExport(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
   if (row.state === 'aborted') return
-  await deps.database.transaction(async (bound) => {
-    await lockProject(bound, row.projectId)
-    if (!(await changeSideState(row, 'aborted', bound, deps, { secrets: null, files: '[]' })))
+  await deps.database.transaction(async (transaction) => {
+    await lockProject(transaction, row.projectId)
+    if (!(await changeSideState(row, 'aborted', transaction, deps, { secrets: null, files: '[]' })))
       fail('conflict', { message: `The export is ${row.state}` })
-    await bound.cancelJob({ uniqueKey: exportKey(row.id, 'packing') })
-    await bound.cancelJob({ uniqueKey: exportKey(row.id, 'releasing') })
-    await deps.projects.changePresence(row.projectId, 'here', bound)
-    await endOperation(row.id, bound)
+    await transaction.cancelJob({ uniqueKey: exportKey(row.id, 'packing') })
+    await transaction.cancelJob({ uniqueKey: exportKey(row.id, 'releasing') })
+    await deps.projects.changePresence(row.projectId, 'here', transaction)
+    await endOperation(row.id, transaction)
   })
   await removeFiles(row.id, deps)
 }

@@ -10,13 +10,13 @@ export async function cleanUp(row: TransferSideRow, deps: TransfersDeps): Promis
   const current = (await findSide(deps.database.db, row.id)) ?? row
   const deployment = current.deploymentId ? await deps.deployments.find(current.deploymentId) : undefined
   if (deployment) await deps.deployments.cancel(deployment, 'The transfer was cancelled').catch(() => undefined)
-  await deps.database.transaction(async (bound) => {
-    const project = await findAnyProject(bound.db, current.projectId)
+  await deps.database.transaction(async (transaction) => {
+    const project = await findAnyProject(transaction.db, current.projectId)
     const isOurs =
       project?.organizationId === current.organizationId && (project.presence === 'arriving' || project.presence === 'landing')
     if (!isOurs) return
-    if (current.tookOver) await deps.projects.changePresence(current.projectId, 'departed', bound)
-    else await deps.projects.discardImport(current.projectId, bound)
+    if (current.tookOver) await deps.projects.changePresence(current.projectId, 'departed', transaction)
+    else await deps.projects.discardImport(current.projectId, transaction)
   })
   await removeFiles(row.id, deps)
   forgetCount(row.id)

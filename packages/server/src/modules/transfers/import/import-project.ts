@@ -20,8 +20,8 @@ export async function importProject(
   if (project?.presence !== 'landing') {
     await stage(row, bundle, deps, abort)
     await writeVolumes(row, bundle, deps, abort)
-    await deps.database.transaction(async (bound) => {
-      if (!(await deps.projects.changePresence(row.projectId, 'landing', bound)))
+    await deps.database.transaction(async (transaction) => {
+      if (!(await deps.projects.changePresence(row.projectId, 'landing', transaction)))
         fail('conflict', { message: 'The project was deleted during the transfer' })
     })
   }

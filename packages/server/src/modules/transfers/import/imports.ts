@@ -24,26 +24,26 @@ export async function openImport(
   const { organizationId, userId } = caller
   const { secrets, recipient } = await newImportKeys(identity).catch(() => refuse('identity', 'is not an age identity'))
   const now = nowOf(deps)
-  return deps.database.transaction(async (bound) => {
-    await bound.lock(`arrivals:${organizationId}`)
-    const existing = await findSide(bound.db, id)
+  return deps.database.transaction(async (transaction) => {
+    await transaction.lock(`arrivals:${organizationId}`)
+    const existing = await findSide(transaction.db, id)
     // A bundle file may be imported again after its project was deleted or an import of it failed.
-    if (existing && (existing.state === 'aborted' || existing.state === 'active')) await deleteSide(bound.db, id)
+    if (existing && (existing.state === 'aborted' || existing.state === 'active')) await deleteSide(transaction.db, id)
     else if (existing) return isSame(existing, project, caller) ? existing : fail('conflict')
-    const existingProject = await findAnyProject(bound.db, project)
+    const existingProject = await findAnyProject(transaction.db, project)
     const isKeptCopy = existingProject?.organizationId === organizationId && existingProject.presence === 'departed'
     if (existingProject && !isKeptCopy) fail('already_there')
-    refuseOtherTransfer(await openSidesOfProject(bound.db, project), organizationId)
-    if ((await openImports(bound.db, organizationId)).length >= maxOpen)
+    refuseOtherTransfer(await openSidesOfProject(transaction.db, project), organizationId)
+    if ((await openImports(transaction.db, organizationId)).length >= maxOpen)
       fail('work_in_progress', {
         message: `An organisation can run at most ${maxOpen} imports at the same time. Wait for one of them, or cancel one (${howToCancel}).`,
       })
-    await insertSide(bound.db, {
+    await insertSide(transaction.db, {
       ...{ id, side: 'arrival', organizationId, projectId: project, state: 'open', withData: 1, recipient, signer: '' },
       ...{ secrets: sealKeys(id, secrets, deps), files: '[]', tookOver: isKeptCopy, warnings: '[]' },
       ...{ createdBy: userId, createdAt: now, touchedAt: now },
     })
-    return (await findSide(bound.db, id)) as TransferSideRow
+    return (await findSide(transaction.db, id)) as TransferSideRow
   })
 }
 
@@ -73,22 +73,23 @@ async function requestStep(
   changes: { signer?: string } = {},
 ): Promise<void> {
   if (row.state === doing || row.state === done) return
-  await deps.database.transaction(async (bound) => {
-    if (!(await changeSideState(row, doing, bound, deps, changes))) fail('conflict', { message: `The import is ${row.state}` })
-    await bound.enqueue(importKind.of(row), { id: row.id }, { uniqueKey: importKey(row.id, doing) })
+  await deps.database.transaction(async (transaction) => {
+    if (!(await changeSideState(row, doing, transaction, deps, changes)))
+      fail('conflict', { message: `The import is ${row.state}` })
+    await transaction.enqueue(importKind.of(row), { id: row.id }, { uniqueKey: importKey(row.id, doing) })
   })
 }
 
 /** Makes the project live on this instance with this commit; its routes follow. */
 async function activate(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
   if (row.state !== 'active')
-    await deps.database.transaction(async (bound) => {
-      await lockProject(bound, row.projectId)
-      if (!(await changeSideState(row, 'active', bound, deps, { secrets: null })))
+    await deps.database.transaction(async (transaction) => {
+      await lockProject(transaction, row.projectId)
+      if (!(await changeSideState(row, 'active', transaction, deps, { secrets: null })))
         fail('conflict', { message: `The import is ${row.state}` })
-      if (!(await deps.projects.changePresence(row.projectId, 'here', bound)))
+      if (!(await deps.projects.changePresence(row.projectId, 'here', transaction)))
         fail('conflict', { message: 'The project was deleted during the transfer' })
-      await deleteExports(bound.db, row.projectId)
+      await deleteExports(transaction.db, row.projectId)
     })
   await deps
     .syncRoutes(row.projectId)
@@ -100,10 +101,10 @@ async function activate(row: TransferSideRow, deps: TransfersDeps): Promise<void
 /** Cancels the import and removes everything of it. A copy that was kept here before is kept again. */
 export async function cancelImport(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
   if (row.state !== 'aborted') {
-    const aborted = await deps.database.transaction(async (bound) => {
-      await bound.cancelJob({ uniqueKey: importKey(row.id, 'staging') })
-      await bound.cancelJob({ uniqueKey: importKey(row.id, 'landing') })
-      return changeSideState(row, 'aborted', bound, deps, { secrets: null })
+    const aborted = await deps.database.transaction(async (transaction) => {
+      await transaction.cancelJob({ uniqueKey: importKey(row.id, 'staging') })
+      await transaction.cancelJob({ uniqueKey: importKey(row.id, 'landing') })
+      return changeSideState(row, 'aborted', transaction, deps, { secrets: null })
     })
     if (!aborted) fail('conflict', { message: `The import is ${row.state}` })
   }
