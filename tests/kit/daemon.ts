@@ -24,8 +24,8 @@ export interface Daemon extends AsyncDisposable {
   signal(signal: NodeJS.Signals): void
   /** Resolves with the exit status once it has ended. */
   ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
-  /** Asks it to end, and kills its whole process group if it does not end within the time. */
-  stop(withinMs?: number): Promise<void>
+  /** Sends it a signal (default: SIGTERM), and kills its whole process group if it does not end within the time. */
+  stop(withinMs?: number, signal?: NodeJS.Signals): Promise<void>
 }
 
 /** Starts a program as the leader of its own process group and waits until it serves. It never outlives the test run. */
@@ -72,9 +72,9 @@ function watch(child: ChildProcess): Daemon {
     if (isRunning()) await once(child, 'exit')
     return { code: child.exitCode, signal: child.signalCode }
   }
-  const stop = async (withinMs = 15_000) => {
+  const stop = async (withinMs = 15_000, signal: NodeJS.Signals = 'SIGTERM') => {
     if (isRunning()) {
-      if (withinMs > 0) child.kill('SIGTERM')
+      if (withinMs > 0) child.kill(signal)
       await Promise.race([ended(), pause(withinMs, undefined, { ref: false })])
     }
     killGroup(child)

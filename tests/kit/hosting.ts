@@ -32,11 +32,13 @@ export interface Hosting extends AsyncDisposable {
   folder: string
   /** Home directory of the CLI's user. */
   home: string
+  /** Settings of the instance that the test chose, for commands that work on its data folder. */
+  settings: NodeJS.ProcessEnv
   api(method: string, path: string, body?: unknown): Promise<ApiAnswer>
   /** The bytes of an event stream as they arrive, until it ends or `abort` fires. */
   stream(path: string, abort: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /** Runs a command of the real CLI in its own process, with its own home. */
-  cli(args: readonly string[], options?: { cwd?: string; input?: string }): Promise<CommandResult>
+  cli(args: readonly string[], options?: { cwd?: string; input?: string; env?: NodeJS.ProcessEnv }): Promise<CommandResult>
   copyExample(name: string): Promise<string>
   makeProject(body: object): Promise<Project>
   deploy(projectId: string, body?: object): Promise<string>
@@ -86,7 +88,8 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
     await Promise.all([folder.remove(), rm(runtimeFolder(berth.dataFolder), { recursive: true, force: true })])
   }
   try {
-    return { ...hostingOn(berth, sources, home, await signIn(berth.url)), [Symbol.asyncDispose]: end }
+    const settings = { ...settingsFor(runtime), ...options.env }
+    return { ...hostingOn(berth, sources, home, await signIn(berth.url)), settings, [Symbol.asyncDispose]: end }
   } catch (error) {
     await end()
     throw error
@@ -109,7 +112,7 @@ async function signIn(url: string): Promise<string> {
   return data?.token ?? failed('the token', made.status)
 }
 
-function hostingOn(berth: Berth, folder: string, home: string, token: string): Omit<Hosting, keyof AsyncDisposable> {
+function hostingOn(berth: Berth, folder: string, home: string, token: string): Omit<Hosting, keyof AsyncDisposable | 'settings'> {
   const api = (method: string, path: string, body?: unknown) => call(berth.url, token, method, path, body)
   const deployment = async (id: string): Promise<Deployment> => {
     const answer = await api('GET', `/deployments/${id}`)
@@ -246,10 +249,10 @@ async function call(url: string, token: string | null, method: string, path: str
 
 function runCli(
   args: readonly string[],
-  { url, home, cwd, input }: { url: string; home: string; cwd?: string; input?: string },
+  { url, home, cwd, input, env: more = {} }: { url: string; home: string; cwd?: string; input?: string; env?: NodeJS.ProcessEnv },
 ): Promise<CommandResult> {
   return new Promise((resolve) => {
-    const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config'), BERTH_URL: url }
+    const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config'), BERTH_URL: url, ...more }
     const child = execFile(
       process.execPath,
       [launcher, ...args],

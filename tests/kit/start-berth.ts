@@ -28,9 +28,9 @@ export interface Berth extends AsyncDisposable {
   output(): string
   /** Kills the process immediately, like a power failure. */
   kill9(): Promise<void>
-  /** SIGTERM; resolves with the exit code once it has ended. */
+  /** SIGINT, which stops the edge and the projects too; resolves with the exit code once it has ended. */
   stop(): Promise<number | null>
-  /** Starts again on the same folder and ports; a running instance is stopped first. */
+  /** Starts again on the same folder and ports. A running instance gets SIGTERM first: its edge and projects serve on. */
   restart(env?: NodeJS.ProcessEnv): Promise<void>
 }
 
@@ -105,7 +105,7 @@ class Instance {
   }
 
   async stop() {
-    await this.#daemon.stop()
+    await this.#daemon.stop(undefined, 'SIGINT')
     return (await this.#daemon.ended()).code
   }
 
@@ -116,7 +116,9 @@ class Instance {
   }
 
   async endAll() {
-    for (const daemon of [this.#daemon, ...this.#earlier]) await daemon.stop()
+    // The second signal: without waiting for the projects.
+    if (this.#daemon.isRunning()) for (const _ of ['edge', 'projects']) this.#daemon.signal('SIGINT')
+    for (const daemon of [this.#daemon, ...this.#earlier]) await daemon.stop(undefined, 'SIGINT')
   }
 }
 

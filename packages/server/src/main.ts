@@ -7,13 +7,15 @@ import { rotateSecrets } from './instance/commands/rotate-secrets.ts'
 import { describeSettings, readConfig } from './instance/config/config.ts'
 import { DataFolderInUse } from './instance/data-folder.ts'
 import { openInstanceContext } from './instance/instance-context.ts'
-import { serve } from './instance/serve.ts'
+import { stopInstance, stopUnlessRestarted } from './instance/operate/stop-instance.ts'
+import { type Serving, serve } from './instance/serve.ts'
 import { ConfigError } from './platform/config-error.ts'
 import { MachineRefused } from './platform/machines/machine-lease.ts'
 
 /** The door for the command line: everything that needs the data folder rather than the API. */
 export const version = manifest.version
 export type { Config } from './instance/config/config.ts'
+export type { Serving }
 export {
   backupInstance,
   ConfigError,
@@ -29,4 +31,6 @@ export {
   restoreInstance,
   rotateSecrets,
   serve,
+  stopInstance,
+  stopUnlessRestarted,
 }

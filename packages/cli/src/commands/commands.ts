@@ -13,6 +13,7 @@ import { addDeploy } from './deploy/deploy.ts'
 import { addDeployments } from './deployments.ts'
 import { addDoctor } from './doctor/doctor.ts'
 import { addDomains } from './domains.ts'
+import { addDown } from './down.ts'
 import { addEnv } from './env/commands.ts'
 import { addGit } from './git/commands.ts'
 import { groupCommands } from './help-groups.ts'
@@ -86,5 +87,6 @@ export function addCommands(program: Command): void {
   addMcp(program)
   addSettings(program)
   addDoctor(program)
+  addDown(program)
   groupCommands(program)
 }

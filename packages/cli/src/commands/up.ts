@@ -3,14 +3,14 @@ import { environment } from '../environment.ts'
 import { CliError } from '../exit-codes.ts'
 import { output } from '../output.ts'
 import { loadServer, readSettings } from '../server-commands.ts'
-
-/** Time limit of a shutdown. Work that is still running after it is recovered at the next start. */
-const maxStopMs = 10_000
+import { stopOnSignal } from './stop-on-signal.ts'
 
 export function addUp(program: Command): void {
   program
     .command('up')
-    .description('start the instance in the foreground; configure it with BERTH_* variables (list them with berth settings)')
+    .description(
+      'start the instance in the foreground; Ctrl-C stops it with its projects; configure it with BERTH_* variables (berth settings)',
+    )
     .option('--take-over', 'run the projects of another machine, which is stopped or lost, on this one')
     .action(async ({ takeOver = false }: { takeOver?: boolean }, command: Command) => {
       const print = output(command)
@@ -32,7 +32,7 @@ export function addUp(program: Command): void {
       print.result({ ready: true, ...serving }, () =>
         ['ready', ...lines.map(([name, url]) => `  ${name.padEnd(18)} ${url}`)].join('\n'),
       )
-      await stopOnEvent({ stop, lost }, print.note)
+      await stopOnSignal({ stop, lost }, config.onStop, print.note)
     })
 }
 
@@ -45,23 +45,4 @@ function startProblem(error: unknown, server: Awaited<ReturnType<typeof loadServ
   if (code === 'EACCES' && port)
     return new CliError(`Port ${port} needs root rights. Set BERTH_PORT or BERTH_EDGE_PORT to a port above 1023.`)
   return error
-}
-
-/** Resolves after a signal; rejects if another machine has taken over the projects. */
-function stopOnEvent(
-  { stop, lost }: { stop: () => Promise<void>; lost: Promise<string> },
-  note: (message: string) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let isStopping = false
-    const stopOnce = (message: string, onStopped: () => void) => {
-      if (isStopping) return
-      isStopping = true
-      note(message)
-      setTimeout(() => process.exit(1), maxStopMs).unref()
-      stop().then(onStopped, reject)
-    }
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopOnce('stopping…', resolve))
-    void lost.then((message) => stopOnce('stopping…', () => reject(new CliError(message))))
-  })
 }

@@ -1,10 +1,10 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { bootId } from '../platform/boot-id.ts'
 import { newId } from '../platform/db/ids.ts'
 import type { MachineIdentity } from '../platform/machines/machine-lease.ts'
 import type { Config } from './config/config.ts'
-import { bootId } from './data-folder.ts'
 
 export const machineFileName = 'machine.json'
 

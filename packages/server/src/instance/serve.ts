@@ -9,6 +9,7 @@ import { ConfigError } from '../platform/config-error.ts'
 import { collectWhenIdle } from '../platform/idle-collector.ts'
 import { type ClaimOptions, claimMachine, type MachineLease } from '../platform/machines/machine-lease.ts'
 import { assemble } from './assemble/assemble.ts'
+import type { StopOptions } from './assemble/assemble-running.ts'
 import { backupKeyFile } from './backup-key.ts'
 import type { Config } from './config/config.ts'
 import { openDataFolder } from './data-folder.ts'
@@ -28,20 +29,26 @@ export interface Serving {
   backupKey: string | null
   /** Resolves with a message when another machine has taken over the projects: the caller must stop this process. */
   lost: Promise<string>
-  /** Finishes requests and returns jobs to the queue; takes at most ten seconds. */
-  stop(): Promise<void>
+  /**
+   * Finishes requests and returns jobs to the queue; takes at most ten seconds. Unless they are kept running, the edge and the
+   * projects on this machine are stopped too.
+   */
+  stop(options: StopOptions): Promise<{ keptRunning: boolean }>
 }
 
 /** Starts the whole instance. Rejects, with everything closed again, when a part cannot start. */
 export async function serve(config: Config, { takeOver = false }: { takeOver?: boolean } = {}): Promise<Serving> {
   const closers: (() => unknown)[] = []
+  // A start that fails leaves the projects alone that ran before it.
+  let stopOptions: StopOptions = { keepRunning: 'if-adopted' }
+  let keptRunning = false
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) await close()
   }
   try {
     const isApi = config.role === 'api'
     // An API process may share the folder of its worker: it only reads the keys.
-    const folder = isApi ? null : await openDataFolder(config.dataDir)
+    const folder = isApi ? null : await openDataFolder(config.dataDir, { version: manifest.version })
     closers.push(() => folder?.release())
     const context = await openInstanceContext(config)
     closers.push(context.close)
@@ -60,7 +67,7 @@ export async function serve(config: Config, { takeOver = false }: { takeOver?: b
     await Promise.all([assembled.running?.start(stopping.signal), assembled.app.ready()])
     closers.push(async () => {
       stopping.abort()
-      await assembled.running?.stop()
+      keptRunning = (await assembled.running?.stop(stopOptions))?.keptRunning ?? false
     })
     if (!isApi) await assembled.jobs.start()
     closers.push(() => (isApi ? undefined : assembled.jobs.stop({ graceMs: 5_000 })))
@@ -76,7 +83,11 @@ export async function serve(config: Config, { takeOver = false }: { takeOver?: b
       isolation: workload.drivers?.runtimes.for(null).isolation.message ?? `projects run on the worker at ${config.workerUrl}`,
       backupKey: existsSync(backupKeyFile(config.dataDir)) ? backupKeyFile(config.dataDir) : null,
       lost: machine?.lost ?? new Promise(() => undefined),
-      stop: closeAll,
+      stop: async (options) => {
+        stopOptions = options
+        await closeAll()
+        return { keptRunning }
+      },
     }
   } catch (error) {
     await closeAll()

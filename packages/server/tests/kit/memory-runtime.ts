@@ -111,7 +111,6 @@ export interface RemoteImage {
 
 export class InMemoryRuntime implements Runtime {
   kind: Runtime['kind'] = 'process'
-  readonly survivesStop = false
   isolation: Isolation = { kind: 'docker', message: 'in memory' }
   readonly running = new Map<string, Kept>()
   readonly artifacts = new Map<string, Artifact & { deploymentId: string; projectId: string }>()
@@ -344,6 +343,7 @@ export class InMemoryRuntime implements Runtime {
 
 /** Holds the current table and serves no requests. */
 export class InMemoryEdge implements EdgeDriver {
+  readonly isAdopted = false
   table: EdgeTable = emptyTable
   readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
   readonly #certificateListeners = new Set<(hostname: string) => void>()

@@ -19,6 +19,8 @@ export interface FinderEvents {
 export class EdgeFinder {
   readonly #settings: EdgeSettings
   readonly #events: FinderEvents
+  /** An edge was running before the first search. Undefined before that search. */
+  isAdopted: boolean | undefined
 
   constructor(settings: EdgeSettings, events: FinderEvents) {
     this.#settings = settings
@@ -28,6 +30,7 @@ export class EdgeFinder {
   /** Returns the running edge if it matches the settings; else a successor that takes over its sockets, else a new one. */
   async find(): Promise<EdgeLink> {
     const running = await this.open()
+    this.isAdopted ??= running !== undefined
     if (!running) return this.#spawn()
     if (sameEdge(running.identity.settings, this.#settings)) return running
     if (sameSockets(running.identity.settings, this.#settings)) {

@@ -16,6 +16,8 @@ export interface EdgeApplied {
  * the last table while the control plane is down.
  */
 export interface EdgeDriver {
+  /** The edge was found running at the start: an earlier control plane started it. */
+  readonly isAdopted: boolean
   /** Finds the running edge or starts one, and restarts it when it dies. Resolves when it serves. */
   start(): Promise<EdgeListening>
   /**

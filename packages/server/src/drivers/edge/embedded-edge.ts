@@ -76,6 +76,10 @@ export class EmbeddedEdge implements EdgeDriver {
     })
   }
 
+  get isAdopted(): boolean {
+    return this.#finder.isAdopted === true
+  }
+
   async start(): Promise<EdgeListening> {
     this.#stopped = false
     await mkdir(this.#settings.folder, { recursive: true, mode: 0o700 })

@@ -17,11 +17,10 @@ export interface LogOptions {
  * Every resource that an implementation creates (image, container, process, network, volume) carries its owner's ids as
  * labels. The control plane finds it again after a crash, and never touches resources of others. Every call is idempotent
  * for the same ids: `start` of a running instance returns that instance, `stop` of a removed instance succeeds.
+ * Instances keep running when the control plane ends.
  */
 export interface Runtime {
   readonly kind: 'process' | 'docker'
-  /** Whether instances keep running when the control plane is stopped on purpose. They always do when it is killed. */
-  readonly survivesStop: boolean
   /** The mechanism that currently isolates projects from each other. */
   readonly isolation: Isolation
 

@@ -17,6 +17,15 @@ import type { Drivers } from '../drivers/drivers.ts'
 import type { Common } from './parts.ts'
 import { untransferredParts } from './untransferred-parts.ts'
 
+export interface StopOptions {
+  /** if-serving: if there are projects; if-adopted: if they ran before this control plane started. */
+  keepRunning: boolean | 'if-serving' | 'if-adopted'
+  /** Time between SIGTERM and SIGKILL of a project, read when the projects are stopped. */
+  graceSeconds?: () => number
+}
+
+const defaultGraceSeconds = 4
+
 /** The part that builds, runs and serves. It fills in the ports that the projects module declares. */
 export function assembleRunning(
   drivers: Drivers,
@@ -140,6 +149,8 @@ export function assembleRunning(
   projectPorts.secrets ??= deployments.secrets
   projectPorts.edge ??= edge.routes
   projectPorts.parts = [transfers.part, backups.part, tasks.part, deployments.part, ...(projectPorts.parts ?? [])]
+  const keepsRunning = async (requested: StopOptions['keepRunning']) =>
+    requested === 'if-adopted' ? edge.isAdopted() : requested === 'if-serving' ? deployments.servesProjects() : requested
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
     modules: { deployments, tasks, gitEvents, backups, transfers },
@@ -155,10 +166,15 @@ export function assembleRunning(
       await deployments.start(abort)
       await backups.start()
     },
-    async stop(): Promise<void> {
-      await edge.stop()
-      await deployments.stop()
+    /** Stops the control plane's part; unless it keeps them running, also the edge and the projects on this machine. */
+    async stop(
+      { keepRunning: requested, graceSeconds }: StopOptions = { keepRunning: false },
+    ): Promise<{ keptRunning: boolean }> {
+      const keepRunning = await keepsRunning(requested)
+      await edge.stop({ keepServing: keepRunning })
+      await deployments.stop({ keepRunning, graceSeconds: graceSeconds?.() ?? defaultGraceSeconds })
       await drivers.runtimes.close()
+      return { keptRunning: keepRunning }
     },
   }
 }

@@ -171,6 +171,12 @@ export const mainSettings = {
     600,
     'Time without output after which a build is stopped',
   ),
+  onStop: setting(
+    'BERTH_ON_STOP',
+    oneOf('auto', 'keep', 'stop'),
+    'auto',
+    'The edge and the projects after SIGTERM; auto: they serve for 10 s, until a next start; keep: until berth down; stop: they are stopped',
+  ),
   sleepAfterSeconds: setting(
     'BERTH_SLEEP_AFTER_SECONDS',
     wholeNumber(0, 31_536_000),

@@ -50,7 +50,7 @@ export async function createDrivers(config: Config, version: string, logger: Log
     links,
     runtimes: createRuntimes(await chooseRuntime(config, logger), links, serverRuntimes(config, links)),
     edge: new EmbeddedEdge({
-      folder: join(dataDir, 'edge'),
+      folder: edgeFolder(dataDir),
       http: { host: edgeHost, port: config.edgePort },
       https: config.edgeTlsPort === null ? null : { host: edgeHost, port: config.edgeTlsPort },
       ...edgeProgram(version),
@@ -65,6 +65,9 @@ export async function createDrivers(config: Config, version: string, logger: Log
     workFolder: join(dataDir, 'work'),
   }
 }
+
+/** The folder of the embedded edge, below the data folder. */
+export const edgeFolder = (dataDir: string) => join(dataDir, 'edge')
 
 /** The edge program: in a bundle it is next to the server; from source it runs directly. An edge of another build is replaced. */
 function edgeProgram(version: string): { entry?: string; buildId: string } {

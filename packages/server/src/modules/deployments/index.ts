@@ -12,6 +12,7 @@ import { removeVolumeJob } from './data/volumes.ts'
 import { deploymentMetrics } from './deployment-metrics.ts'
 import type { DeploymentsDeps } from './deps.ts'
 import { deploymentsHandlers } from './handlers.ts'
+import { listLive } from './live-environments.ts'
 import { LogFollower } from './logs/log-follower.ts'
 import { UsageSampler } from './logs/usage-sampler.ts'
 import { reservedReader } from './plan/reserved-resources.ts'
@@ -29,18 +30,20 @@ import { findDeployment, findDeploymentOf, findNewest, findVolume } from './stor
 import { readHistory, writeHistory } from './summary/history.ts'
 import { deploymentReader, runningProjects } from './summary/summary.ts'
 import { watchExits } from './watch/instance-exits.ts'
-import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopOwnProcesses } from './watch/recover.ts'
+import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopLocalInstances } from './watch/recover.ts'
 import { Watch } from './watch/watch.ts'
 
 export type { DataUnit, ProjectData } from './data/project-data.ts'
 export type { DeploymentsDeps, EdgeSwitch, OldContainers } from './deps.ts'
 export { hasCompleted } from './health/health.ts'
+export { liveProjectsHere } from './live-environments.ts'
 export { deployedSource } from './plan/deployed.ts'
 export { listEngineData } from './plan/engine-data.ts'
 export { hooksOf } from './request/deploy-hooks.ts'
 export type { DeploymentRequest } from './request/request-many.ts'
 export { type TaskEnd, type TaskInstance, type TaskInstances, TaskNotStarted } from './run/task-instances.ts'
 export { adoptVolume, assignToMachine, listServerUses, movePaths, servedState } from './store.ts'
+export { stopLocalInstances } from './watch/recover.ts'
 
 /**
  * Deployments: from source to a URL. A *deployment* runs *steps*. It builds *artifacts* and starts *instances*, one per *unit*
@@ -120,11 +123,13 @@ export function createDeployments(options: Omit<DeploymentsDeps, 'locks' | 'scru
       recovery = Promise.all([restartWaking(deps, abort), cleanedUp, ...serverRecoveries])
       for (const part of services) part.start()
     },
-    stop: async () => {
+    /** Whether the edge has a project of this machine to serve or to wake. */
+    servesProjects: async () => (await listLive(deps.database.db)).some(({ state }) => state !== 'stopped'),
+    stop: async ({ keepRunning, graceSeconds }: { keepRunning: boolean; graceSeconds: number }) => {
       stopListening()
       await Promise.all([recovery, ...services.map((part) => part.stop())])
       await watch.stop()
-      await stopOwnProcesses(deps)
+      if (!keepRunning) await stopLocalInstances(deps.runtimes.for(null), graceSeconds)
     },
   }
 }

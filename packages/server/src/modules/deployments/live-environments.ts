@@ -21,6 +21,19 @@ export const listLive = (db: Db, projectIds?: readonly string[]): Promise<LiveEn
   return (projectIds ? query.where('projectId', 'in', [...projectIds, '']) : query).execute()
 }
 
+/** Ids of the projects that run on this machine, without those on servers. */
+export async function liveProjectsHere(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('liveEnvironments')
+    .innerJoin('deployments', 'deployments.id', 'liveEnvironments.deploymentId')
+    .select('liveEnvironments.projectId')
+    .distinct()
+    .where('liveEnvironments.state', 'in', ['live', 'waking'])
+    .where('deployments.serverId', 'is', null)
+    .execute()
+  return rows.map(({ projectId }) => projectId)
+}
+
 /** Makes another deployment serve the environment. The first deployment creates the row. */
 export const setLiveDeployment = (db: Db, row: Insertable<LiveEnvironmentsTable> & { state: 'live' | 'sleeping' }) =>
   db

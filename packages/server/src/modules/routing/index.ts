@@ -114,11 +114,13 @@ export function createEdge(deps: EdgeDeps) {
       counting.start()
       return listening
     },
-    async stop(): Promise<void> {
+    /** See `EdgeDriver`. */
+    isAdopted: () => driver.isAdopted,
+    async stop({ keepServing }: { keepServing: boolean }): Promise<void> {
       for (const end of unsubscribers.splice(0)) end()
       edge.stop()
       await counting.stop()
-      await driver.stop({ keepServing: false })
+      await driver.stop({ keepServing })
       await traffic.stop()
     },
   }

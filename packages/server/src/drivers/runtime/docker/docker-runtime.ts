@@ -114,7 +114,6 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   return {
     kind: 'docker',
     egressFilter: () => egressFilter?.state ?? null,
-    survivesStop: true,
     get isolation() {
       const networkMessage =
         egressFilter?.state.message ?? 'Projects in Docker can reach every network of this machine: there is no egress filter'

@@ -146,8 +146,6 @@ export function createProcessRuntime({
 
   return {
     kind: 'process',
-    // Instances belong to the process tree of `berth up`, which ends as a whole.
-    survivesStop: false,
     isolation: { kind: sandbox.kind, message: sandbox.message },
     check: async () => ({ version: process.version }),
     build(request, onLine, abort) {

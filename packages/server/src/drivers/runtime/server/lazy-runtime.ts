@@ -13,7 +13,6 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
   }
   return {
     kind: 'docker',
-    survivesStop: true,
     isolation: { kind: 'docker', message: 'Docker on a server: each project runs in its own containers' },
     check: async (...args) => (await loadOnce()).check(...args),
     build: async (...args) => (await loadOnce()).build(...args),

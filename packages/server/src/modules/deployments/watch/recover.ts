@@ -2,6 +2,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Runtime } from '../../../drivers/runtime/runtime.ts'
 import type { DeploymentRow, InstanceRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
 import { saveAddress } from '../addresses.ts'
 import type { DeploymentsDeps } from '../deps.ts'
@@ -151,14 +152,12 @@ async function restart(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: A
   await deps.edge.sync()
 }
 
-/** Stops instances that cannot outlive the control plane, at a shutdown; the next start starts them again. */
-export async function stopOwnProcesses(deps: DeploymentsDeps): Promise<void> {
-  // One limit for all instances: the operator waits for the shutdown.
-  const timeLimit = AbortSignal.timeout(8_000)
-  for (const { runtime } of await deps.runtimes.all()) {
-    if (runtime.survivesStop) continue
-    await Promise.allSettled(
-      (await runtime.list()).map(({ instanceId }) => runtime.stop(instanceId, { graceSeconds: 4 }, timeLimit)),
-    )
-  }
+/** Time limit for all instances together: the operator waits for it. */
+const maxStopMs = 8_000
+
+/** Stops every instance on this machine; the next start of the control plane starts them again. Those on servers keep running. */
+export async function stopLocalInstances(runtime: Runtime, graceSeconds: number): Promise<void> {
+  const timeLimit = AbortSignal.timeout(maxStopMs)
+  const instances = await runtime.list()
+  await Promise.allSettled(instances.map(({ instanceId }) => runtime.stop(instanceId, { graceSeconds }, timeLimit)))
 }

@@ -52,6 +52,18 @@ export function foldersOfGroup(name: string): string[] {
   return hierarchies.map((controller) => join(root, controller, 'berth', name)).filter((folder) => existsSync(folder))
 }
 
+/** Opens the group of a process that an earlier control plane started. Its limits stay as they are. Null if there is none. */
+export function openControlGroup(name: string): ControlGroup | null {
+  const folders = foldersOfGroup(name)
+  const memory = folders[0]
+  if (!memory) return null
+  const pids = folders.find((folder) => existsSync(join(folder, 'pids.max'))) ?? memory
+  return group(folders, {
+    memoryKills: () => counter(memory, isUnified() ? 'memory.events' : 'memory.oom_control', 'oom_kill'),
+    hitProcessLimit: () => counter(pids, 'pids.events', 'max') > 0,
+  })
+}
+
 /** Kills the processes of a group that a killed control plane left behind, and removes it. */
 export function endControlGroup(name: string): void {
   const folders = foldersOfGroup(name)

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { InstanceEnd } from '../../instance-end.ts'
 import type { Owner } from '../../runtime.ts'
@@ -21,6 +21,8 @@ export interface InstanceRecord {
   /** Port that it wants and that another process holds. */
   portTaken?: number | null
   process: ProcessIdentity | null
+  /** Device and inode of the folder that the process was started from. The process is not that of a copy of the folder. */
+  place?: string
   /** Runs in its own process namespace. `process` is then bubblewrap's monitor outside of it. */
   isInside?: boolean
   /** Folders of the project that it can see. */
@@ -87,7 +89,24 @@ export class InstanceRecords {
   }
 
   list(): InstanceRecord[] {
-    return this.#paths.list('instances').flatMap((id) => this.find(id) ?? [])
+    return this.#paths.list('instances').flatMap((id) => {
+      const record = this.find(id)
+      return record ? [this.#withoutForeignProcess(record)] : []
+    })
+  }
+
+  /** Identifies the folder of an instance. It stays the same when the data folder is moved within its file system. */
+  placeOf(id: string): string {
+    const { dev, ino } = statSync(this.#paths.instance(id), { bigint: true })
+    return `${dev}:${ino}`
+  }
+
+  /** A copied data folder names processes of the original, which may still run and write there. */
+  #withoutForeignProcess(record: InstanceRecord): InstanceRecord {
+    const { instanceId, place } = record
+    if (place === undefined || place === this.placeOf(instanceId)) return record
+    rmSync(this.#paths.instanceProcessFile(instanceId), { force: true })
+    return { ...record, process: null }
   }
 
   /** Removes a record at once. Its files are deleted with the trash. */

@@ -1,30 +1,42 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { bootId } from '../../../../platform/boot-id.ts'
 import { fieldsOfStat, processStat, startTimeOf } from '../../../../platform/process-stat.ts'
 
-/** Identifies a process for good: a pid is reused, but not together with its start time. */
+/** Identifies a process for good: a pid is reused, but not together with its start time within the same boot. */
 export interface ProcessIdentity {
   pid: number
   /** Field 22 of /proc/<pid>/stat. Null where there is no /proc. */
   startTime: string | null
+  /** The boot that the start time counts from. Absent in records of older versions. */
+  boot?: string | null
 }
 
 export function identityOf(pid: number): ProcessIdentity {
-  return { pid, startTime: startTimeOf(pid) }
+  return { pid, startTime: startTimeOf(pid), boot: bootId() }
 }
 
-/** Reads the identity that a process recorded when it was launched: its line of /proc, or its pid where there is no /proc. */
+/**
+ * Reads the identity that a process recorded when it was launched: its line of /proc, or its pid where there is no /proc, and
+ * the boot id on the next line.
+ */
 export function readIdentity(note: string): ProcessIdentity | null {
   try {
-    const line = readFileSync(note, 'utf8').trim()
+    const [line = '', boot] = readFileSync(note, 'utf8').trim().split('\n')
     const pid = Number.parseInt(line, 10)
-    return pid > 0 ? { pid, startTime: line.includes(')') ? (fieldsOfStat(line)[19] ?? null) : null } : null
+    if (!(pid > 0)) return null
+    return { pid, startTime: line.includes(')') ? (fieldsOfStat(line)[19] ?? null) : null, ...(boot ? { boot } : {}) }
   } catch {
     return null
   }
 }
 
-export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
+/** A process of an earlier boot has ended, whatever has its pid now. */
+const isOfThisBoot = ({ boot }: ProcessIdentity) => boot === undefined || boot === null || boot === bootId()
+
+export function isAlive(identity: ProcessIdentity): boolean {
+  const { pid, startTime } = identity
+  if (!isOfThisBoot(identity)) return false
   try {
     process.kill(pid, 0)
   } catch (error) {
@@ -71,7 +83,9 @@ export function hasProcesses({ pid }: ProcessIdentity, candidates: readonly numb
 }
 
 /** Kills the processes that a dead leader left in its group. The group id is not reused while one of them lives. */
-export function killRemainingInGroup({ pid, startTime }: ProcessIdentity): void {
+export function killRemainingInGroup(identity: ProcessIdentity): void {
+  const { pid, startTime } = identity
+  if (!isOfThisBoot(identity)) return
   const leader = processStat(pid)
   if (leader === null || leader[19] === startTime) kill(-pid, 'SIGKILL')
 }

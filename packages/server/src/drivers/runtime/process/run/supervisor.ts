@@ -10,7 +10,7 @@ import { DiskMeasurement, type Suspicion } from '../disk/disk-use.ts'
 import type { FreeSpace } from '../disk/free-space.ts'
 import type { Ports } from '../ports/ports.ts'
 import { ProgramPorts } from '../ports/program-ports.ts'
-import { type ControlGroup, createControlGroup } from '../processes/cgroup.ts'
+import { type ControlGroup, createControlGroup, openControlGroup } from '../processes/cgroup.ts'
 import { exitCodeOf, startDetached } from '../processes/detached.ts'
 import type { InstanceRecord, InstanceRecords } from '../processes/instance-record.ts'
 import { identityOf, isAlive, killRemainingInGroup, readIdentity, signalGroup } from '../processes/process-table.ts'
@@ -132,6 +132,8 @@ export class InstanceSupervisor {
       this.record.process = launched
       this.#records.saveEventually(this.record)
     }
+    this.#group = openControlGroup(this.record.instanceId)
+    this.#memoryKills = this.#group?.memoryKills ?? 0
     this.#watchLoop ??= this.#watch()
   }
 
@@ -190,6 +192,7 @@ export class InstanceSupervisor {
     child.unref()
     Object.assign(this.record, {
       process: identityOf(child.pid as number),
+      place: this.#records.placeOf(this.record.instanceId),
       isInside: this.#sandbox.hasPidNamespace,
       shown: this.#program?.shown ?? [],
       diskMb: this.#request?.allotment.diskMb,

@@ -6,7 +6,8 @@ const script = `
 note=$1; shift
 if [ "$note" != "-" ]; then
   read -r line 2>/dev/null < /proc/$$/stat || line=$$
-  echo "$line" > "$note" || exit 125
+  read -r boot 2>/dev/null < /proc/sys/kernel/random/boot_id || boot=
+  printf '%s\\n%s\\n' "$line" "$boot" > "$note" || exit 125
 fi
 while [ "$1" != "--" ]; do
   echo $$ > "$1/cgroup.procs" || exit 125

@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Hosting, keepRequesting, startHosting, writeApp } from '../tests/kit/hosting.ts'
+import { table } from './kit/table.ts'
+
+/**
+ * node bench/restarts.ts [--runtime=process|docker] [--restarts=10] [--projects=2] [--connections=8]: restarts the control plane
+ * under constant load, every third time with kill -9. Fails if a request fails, if a project is another process afterwards, or if
+ * a line of its output is missing in its log.
+ */
+const flag = (name: string, fallback: string) =>
+  process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
+const runtime = flag('runtime', 'process')
+if (runtime !== 'process' && runtime !== 'docker') throw new Error(`--runtime is ${runtime}: it must be process or docker`)
+const restarts = Number(flag('restarts', '10'))
+const count = Number(flag('projects', '2'))
+const connections = Number(flag('connections', '8'))
+const tail = 2_000
+
+/** Answers with its own identity, and numbers the lines of its output. */
+const program = `
+import { createServer } from 'node:http'
+const id = Date.now().toString(36) + '-' + process.pid
+createServer((_, response) => response.end(id)).listen(process.env.PORT, process.env.HOST ?? '0.0.0.0')
+let line = 0
+setInterval(() => console.log('line ' + ++line), 50)
+process.on('SIGTERM', () => process.exit(0))
+`
+
+await using hosting = await startHosting({ runtime, env: { BERTH_SLEEP_AFTER_SECONDS: '86400' } })
+const projects = await deployAll(hosting)
+const { port } = new URL(hosting.berth.edgeUrl)
+const loads = projects.map(({ slug }) =>
+  keepRequesting(hosting.berth.edgeUrl, `${slug}.localhost:${port}`, { connections, everyMs: 1 }),
+)
+const awayMs: number[] = []
+for (let round = 1; round <= restarts; round++) {
+  await pause(1_000)
+  const begun = performance.now()
+  if (round % 3 === 0) await hosting.berth.kill9()
+  await hosting.berth.restart()
+  awayMs.push(performance.now() - begun)
+  const { body } = await hosting.api('GET', '/projects')
+  const states = body.data.map(({ status }: { status: string }) => status)
+  if (states.some((state: string) => state !== states[0]))
+    throw new Error(`projects after restart ${round}: ${states.join(', ')}`)
+  console.log(
+    `restart ${round}: ${round % 3 === 0 ? 'kill -9' : 'SIGTERM'}, away for ${Math.round(awayMs.at(-1)!)} ms, projects ${states[0]}`,
+  )
+}
+await pause(3_000)
+const results = await Promise.all(loads.map((load) => load.stop()))
+const gaps = await Promise.all(projects.map(({ id }) => logGaps(hosting, id)))
+const failed = results.flatMap(({ failures }) => failures)
+console.log(
+  table(
+    ['project', 'requests', 'failed', 'processes', 'log lines missing', 'log lines twice'],
+    results.map(({ requests, failures, bodies }, at) => {
+      const { missing, twice } = gaps[at]!
+      return [projects[at]!.slug, requests, failures.length, bodies.size, missing.length, twice]
+    }),
+  ),
+)
+for (const failure of new Set(failed)) console.log(failure)
+const isComplete = gaps.every(({ missing }) => missing.length === 0) && results.every(({ bodies }) => bodies.size === 1)
+if (failed.length > 0 || !isComplete) process.exitCode = 1
+
+async function deployAll({ folder, makeProject, deploy, settled }: Hosting) {
+  await writeApp(join(folder, 'app'), program)
+  const made = []
+  for (let at = 0; at < count; at++) {
+    const project = await makeProject({ name: `restarts ${at}`, localPath: join(folder, 'app') })
+    const deployment = await settled(await deploy(project.id))
+    if (deployment.status !== 'live') throw new Error(`not live: ${JSON.stringify(deployment.error)}`)
+    made.push(project)
+  }
+  return made
+}
+
+/**
+ * Numbers of the newest lines that are not in the log, and the count of lines that are in it twice: after kill -9 the output of
+ * up to a second is read again.
+ */
+async function logGaps({ api }: Hosting, projectId: string): Promise<{ missing: number[]; twice: number }> {
+  const { body } = await api('GET', `/projects/${projectId}/logs?tail=${tail}`)
+  const seen = new Map<number, number>()
+  for (const { message } of body.data as { message: string }[]) {
+    const number = Number(/^line (\d+)$/.exec(message)?.[1] ?? 0)
+    if (number) seen.set(number, (seen.get(number) ?? 0) + 1)
+  }
+  if (seen.size === 0) throw new Error('the log has no line')
+  const [first, last] = [Math.min(...seen.keys()), Math.max(...seen.keys())]
+  const numbers = Array.from({ length: last - first + 1 }, (_, at) => first + at)
+  return { missing: numbers.filter((number) => !seen.has(number)), twice: [...seen.values()].filter((times) => times > 1).length }
+}

@@ -1,0 +1,80 @@
+// gate: also on Docker, since containers and plain processes outlive the control plane in different ways
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Hosting, keepRequesting, processGroupsOf, startHosting, writeApp } from '../kit/hosting.ts'
+import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
+
+/** Answers with its own identity, and numbers the lines of its output. */
+const program = `
+import { createServer } from 'node:http'
+const id = Date.now().toString(36) + '-' + process.pid
+createServer((_, response) => response.end(id)).listen(process.env.PORT, process.env.HOST ?? '0.0.0.0')
+let line = 0
+setInterval(() => console.log('line ' + ++line), 50)
+process.on('SIGTERM', () => process.exit(0))
+`
+
+describeOnRuntimes('a restart of the control plane', (runtime) => {
+  let hosting: Hosting
+  let project: { id: string; slug: string }
+  const host = () => `${project.slug}.localhost`
+  const status = async () => (await hosting.api('GET', `/projects/${project.id}`)).body.data.status
+  beforeAll(async () => {
+    hosting = await startHosting({ runtime, env: { BERTH_SLEEP_AFTER_SECONDS: '86400' } })
+    await writeApp(join(hosting.folder, 'app'), program)
+    project = await hosting.makeProject({ name: 'Always on', localPath: join(hosting.folder, 'app') })
+    expect((await hosting.settled(await hosting.deploy(project.id))).error).toBeNull()
+  })
+  afterAll(() => hosting?.[Symbol.asyncDispose]())
+
+  const linesLogged = async (): Promise<Set<number>> => {
+    const { body } = await hosting.api('GET', `/projects/${project.id}/logs?tail=2000`)
+    return new Set(
+      (body.data as { message: string }[]).map(({ message }) => Number(/^line (\d+)$/.exec(message)?.[1] ?? Number.NaN)),
+    )
+  }
+
+  test('by SIGTERM and by kill -9 fails no request, restarts no project and loses no line of output', async () => {
+    const requests = keepRequesting(hosting.berth.edgeUrl, host(), { everyMs: 5 })
+    await hosting.berth.restart()
+    expect(await status()).toBe('live')
+    await hosting.berth.kill9()
+    await hosting.berth.restart()
+    expect(await status()).toBe('live')
+    const { failures, bodies } = await requests.stop()
+    expect(failures).toEqual([])
+    expect([...bodies.keys()]).toHaveLength(1)
+    const before = Math.max(...(await linesLogged()))
+    await expect.poll(async () => Math.max(...(await linesLogged()))).toBeGreaterThan(before)
+    const lines = await linesLogged()
+    const expected = Array.from({ length: Math.max(...lines) }, (_, at) => at + 1)
+    expect(expected.filter((line) => !lines.has(line))).toEqual([])
+  })
+
+  test('berth down stops the edge and the projects by name, and the next start starts them again', async () => {
+    const before = (await hosting.get(host())).text
+    const env = { BERTH_DATA_DIR: hosting.berth.dataFolder, ...hosting.settings }
+    const { code, stderr } = await hosting.cli(['down'], { env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`1 project (${project.slug})`) })
+    await expect(hosting.get(host())).rejects.toThrow('ECONNREFUSED')
+    if (runtime === 'process') expect([...(await processGroupsOf(hosting.berth.dataFolder))]).toEqual([])
+    else expect((await listOnDocker(hosting.berth.dataFolder)).filter((line) => line.endsWith('running'))).toEqual([])
+    expect((await hosting.cli(['down'], { env })).code).toBe(0)
+    await hosting.berth.restart()
+    await expect.poll(() => hosting.get(host())).toMatchObject({ status: 200 })
+    expect((await hosting.get(host())).text).not.toBe(before)
+  })
+
+  test('a stop without a next start ends the edge, and a start meanwhile keeps it', async () => {
+    const env = { BERTH_DATA_DIR: hosting.berth.dataFolder, ...hosting.settings }
+    const restarted = await hosting.cli(['down', '--unless-restarted', '60', '--json'], { env })
+    expect(JSON.parse(restarted.stdout)).toMatchObject({ outcome: 'restarted' })
+    expect((await hosting.get(host())).status).toBe(200)
+    await hosting.berth.kill9()
+    const { code, stdout, stderr } = await hosting.cli(['down', '--unless-restarted', '0', '--json'], { env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'stopped' })
+    await expect(hosting.get(host())).rejects.toThrow('ECONNREFUSED')
+    if (runtime === 'process') expect([...(await processGroupsOf(hosting.berth.dataFolder))]).toEqual([])
+  })
+})
