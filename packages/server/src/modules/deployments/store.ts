@@ -273,6 +273,26 @@ type EnvironmentFilter = { projectId: string; environment?: string | undefined }
 export const insertInstance = (db: Db, row: Insertable<ReplicasTable>) => db.insertInto('instances').values(row).execute()
 export const updateInstance = (db: Db, id: string, changes: Updateable<ReplicasTable>) =>
   db.updateTable('instances').set(changes).where('id', '=', id).execute()
+/** Positions by instance, saved in one statement. */
+export const saveLogPositions = async (db: Db, positions: ReadonlyMap<string, string>): Promise<void> => {
+  const rows = [...positions]
+  for (let at = 0; at < rows.length; at += maxPositionsPerStatement) {
+    const [[firstId, first], ...others] = rows.slice(at, at + maxPositionsPerStatement) as [
+      [string, string],
+      ...[string, string][],
+    ]
+    const ids = [firstId, ...others.map(([id]) => id)]
+    const update = db.updateTable('instances').where('id', 'in', ids)
+    await update
+      .set(({ eb }) => {
+        let cases = eb.case('id').when(firstId).then(first)
+        for (const [id, position] of others) cases = cases.when(id).then(position)
+        return { logPosition: cases.end() }
+      })
+      .execute()
+  }
+}
+const maxPositionsPerStatement = 100
 /** Returns false when the instance was stopped meanwhile. */
 export const markStarted = async (db: Db, id: string, changes: Updateable<ReplicasTable>): Promise<boolean> => {
   const update = db.updateTable('instances').set(changes).where('id', '=', id).where('state', '!=', 'retired')

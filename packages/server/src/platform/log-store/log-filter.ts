@@ -1,4 +1,5 @@
 import type { AnyEntry } from './log-entry.ts'
+import { textSearch } from './text-search.ts'
 
 export interface LogFilter {
   /** Part of the message, or of any text of a request; case-insensitive. */
@@ -16,24 +17,23 @@ export interface LogFilter {
   path?: string
 }
 
-/** A filter that searches text first: most blocks and lines do not contain the text and are never parsed. */
+/** A filter that searches the bytes first: most blocks and lines do not contain the text and are never decoded or parsed. */
 export interface CompiledFilter {
   readonly deployment: string | undefined
-  mayBeIn(text: string): boolean
+  /** The lines of a block that may match, in file order. */
+  linesIn(block: Buffer): string[]
   matches(entry: AnyEntry): boolean
 }
 
 export function compileFilter(filter: LogFilter = {}): CompiledFilter {
   const { q, environment, service, deployment, run, status, method, path } = filter
   const searchText = q?.toLowerCase()
-  const escapedSearch = q && escaped(q).toLowerCase()
-  const texts = textsOf(filter)
+  const search = textSearch(textsOf(filter), q ? escaped(q) : undefined)
   const methods = method?.toUpperCase().split(',')
   const statuses = status?.toLowerCase().split(',')
   return {
     deployment,
-    mayBeIn: (text) =>
-      texts.every((part) => text.includes(part)) && (!escapedSearch || text.toLowerCase().includes(escapedSearch)),
+    linesIn: (block) => (search ? search(block) : block.toString('utf8').split('\n')),
     matches: (entry) => {
       if (deployment && !('deploymentId' in entry && entry.deploymentId === deployment)) return false
       if (run && !('runId' in entry && entry.runId === run)) return false

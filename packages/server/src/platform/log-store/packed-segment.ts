@@ -26,6 +26,11 @@ interface PackedBlock {
 }
 
 const maxListedDeployments = 200
+/** Blocks read at a time. */
+const maxGroup = 8
+/** The size of a block in the index of a damaged file can be any number. */
+const minChunkBytes = 1024
+const maxChunkBytes = 4 * 1024 * 1024
 
 /**
  * Writes a packed file: one zstd frame per block, then the index in a skippable frame, so that `zstd -d` prints the lines. The
@@ -39,12 +44,12 @@ export async function packFile(from: string, to: string): Promise<{ index: Packe
     const blocks: PackedBlock[] = []
     const deployments = new Set<string>()
     let position = 0
-    for await (const { text, plainBytes } of plainBlocks(source, 0, size)) {
-      const facts = factsOf(text, deployments)
+    for await (const block of plainBlocks(source, 0, size)) {
+      const facts = factsOf(block.toString('utf8'), deployments)
       if (!facts) continue
-      const frame = await compress(text, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })
+      const frame = await compress(block, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })
       await target.writeFile(frame)
-      blocks.push({ position, bytes: frame.length, plainBytes, ...facts })
+      blocks.push({ position, bytes: frame.length, plainBytes: block.length, ...facts })
       position += frame.length
     }
     const index = { blocks, deployments: deployments.size <= maxListedDeployments ? [...deployments] : null }
@@ -67,9 +72,48 @@ export async function readIndex(file: FileHandle): Promise<PackedIndex> {
   return JSON.parse(json.toString('utf8')) as PackedIndex
 }
 
-export async function readBlock(file: FileHandle, { position, bytes, plainBytes }: PackedBlock): Promise<Block> {
-  const frame = await readRange(file, position, bytes)
-  return { text: (await decompress(frame)).toString('utf8'), plainBytes }
+/** Reads neighbouring blocks with one request. A damaged one is an error in its place. */
+async function readGroup(file: FileHandle, group: readonly PackedBlock[]): Promise<(Block | Error)[]> {
+  const [first, last] = [group[0]!, group.at(-1)!]
+  const frames = await readRange(file, first.position, last.position + last.bytes - first.position)
+  return Promise.all(
+    group.map(({ position, bytes, plainBytes }) => {
+      const frame = frames.subarray(position - first.position, position - first.position + bytes)
+      // With room for the whole block, it is decompressed in one turn of the thread pool.
+      const chunkSize = Math.min(Math.max(plainBytes, minChunkBytes), maxChunkBytes) + 1
+      return decompress(frame, { chunkSize }).catch((error: Error) => error)
+    }),
+  )
+}
+
+/**
+ * Blocks in the given order; an error in place of a damaged one. Most readers need only the first blocks, so it reads one, then
+ * more and more at a time, and reads ahead while the caller searches.
+ */
+export async function* readBlocks(file: FileHandle, blocks: readonly PackedBlock[]): AsyncGenerator<Block | Error> {
+  let size = 1
+  let at = 0
+  const next = () => {
+    const group = blocks.slice(at, at + size)
+    at += group.length
+    size = Math.min(size * 2, maxGroup)
+    const inFileOrder = [...group].sort((left, right) => left.position - right.position)
+    const isReversed = inFileOrder[0] !== group[0]
+    const read = readGroup(file, inFileOrder).catch((error: Error) => [error])
+    return read.then((found) => (isReversed ? found.reverse() : found))
+  }
+  let ahead: Promise<(Block | Error)[]> | null = null
+  try {
+    while (ahead || at < blocks.length) {
+      const isFirst = at === 0
+      const found: (Block | Error)[] = await (ahead ?? next())
+      ahead = isFirst || at >= blocks.length ? null : next()
+      yield* found
+    }
+  } finally {
+    // The caller closes the file.
+    await ahead
+  }
 }
 
 /** The last frame: magic and length of a skippable frame, the index as JSON, its length, and the mark. It is read from the end. */

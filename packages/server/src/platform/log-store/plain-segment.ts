@@ -15,13 +15,13 @@ export async function* plainBlocks(file: FileHandle, offset: number, end: number
     const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
     const wholeLines = bytes.lastIndexOf(newline) + 1
     rest = bytes.subarray(wholeLines)
-    if (wholeLines > 0) yield { text: bytes.toString('utf8', 0, wholeLines), plainBytes: wholeLines }
+    if (wholeLines > 0) yield bytes.subarray(0, wholeLines)
   }
 }
 
 /** Blocks from `end` back to the beginning, the last lines first; within a block the lines are in file order. */
 export async function* plainBlocksBackward(file: FileHandle, end: number): AsyncGenerator<Block> {
-  for await (const { bytes } of piecesBackward(file, end)) yield { text: bytes.toString('utf8'), plainBytes: bytes.length }
+  for await (const { bytes } of piecesBackward(file, end)) yield bytes
 }
 
 /**

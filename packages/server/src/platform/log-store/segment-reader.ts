@@ -1,6 +1,7 @@
+import type { FileHandle } from 'node:fs/promises'
 import { type AnyEntry, formatLogId, idOfLine, parseLine } from './log-entry.ts'
 import type { CompiledFilter } from './log-filter.ts'
-import { type PackedIndex, readBlock, readIndex } from './packed-segment.ts'
+import { type PackedIndex, readBlocks, readIndex } from './packed-segment.ts'
 import { plainBlocks, plainBlocksBackward } from './plain-segment.ts'
 import { type Block, openSegment, type Segment } from './segment.ts'
 
@@ -39,10 +40,11 @@ export class SegmentReader {
     if (!mayContain(segment, range)) return
     const offset = cursor?.segment === segment && segment.form === 'plain' ? cursor.offset : 0
     let read = offset
-    for await (const { text, plainBytes } of this.#blocks(segment, range, { offset, isBackward: false })) {
+    for await (const block of this.#blocks(segment, range, { offset, isBackward: false })) {
       if (range.abort?.aborted) return
-      if (range.filter.mayBeIn(text)) yield entriesOf(text.split('\n'), range)
-      read += plainBytes
+      const lines = range.filter.linesIn(block)
+      if (lines.length > 0) yield entriesOf(lines, range)
+      read += block.length
       if (cursor && segment.form === 'plain') Object.assign(cursor, { segment, offset: read })
     }
   }
@@ -50,9 +52,10 @@ export class SegmentReader {
   /** Entries newest first, block by block. */
   async *backward(segment: Segment, range: ReadRange): AsyncGenerator<Iterable<AnyEntry>> {
     if (!mayContain(segment, range)) return
-    for await (const { text } of this.#blocks(segment, range, { offset: 0, isBackward: true })) {
+    for await (const block of this.#blocks(segment, range, { offset: 0, isBackward: true })) {
       if (range.abort?.aborted) return
-      if (range.filter.mayBeIn(text)) yield entriesOf(text.split('\n').reverse(), range)
+      const lines = range.filter.linesIn(block)
+      if (lines.length > 0) yield entriesOf(lines.reverse(), range)
     }
   }
 
@@ -82,19 +85,16 @@ export class SegmentReader {
     const blocks = index.blocks.filter(
       ({ firstId, lastId, latest }) => lastId > range.afterId && firstId < range.beforeId && latest >= range.since,
     )
-    for (const block of isBackward ? blocks.reverse() : blocks) {
-      try {
-        yield await readBlock(file, block)
-      } catch (error) {
-        this.#onDamage(error, segment.path)
-      }
+    for await (const block of readBlocks(file, isBackward ? blocks.reverse() : blocks)) {
+      if (block instanceof Error) this.#onDamage(block, segment.path)
+      else yield block
     }
   }
 }
 
 interface PackedRead {
   segment: Segment
-  file: Parameters<typeof readBlock>[0]
+  file: FileHandle
   range: ReadRange
   isBackward: boolean
 }
@@ -109,7 +109,7 @@ function* entriesOf(lines: readonly string[], { afterId, beforeId, since, filter
   const before = formatLogId(beforeId)
   for (const line of lines) {
     const id = idOfLine(line)
-    if (id <= after || id >= before || !filter.mayBeIn(line)) continue
+    if (id <= after || id >= before) continue
     const entry = parseLine(line)
     if (entry && Date.parse(entry.time) >= since && filter.matches(entry)) yield entry
   }

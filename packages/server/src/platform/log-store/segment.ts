@@ -13,11 +13,8 @@ export interface Segment {
   times: { earliest: number; latest: number } | null
 }
 
-/** Whole lines in file order, and their size in the plain file. */
-export interface Block {
-  text: string
-  plainBytes: number
-}
+/** Whole lines in file order, as in the plain file. */
+export type Block = Buffer
 
 /** Null if the segment was removed. Packing moves a segment to another path, so after a missing file the path is read again. */
 export async function openSegment(segment: Segment): Promise<{ file: FileHandle; form: Segment['form']; bytes: number } | null> {

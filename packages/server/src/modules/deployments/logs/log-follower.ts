@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { OutputLine } from '../../../drivers/runtime/runtime.ts'
 import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { instancesTopic } from '../run/run-units.ts'
-import { findInstance, listInstances, updateInstance } from '../store.ts'
+import { findInstance, listInstances } from '../store.ts'
+import { LineBatch } from './line-batch.ts'
+import { LogPositions } from './log-positions.ts'
 
 /** Poll interval for new instances; the start of an instance ends the wait early. */
 const pollIntervalMs = 5_000
-/** Interval at which the read position is saved. */
-const savePositionMs = 1_000
 /** First delay before the ended output of an instance is read again. It doubles each time; an event of the instance resets it. */
 const firstRetryMs = 1_000
 const maxRetryMs = 5 * 60_000
@@ -15,6 +16,7 @@ const maxRetryMs = 5 * 60_000
 /** Copies the output of instances to the log store, which outlives them. Each instance is followed once, from its last position. */
 export class LogFollower {
   readonly #deps: DeploymentsDeps
+  readonly #positions: LogPositions
   readonly #following = new Map<string, Promise<void>>()
   /** Instances whose output ended, and when to read them again. */
   readonly #quiet = new Map<string, { pauseMs: number; until: number }>()
@@ -24,6 +26,7 @@ export class LogFollower {
 
   constructor(deps: DeploymentsDeps) {
     this.#deps = deps
+    this.#positions = new LogPositions(deps.database)
   }
 
   start(): void {
@@ -86,31 +89,29 @@ export class LogFollower {
 
   async #copy(row: InstanceRow): Promise<void> {
     const { runtimes, logStore, scrubbers, database } = this.#deps
-    const scrubber = await scrubbers.of(row.projectId)
-    const startPosition = (await findInstance(database.db, row.id))?.logPosition ?? null
-    let position = startPosition
-    let savedPosition = startPosition
-    let saveTimer: NodeJS.Timeout | undefined
-    const savePosition = async () => {
-      clearTimeout(saveTimer)
-      saveTimer = undefined
-      if (position === savedPosition) return
-      savedPosition = position
-      await updateInstance(database.db, row.id, { logPosition: position })
-    }
+    const { id, projectId, environment, deploymentId, serverId } = row
+    const scrubber = await scrubbers.of(projectId)
+    const position = (await findInstance(database.db, id))?.logPosition ?? null
+    const batch = new LineBatch<OutputLine & { position: string }>(async (lines) => {
+      const entries = lines.map(({ time, stream, message }) => ({
+        time,
+        stream,
+        message: scrubber.scrub(message),
+        environment,
+        service: row.service || null,
+        deploymentId,
+      }))
+      await logStore.append(projectId, 'runtime', entries)
+      this.#positions.set(id, lines.at(-1)!.position)
+      this.#quiet.delete(id)
+    })
     try {
-      for await (const line of runtimes.for(row.serverId).logs(row.id, startPosition, this.#stop.signal)) {
-        const { time, stream } = line
-        const message = scrubber.scrub(line.message)
-        await logStore.append(row.projectId, 'runtime', [
-          { time, stream, message, environment: row.environment, service: row.service || null, deploymentId: row.deploymentId },
-        ])
-        position = line.position
-        this.#quiet.delete(row.id)
-        saveTimer ??= setTimeout(() => void savePosition().catch(() => undefined), savePositionMs)
+      for await (const line of runtimes.for(serverId).logs(id, position, this.#stop.signal)) {
+        const full = batch.add(line)
+        if (full) await full
       }
     } finally {
-      await savePosition()
+      await batch.flush().finally(() => this.#positions.save())
     }
   }
 }

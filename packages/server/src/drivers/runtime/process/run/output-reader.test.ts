@@ -1,8 +1,10 @@
 import { appendFileSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { InstanceRecord, InstanceRecords } from '../processes/instance-record.ts'
+import { OutputFile } from './output-file.ts'
 import { readOutput } from './output-reader.ts'
 
 const megabyte = 1024 * 1024
@@ -10,7 +12,7 @@ const megabyte = 1024 * 1024
 describe('the output of a program that writes faster than it can be read', () => {
   let folder: string
   let file: string
-  const record = { cutOff: { stdout: 0, stderr: 0 } } as InstanceRecord
+  const record = { instanceId: 'one', cutOff: { stdout: 0, stderr: 0 } } as InstanceRecord
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'berth-output-'))
     file = join(folder, 'stdout')
@@ -58,5 +60,47 @@ describe('the output of a program that writes faster than it can be read', () =>
   test('up to that, every line is kept', async () => {
     writeFileSync(file, `${'x'.repeat(1023)}\n`.repeat(8 * 1024))
     expect(await wholeOf(read())).toHaveLength(8 * 1024)
+  })
+
+  test('many small writes are read together, in order, and few of them wake the reader', async () => {
+    writeFileSync(file, '')
+    const reads = vi.spyOn(OutputFile.prototype, 'readNext')
+    const abort = new AbortController()
+    const lines = read(abort.signal, () => false)
+    const found: string[] = []
+    const reading = (async () => {
+      for await (const { message } of lines) if (found.push(message) === 200) abort.abort()
+    })()
+    for (let line = 0; line < 200; line++) {
+      appendFileSync(file, `line ${line}\n`)
+      await pause(2)
+    }
+    await reading
+    expect(found).toEqual(Array.from({ length: 200 }, (_, at) => `line ${at}`))
+    // Two files per read.
+    expect(reads.mock.calls.length).toBeLessThan(200)
+    reads.mockRestore()
+  })
+
+  test('a program that writes again after a pause is read again', async () => {
+    writeFileSync(file, '')
+    const abort = new AbortController()
+    const lines = read(abort.signal, () => false)
+    for (const burst of [1, 2, 3]) {
+      const expected = Array.from({ length: 20 }, (_, at) => `${burst}.${at}`)
+      const writing = (async () => {
+        for (const line of expected) {
+          appendFileSync(file, `${line}\n`)
+          await pause(5)
+        }
+      })()
+      const found: string[] = []
+      while (found.length < 20) found.push((await lines.next()).value?.message ?? '')
+      expect(found).toEqual(expected)
+      await writing
+      await pause(300)
+    }
+    abort.abort()
+    await lines.return(undefined)
   })
 })

@@ -1,20 +1,14 @@
-import { closeSync, type FSWatcher, fstatSync, ftruncateSync, openSync, readSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { OutputLine } from '../../runtime.ts'
 import type { InstanceRecord, InstanceRecords } from '../processes/instance-record.ts'
+import { LinesByOffset } from './lines-by-offset.ts'
+import { OutputFile } from './output-file.ts'
+import { OutputWaiter } from './output-waiter.ts'
 
 type Stream = 'stdout' | 'stderr'
 const streams = ['stdout', 'stderr'] as const
-const chunkBytes = 64 * 1024
-const pollMs = 100
-/** Polling interval beside the file system's change events, in case an event is lost. */
-const fallbackPollMs = 15_000
 const maxReadMs = 3_000
-/** Length above which output that was read is cut off, so that a program does not fill the disk with it. */
-const truncateAboveBytes = 4 * 1024 * 1024
-/** Limit of unread output. Output beyond it is dropped, or a program that writes faster would fill the disk. */
-const maxBacklogBytes = 16 * 1024 * 1024
 /** Bytes read without a pause. Then other work has its turn. */
 const burstBytes = 1024 * 1024
 
@@ -31,109 +25,44 @@ export async function* readOutput(
   },
   abort: AbortSignal,
 ): AsyncGenerator<OutputLine & { position: string }> {
-  const offsets = parsePosition(after)
-  const lines = { stdout: new LinesByOffset(offsets.stdout), stderr: new LinesByOffset(offsets.stderr) }
+  const { records, recordOf, stopped } = parts
+  const start = parsePosition(after)
+  const lines = { stdout: new LinesByOffset(start.stdout), stderr: new LinesByOffset(start.stderr) }
+  using stdout = new OutputFile('stdout', start.stdout, records)
+  using stderr = new OutputFile('stderr', start.stderr, records)
+  using waiter = new OutputWaiter(dirname(records.outputFile(id, 'stdout')), abort, stopped)
+  const files = { stdout, stderr }
   let burstLength = 0
-  using changes = new FolderWatcher(dirname(parts.records.outputFile(id, 'stdout')))
   while (!abort.aborted) {
     const ended = parts.hasEnded()
     let readBytes = 0
     for (const stream of streams) {
-      const next = readNext(id, stream, offsets, parts)
+      const next = files[stream].readNext(recordOf())
       readBytes += next?.length ?? 0
-      if (typeof next === 'string') lines[stream].skipTo(offsets[stream])
-      const messages =
-        typeof next === 'string' ? [next] : next ? lines[stream].addChunk(next) : ended ? lines[stream].flush() : []
+      if (next === null && !ended) continue
       const time = new Date().toISOString()
-      for (const message of messages)
+      for (const message of messagesOf(next, lines[stream], files[stream].offset))
         yield { time, stream, message, position: `${lines.stdout.endOffset}.${lines.stderr.endOffset}` }
     }
     burstLength = readBytes > 0 ? burstLength + readBytes : 0
-    if (readBytes > 0 && burstLength < burstBytes) continue
+    const readsOn = stdout.hasMore || stderr.hasMore || ended
+    if (readBytes > 0 && readsOn && burstLength < burstBytes) continue
     if (readBytes === 0 && ended) return
-    if (readBytes === 0 && !parts.stopped?.aborted) await changes.next(abort, parts.stopped)
-    else await pause(pollMs, undefined, { signal: abort }).catch(() => undefined)
+    if (readBytes > 0 || stopped?.aborted) await waiter.pause()
+    else {
+      for (const stream of streams) files[stream].release()
+      await waiter.nextChange()
+    }
     burstLength = 0
   }
 }
 
-/** Wakes a reader when a folder has changed. Polls at a short interval where the system does not report changes. */
-class FolderWatcher {
-  readonly #watcher: FSWatcher | null
-  #hasChanges = false
-  #wake: (() => void) | null = null
-
-  constructor(folder: string) {
-    this.#watcher = openWatcher(folder, () => {
-      this.#hasChanges = true
-      this.#wake?.()
-    })
-  }
-
-  /** Waits for a change. A change since the last call counts, so that none is missed between reading and waiting. */
-  async next(...aborts: (AbortSignal | undefined)[]): Promise<void> {
-    if (!this.#hasChanges) {
-      const woken = new AbortController()
-      this.#wake = () => woken.abort()
-      const signal = AbortSignal.any([woken.signal, ...aborts.filter((one) => one !== undefined)])
-      await pause(this.#watcher ? fallbackPollMs : pollMs, undefined, { signal }).catch(() => undefined)
-      this.#wake = null
-    }
-    this.#hasChanges = false
-  }
-
-  [Symbol.dispose](): void {
-    this.#watcher?.close()
-  }
-}
-
-function openWatcher(folder: string, onChange: () => void): FSWatcher | null {
-  try {
-    return watch(folder, { persistent: false }, onChange).on('error', onChange)
-  } catch {
-    // The folder does not exist yet, or the system has no more watches.
-    return null
-  }
-}
-
-const newline = 10
-const maxLineBytes = 16 * 1024
-
-/** Splits chunks into lines and tracks the byte offset after each, so that a reader can continue after any line. */
-class LinesByOffset {
-  #pending = Buffer.alloc(0)
-  /** End offset of the last line that was handed out. */
-  endOffset: number
-
-  constructor(from: number) {
-    this.endOffset = from
-  }
-
-  *addChunk(chunk: Uint8Array): Generator<string> {
-    this.#pending = Buffer.concat([this.#pending, chunk])
-    for (;;) {
-      const at = this.#pending.indexOf(newline)
-      // A line that is too long is cut.
-      if (at < 0 && this.#pending.length <= maxLineBytes) return
-      yield this.#takeLine(at < 0 ? maxLineBytes : at, at < 0 ? 0 : 1)
-    }
-  }
-
-  skipTo(offset: number): void {
-    this.#pending = Buffer.alloc(0)
-    this.endOffset = offset
-  }
-
-  *flush(): Generator<string> {
-    if (this.#pending.length > 0) yield this.#takeLine(this.#pending.length, 0)
-  }
-
-  #takeLine(length: number, separator: number): string {
-    const message = this.#pending.toString('utf8', 0, length)
-    this.#pending = this.#pending.subarray(length + separator)
-    this.endOffset += length + separator
-    return message.endsWith('\r') ? message.slice(0, -1) : message
-  }
+/** The lines that a read completes: of the bytes, the message in place of dropped output, or the rest after the end. */
+function messagesOf(next: Buffer | string | null, lines: LinesByOffset, offset: number): Iterable<string> {
+  if (next === null) return lines.flush()
+  if (typeof next !== 'string') return lines.addChunk(next)
+  lines.skipTo(offset)
+  return [next]
 }
 
 /** Counts the readers of each instance's output. The files of a stopped instance are removed after they have been read. */
@@ -171,49 +100,4 @@ export class Readers {
 function parsePosition(after: string | null): Record<Stream, number> {
   const [stdout = 0, stderr = 0] = (after ?? '').split('.').map(Number)
   return { stdout: stdout || 0, stderr: stderr || 0 }
-}
-
-/** Bytes, or a message in place of dropped output. Null if there is nothing new. */
-function readNext(
-  id: string,
-  stream: Stream,
-  offsets: Record<Stream, number>,
-  { records, recordOf }: { records: InstanceRecords; recordOf(): InstanceRecord | undefined },
-): Uint8Array | string | null {
-  const record = recordOf()
-  if (!record) return null
-  let file: number
-  try {
-    file = openSync(records.outputFile(id, stream), 'r+')
-  } catch {
-    return null
-  }
-  try {
-    const truncatedBytes = record.cutOff[stream]
-    const { size } = fstatSync(file)
-    // The program can truncate its own output. All of it is new then.
-    const from = offsets[stream] - truncatedBytes > size ? 0 : Math.max(0, offsets[stream] - truncatedBytes)
-    if (size - from > maxBacklogBytes) {
-      truncateOutput(file, size, stream, record, records)
-      offsets[stream] = record.cutOff[stream]
-      return `[${Math.ceil((size - from) / 1024 / 1024)} MB of output dropped: the program writes faster than Berth reads]`
-    }
-    if (from === size) {
-      if (size > truncateAboveBytes) truncateOutput(file, size, stream, record, records)
-      return null
-    }
-    const chunk = new Uint8Array(Math.min(chunkBytes, size - from))
-    const length = readSync(file, chunk, 0, chunk.length, from)
-    offsets[stream] = truncatedBytes + from + length
-    return chunk.subarray(0, length)
-  } finally {
-    closeSync(file)
-  }
-}
-
-/** Truncates an output file. The program appends, so its next line is at the beginning. */
-function truncateOutput(file: number, size: number, stream: Stream, record: InstanceRecord, records: InstanceRecords): void {
-  ftruncateSync(file, 0)
-  record.cutOff[stream] += size
-  records.saveEventually(record)
 }
