@@ -52,3 +52,25 @@ test.runIf(process.platform === 'linux')('a connection that is closed while its 
       reason: 'it closed the connection',
     })
 })
+
+test('a refused connection is tried again until a program listens, within the wait', async () => {
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  const late = probe({ host: '127.0.0.1', port, path: '/late', awaitListenerMs: 60_000 }, 120_000, never)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  expect(await late).toEqual({ healthy: true, status: 200 })
+  expect(requested).toEqual(['/late'])
+})
+
+test('a port that nothing listens on is refused after the wait, and an answer of a program that listens is not waited for', async () => {
+  expect(await probe(target({ path: '/broken', awaitListenerMs: 60_000 }), 120_000, never)).toMatchObject({ status: 500 })
+  const closed = target({ awaitListenerMs: 30 })
+  await new Promise((resolve) => server.close(resolve))
+  expect(await probe(closed, 5_000, never)).toEqual({
+    healthy: false,
+    status: null,
+    reason: 'nothing listens on its port',
+    refused: true,
+  })
+})

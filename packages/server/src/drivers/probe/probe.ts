@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { checkListener } from '../../platform/listener/listener-check.ts'
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 
@@ -14,9 +15,14 @@ export interface ProbeTarget {
   healthyBelow?: number
   /** Accepts a response that is not HTTP: it shows that a program listens. */
   anyProtocol?: boolean
+  /** How long to wait for a listener while the connection is refused, at most half of the timeout; default 0. */
+  awaitListenerMs?: number
 }
 
-export type ProbeResult = { healthy: true; status: number | null } | { healthy: false; status: number | null; reason: string }
+export type ProbeResult =
+  | { healthy: true; status: number | null }
+  /** `refused`: the port refused connections for all of `awaitListenerMs`. */
+  | { healthy: false; status: number | null; reason: string; refused?: true }
 
 /** Probes an instance. Never rejects: a failure is part of the result. */
 export type Probe = (target: ProbeTarget, timeoutMs: number, abort: AbortSignal) => Promise<ProbeResult>
@@ -24,17 +30,33 @@ export type Probe = (target: ProbeTarget, timeoutMs: number, abort: AbortSignal)
 export const probe: Probe = async (target, timeoutMs, abort) => {
   const limit = AbortSignal.any([abort, AbortSignal.timeout(timeoutMs)])
   try {
-    const socket = await connectTo(target, limit)
+    const socket = await connectOnceListening(target, Math.min(target.awaitListenerMs ?? 0, timeoutMs / 2), limit)
     if (!socket) return { healthy: false, status: null, reason: 'another program listens on its port' }
     return target.path === undefined ? await checkStaysOpen(socket) : await get(socket, { ...target, path: target.path }, limit)
   } catch (error) {
     if (target.anyProtocol && isOtherProtocol(error)) return { healthy: true, status: null }
-    return { healthy: false, status: null, reason: messageFor(error, limit, timeoutMs) }
+    const refused = target.awaitListenerMs && isRefused(error) ? { refused: true as const } : {}
+    return { healthy: false, status: null, reason: messageFor(error, limit, timeoutMs), ...refused }
   }
 }
 
 /** How long a connection must stay open to count. */
 const minOpenMs = 150
+
+/** Pause between two attempts on a port that refuses connections. */
+const retryMs = 10
+
+/** Connects as soon as a program listens: a refused connection costs far less than the interval between two probes. */
+async function connectOnceListening(target: ProbeTarget, waitMs: number, limit: AbortSignal): Promise<Socket | null> {
+  for (const until = performance.now() + waitMs; ; ) {
+    try {
+      return await connectTo(target, limit)
+    } catch (error) {
+      if (!isRefused(error) || performance.now() >= until) throw error
+      await pause(retryMs, undefined, { signal: limit })
+    }
+  }
+}
 
 /** A connection to the instance's own listener; null when another program owns it. */
 function connectTo({ host, port, listener }: ProbeTarget, limit: AbortSignal): Promise<Socket | null> {
@@ -95,13 +117,15 @@ function get(socket: Socket, target: ProbeTarget & { path: string }, limit: Abor
 /** Escapes a path as a browser does: HTTP paths cannot contain spaces or non-ASCII characters. */
 const escaped = (path: string) => path.toWellFormed().replace(/[^!-~]+/g, encodeURIComponent)
 
+const isRefused = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+
 /** The response could not be parsed as HTTP. */
 const isOtherProtocol = (error: unknown) => String((error as NodeJS.ErrnoException).code).startsWith('HPE_')
 
 function messageFor(error: unknown, limit: AbortSignal, timeoutMs: number): string {
   if (limit.aborted) return `no response within ${Math.max(0.1, Math.round(timeoutMs / 100) / 10)} s`
   const { code } = error as NodeJS.ErrnoException
-  if (code === 'ECONNREFUSED') return 'nothing listens on its port'
+  if (isRefused(error)) return 'nothing listens on its port'
   if (isOtherProtocol(error)) return 'the response is not HTTP'
   if (code === 'ECONNRESET') return 'it closed the connection'
   return code ?? 'unreachable'

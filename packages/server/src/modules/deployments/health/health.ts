@@ -19,6 +19,8 @@ import { listeningInside } from './listening-inside.ts'
 const defaultTimeoutSeconds = 60
 const firstProbeTimeoutMs = 5_000
 const probeIntervalMs = 250
+/** Time after the start in which a probe waits for the port to listen; most programs need far less. */
+const awaitListenerForMs = 10_000
 /** A worker has no port to probe: it must stay up this long. */
 const workerMinUptimeMs = 3_000
 const tailLines = 20
@@ -63,6 +65,7 @@ async function pollUntilHealthy(
   const startedAt = performance.now()
   for (;;) {
     abort.throwIfAborted()
+    let pauseMs = probeIntervalMs
     const instance = await deps.runtimes.for(row.serverId).inspect(row.id)
     if (instance && hasCompleted(instance, unit)) return 'completed'
     if (!instance || instance.state === 'exited' || instance.state === 'restarting' || hasRestarted(instance, firstState))
@@ -86,13 +89,15 @@ async function pollUntilHealthy(
     } else {
       const summary = performance.now()
       const timeLimitMs = Math.min(probeTimeoutMs, Math.max(250, Math.round(deadline - summary)))
-      const response = await deps.probe({ ...instance.address, ...probeFor(unit, check) }, timeLimitMs, abort)
+      const awaitListenerMs = summary - startedAt < awaitListenerForMs ? probeIntervalMs : 0
+      const response = await deps.probe({ ...instance.address, ...probeFor(unit, check), awaitListenerMs }, timeLimitMs, abort)
       const reason = response.healthy && program ? await runHealthProgram(row, program, { deps, abort }) : null
       if (response.healthy && reason === null) {
         // The program may listen on another port than PORT: store the address for the edge.
         await saveAddress(row, instance, deps)
         return 'serves'
       }
+      if (!response.healthy && response.refused) pauseMs = 0
       // A response of an earlier probe says more than a final probe that timed out.
       if (response.healthy) {
         failedProgram = program
@@ -106,7 +111,7 @@ async function pollUntilHealthy(
       if (performance.now() - summary >= timeLimitMs) probeTimeoutMs *= 2
     }
     if (performance.now() >= deadline) break
-    await pause(probeIntervalMs, undefined, { signal: abort })
+    await pause(pauseMs, undefined, { signal: abort })
   }
   const reason = { status: lastStatus, message: lastReason, withinSeconds: timeoutMs / 1000 }
   throw await unhealthyError({ row, unit, check, lastState, failedProgram }, reason, deps)
