@@ -93,7 +93,9 @@ test('health says which isolation is in force, to those who have signed in alone
     // Isolation may change while the instance runs: an egress filter that was removed must not be reported.
     const less = { kind: 'docker' as const, words: 'Docker, and nothing around it' }
     drivers.runtime.isolation = { kind: less.kind, message: less.words }
-    expect((await call(instance, viewer.token, 'GET /health')).body).toEqual({ data: { ...plain, worker: 'ok', isolation: less } })
+    expect((await call(instance, viewer.token, 'GET /health')).body).toEqual({
+      data: { ...plain, worker: 'ok', isolation: less },
+    })
   } finally {
     await instance.stop()
   }
