@@ -1,4 +1,4 @@
-import { confirm, isCancel } from '@clack/prompts'
+import { confirm, isCancel, text } from '@clack/prompts'
 import type { Command } from 'commander'
 import { CliError } from './exit-codes.ts'
 
@@ -7,7 +7,7 @@ export const isAtTerminal = (command: Command): boolean =>
   process.stdin.isTTY === true && process.stderr.isTTY === true && command.optsWithGlobals().json !== true
 
 /** Prompts as properties, so that a test can answer them. */
-export const prompts = { confirm }
+export const prompts = { confirm, text }
 
 /** Prompts at the terminal. Without a terminal it throws an error that names `flag`. Null: the user cancelled. */
 export async function ask(prompt: () => Promise<string | symbol>, flag: string): Promise<string | null> {

@@ -169,7 +169,15 @@ const sourceFields = {
 const Name = filledText(100)
 
 /** Fields of a scan that describe the source and set nothing: if a scan is sent back as a body, they cause no warning. */
-export const ignoredScanFields = ['language', 'apps', 'healthPath', 'runtimeVersion', 'evidence', 'warnings'] as const
+export const ignoredScanFields = [
+  'language',
+  'apps',
+  'healthPath',
+  'exampleVariables',
+  'runtimeVersion',
+  'evidence',
+  'warnings',
+] as const
 /** Marks bodies that accept the response of a scan. The fields are removed before the body is validated. */
 export const takesScan = { 'x-ignored-fields': ignoredScanFields }
 

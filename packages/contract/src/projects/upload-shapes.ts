@@ -45,6 +45,12 @@ export const Detection = Type.Object({
   /** The folder of the only app, if the root is not an app itself. */
   rootDirectory: Type.Optional(Type.String()),
   healthPath: Type.Optional(Type.String()),
+  exampleVariables: Type.Optional(
+    Type.Object(
+      { file: Type.String(), variables: Type.Array(Type.Object({ key: Type.String(), value: Type.String() })) },
+      { description: 'The variables that a template such as `.env.example` names, with their example values' },
+    ),
+  ),
   runtimeVersion: AnyObject,
   evidence: Type.Array(Type.Object({ file: Type.String(), says: Type.String() })),
   warnings: Type.Array(Type.String()),

@@ -9,6 +9,7 @@ import { writeLink } from '../../project-link.ts'
 import { isAtTerminal } from '../../prompt.ts'
 import { liveText, watchDeployment } from '../../watch-deployment.ts'
 import { offerLink } from '../git/offer-link.ts'
+import { offerVariables } from './example-variables.ts'
 import { addSettingOptions, applySettings, type Settings } from './project-settings.ts'
 import { type DeployTarget, findTargets } from './targets.ts'
 import { uploadFolder } from './upload-folder.ts'
@@ -137,7 +138,7 @@ async function linkedBranch(client: Connection, id: string): Promise<string | un
 async function fromFolder(client: Connection, target: DeployTarget, options: Options, print: Output, command: Command) {
   if (options.branch || options.commit) throw new CliError('--branch and --commit need --git: a folder has neither', 2)
   const uploadSessionId = await uploadFolder(client, target.location, target.linked, print, command)
-  const projectId = target.linked ?? (await createProject(client, target, uploadSessionId, print))
+  const projectId = target.linked ?? (await createProject(client, target, uploadSessionId, print, command))
   return { projectId, source: { uploadSessionId } }
 }
 
@@ -153,6 +154,7 @@ async function createProject(
   { location, linkFolder, settings }: DeployTarget,
   sessionId: string,
   print: Output,
+  command: Command,
 ): Promise<string> {
   const { data: scan } = await client.call(contract.projects.scanUpload, { params: { sessionId } })
   // The scan is of the whole folder: it knows nothing of an app in a subfolder.
@@ -168,6 +170,7 @@ async function createProject(
   })
   writeLink(linkFolder, { projectId: data.id, url: client.url })
   print.note(`created project ${data.name} (${data.id}) and linked this folder to it (.berth/project.json)`)
+  await offerVariables(client, data.id, scan.exampleVariables, print, command)
   return data.id
 }
 

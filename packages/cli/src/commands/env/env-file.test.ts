@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, statSync, sym
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { writeEnvFile } from './env-file.ts'
+import { readEnvFile, writeEnvFile } from './env-file.ts'
 
 let folder: string
 beforeEach(() => {
@@ -41,4 +41,14 @@ test('what is no file, such as /dev/stdout, is written to and stays what it is',
   symlinkSync('/dev/null', file)
   writeEnvFile(file, variables, true)
   expect(lstatSync(file).isSymbolicLink()).toBe(true)
+})
+
+test('a line with export and without a value is a variable', () => {
+  const file = join(folder, '.env')
+  writeFileSync(file, 'export A=\n  export B=2\nC="x\ny"\n')
+  expect(readEnvFile(file)).toEqual([
+    { key: 'A', value: '' },
+    { key: 'B', value: '2' },
+    { key: 'C', value: 'x\ny' },
+  ])
 })

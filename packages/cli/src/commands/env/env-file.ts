@@ -11,7 +11,10 @@ interface Variable {
 /** The variables of a `.env` file, as Node parses them. */
 export function readEnvFile(file: string): { key: string; value: string }[] {
   if (!existsSync(file)) throw new CliError(`File ${file} does not exist`, 2)
-  const pairs = Object.entries(parseEnv(readFileSync(file, 'utf8'))).map(([key, value]) => ({ key, value: value ?? '' }))
+  const pairs = Object.entries(parseEnv(readFileSync(file, 'utf8').replace(/^[ \t]*export[ \t]+/gm, ''))).map(([key, value]) => ({
+    key,
+    value: value ?? '',
+  }))
   if (pairs.length === 0) throw new CliError(`${file} contains no variables. Write one KEY=value per line.`, 2)
   return pairs
 }

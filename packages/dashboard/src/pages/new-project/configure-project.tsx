@@ -10,7 +10,7 @@ import { ErrorState } from '../../components/error-state.tsx'
 import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { show } from '../../data/notices.tsx'
-import { parseDotenv } from '../../rules/dotenv.ts'
+import { formatDotenv, parseDotenv } from '../../rules/dotenv.ts'
 import { plural } from '../../text/sizes.ts'
 import { DetectionReport } from './detection-report.tsx'
 import { LocationChoice } from './location-choice.tsx'
@@ -26,7 +26,8 @@ export function ConfigureProject({ source, onBack }: Props) {
   const navigate = useNavigate()
   const [name, setName] = useState(source.name)
   const [build, setBuild] = useState<BuildValues>({})
-  const [env, setEnv] = useState('')
+  const example = source.detection?.exampleVariables
+  const [env, setEnv] = useState(() => formatDotenv(example?.variables ?? []))
   const [serverId, setServerId] = useState('')
   const { variables, problems } = parseDotenv(env)
   const deploy = useMutation({
@@ -35,7 +36,9 @@ export function ConfigureProject({ source, onBack }: Props) {
       const body = { name, ...source.fields, ...buildBody(build), ...location }
       const { data: project } = await call(contract.projects.ensure, { body })
       if (source.repository) await enablePushes(project.id, source.repository)
-      const upserts = variables.map((one) => ({ ...one, isSecret: true }))
+      const isUnfilled = ({ key, value }: { key: string; value: string }) =>
+        value === '' && example?.variables.some((one) => one.key === key && one.value === '')
+      const upserts = variables.filter((one) => !isUnfilled(one)).map((one) => ({ ...one, isSecret: true }))
       if (upserts.length > 0) await call(contract.projects.changeEnv, { params: { id: project.id }, body: { upserts } })
       return (await call(contract.deployments.build, { body: { projectId: project.id } })).data
     },
@@ -71,7 +74,14 @@ export function ConfigureProject({ source, onBack }: Props) {
             <BuildFields values={build} onChange={setBuild} detected={source.detection} />
           </Stack>
         </Section>
-        <Section title="Variables" description="Paste a .env file. Values are kept secret; you can add or change them later.">
+        <Section
+          title="Variables"
+          description={
+            example
+              ? `From ${example.file}: replace the example values, or remove lines. Values are kept secret; you can change them later.`
+              : 'Paste a .env file. Values are kept secret; you can add or change them later.'
+          }
+        >
           <Textarea
             aria-label="Variables as .env text"
             placeholder={'DATABASE_URL=postgres://…\nAPI_KEY=…'}

@@ -33,7 +33,9 @@ test('what a file of another host asks for and is not done is said', async () =>
       'render.yaml': 'databases:\n  - name: db\nservices:\n  - type: web\n    name: api\n  - type: cron\n    name: n\n',
     }),
   )
-  expect(warnings.join('\n')).toMatch(/vercel\.json: crons are ignored/)
+  expect(warnings.join('\n')).toMatch(
+    /vercel\.json: its cron job is not created\. Add .*berth cron add job-1 --schedule '0 0 \* \* \*' -- curl .*\/x/,
+  )
   expect(warnings.join('\n')).toMatch(/render\.yaml: cron jobs are ignored/)
   expect(warnings.join('\n')).toMatch(/render\.yaml: databases are ignored/)
 })

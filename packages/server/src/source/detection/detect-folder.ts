@@ -1,9 +1,11 @@
 import { posix } from 'node:path'
 import type { Detection, Evidence } from './detection.ts'
+import { exampleVariables } from './example-variables.ts'
 import { Folder } from './folder.ts'
 import { javascriptManagers } from './javascript-tools.ts'
 import { subfolderApps } from './monorepo.ts'
 import { applyPlatformFiles } from './platform-files/index.ts'
+import { withPrismaClient } from './prisma-client.ts'
 import { applyProcfile } from './procfile.ts'
 import { RootDirectoryError } from './root-directory-error.ts'
 import { runtimeVersions } from './runtime-versions.ts'
@@ -103,8 +105,12 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
   abort?.throwIfAborted()
   const isImage = match !== null && imageStacks.includes(match.stack.framework)
   const own = match ? await match.stack.plan(app) : await emptyPlan(app, excluded)
-  const plan = match && !isImage ? await applyPlatformFiles(app, await applyProcfile(app, own), match.stack.framework) : own
+  const plan =
+    match && !isImage
+      ? await withPrismaClient(app, await applyPlatformFiles(app, await applyProcfile(app, own), match.stack.framework))
+      : own
   const versions = await runtimeVersions(app)
+  const examples = await exampleVariables(app.folder)
   const composeWarning =
     match && match.stack.framework !== 'compose' && !without.includes('compose') ? await composeNotUsedWarning(app) : null
   const unused = excluded === 'dockerfile' ? ['its Dockerfile is not used: that needs Docker'] : []
@@ -137,6 +143,7 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
     ...(plan.serviceVariables ? { serviceVariables: plan.serviceVariables } : {}),
     ...(plan.serviceFiles ? { serviceFiles: plan.serviceFiles } : {}),
     ...(plan.siteRules ? { siteRules: plan.siteRules } : {}),
+    ...(examples ? { exampleVariables: examples } : {}),
     ...(plan.refused?.length ? { refused: plan.refused } : {}),
     ...(excluded === undefined ? {} : { leftOut: excluded }),
   }

@@ -36,8 +36,16 @@ export interface Detection {
   refused?: string[]
   /** Why the configured framework cannot be planned from this source. */
   mismatch?: string
+  /** The variables that a template such as `.env.example` names. */
+  exampleVariables?: ExampleVariables
   /** The framework that would have been chosen, but that the runtime does not support. */
   leftOut?: string
+}
+
+/** A committed template of a `.env` file. The values are examples, not secrets of the user. */
+export interface ExampleVariables {
+  file: string
+  variables: { key: string; value: string }[]
 }
 
 /** A file inside a service's container. */

@@ -108,6 +108,16 @@ const executors: readonly [RegExp, string][] = [
   [/node|js:|esbuild|webpack/, 'node'],
 ]
 
+/** Frameworks by the file from which a plugin of Nx infers the build. */
+const inferred: readonly [RegExp, string][] = [
+  [/^next\.config\./, 'nextjs'],
+  [/^nuxt\.config\./, 'nuxt'],
+  [/^vite\.config\./, 'vite'],
+  [/^(?:webpack|rspack)\.config\./, 'node'],
+]
+
+const hasFile = (folder: Folder, sign: RegExp) => folder.files.some((name) => sign.test(name))
+
 async function nxApps(folder: Folder, known: ReadonlySet<string>): Promise<DetectedApp[]> {
   const files = folder.find('**/project.json').slice(0, maxPackages)
   const found = await Promise.all(
@@ -120,7 +130,9 @@ async function nxApps(folder: Folder, known: ReadonlySet<string>): Promise<Detec
         {
           name: textOf(project.name)?.slice(0, 100) ?? folder.at(path).name,
           path,
-          framework: executors.find(([known]) => known.test(executor))?.[1] ?? null,
+          framework:
+            (executors.find(([known]) => known.test(executor)) ??
+              inferred.find(([sign]) => hasFile(folder.at(path), sign)))?.[1] ?? null,
         },
       ]
     }),

@@ -46,6 +46,26 @@ export const monorepos: readonly CorpusCase[] = [
     },
   },
   {
+    name: 'nx with one app whose build is inferred from the config of Vite',
+    files: {
+      ...npm(['nx', 'vite']),
+      'nx.json': {},
+      'apps/shop/project.json': { name: 'shop', projectType: 'application' },
+      'apps/shop/vite.config.mts': "export default { build: { outDir: '../../dist/out/shop' } }\n",
+    },
+    is: { framework: 'nx', type: 'static', outputDirectory: 'dist/out/shop', apps: [] },
+  },
+  {
+    name: 'nx with one app whose build is inferred from the config of webpack',
+    files: {
+      ...npm(['nx', 'webpack']),
+      'nx.json': {},
+      'apps/api/project.json': { name: 'api', projectType: 'application' },
+      'apps/api/webpack.config.js': "module.exports = { output: { path: join(__dirname, 'dist') } }\n",
+    },
+    is: { framework: 'nx', startCommand: 'node apps/api/dist/main.js' },
+  },
+  {
     name: 'nx with one app at its root',
     files: {
       ...npm(['nx', 'express'], { build: 'nx build', start: 'nx serve' }),

@@ -51,6 +51,60 @@ export const otherHosts: readonly CorpusCase[] = [
     is: { buildCommand: 'npm run make', startCommand: 'node made.js', healthPath: '/up' },
   },
   {
+    name: 'vercel.json of a folder that is only built',
+    files: {
+      'package.json': { scripts: { build: 'node build.js' } },
+      'vercel.json': { buildCommand: 'npm run build', outputDirectory: 'public' },
+    },
+    is: { type: 'static', buildCommand: 'npm run build', outputDirectory: 'public', startCommand: null, warnings: [] },
+  },
+  {
+    name: 'vercel.json with an output folder of a program',
+    files: { ...app, 'vercel.json': { outputDirectory: 'public' } },
+    is: { type: 'app', startCommand: 'node a.js' },
+  },
+  {
+    name: 'app.json with a health check and the variables that the app needs',
+    files: {
+      ...app,
+      'app.json': {
+        healthchecks: {
+          web: [
+            { type: 'liveness', path: '/live' },
+            { type: 'startup', path: '/ready' },
+          ],
+        },
+        env: { SECRET: { generator: 'secret' }, REGION: 'eu', LATER: { required: false }, PORT: '1' },
+      },
+    },
+    is: {
+      healthPath: '/ready',
+      exampleVariables: {
+        file: 'app.json',
+        variables: [
+          { key: 'SECRET', value: '' },
+          { key: 'REGION', value: 'eu' },
+        ],
+      },
+    },
+  },
+  {
+    name: 'a template of a .env file',
+    files: {
+      ...app,
+      '.env.example': '# the database\nDATABASE_URL="file:./data.db"\nexport TOKEN=\nPORT=1\n# OPTIONAL=1\nbad name=2\n',
+    },
+    is: {
+      exampleVariables: {
+        file: '.env.example',
+        variables: [
+          { key: 'DATABASE_URL', value: 'file:./data.db' },
+          { key: 'TOKEN', value: '' },
+        ],
+      },
+    },
+  },
+  {
     name: 'railway.toml',
     files: { ...app, 'railway.toml': '[deploy]\nstartCommand = "node t.js"\n' },
     is: { startCommand: 'node t.js' },

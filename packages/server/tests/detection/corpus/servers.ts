@@ -5,6 +5,30 @@ const listens = "require('http').createServer().listen(process.env.PORT || 3000)
 /** Programs in JavaScript that keep running. */
 export const servers: readonly CorpusCase[] = [
   {
+    name: 'express with a client of Prisma that no script generates',
+    files: {
+      'package.json': {
+        scripts: { build: 'tsc', start: 'node a.js' },
+        prisma: { schema: 'src/db/schema.prisma' },
+        dependencies: { express: '4', '@prisma/client': '6' },
+        devDependencies: { prisma: '6' },
+      },
+      'src/db/schema.prisma': '',
+    },
+    is: { buildCommand: 'npx --no-install prisma generate && npm run build', startCommand: 'node a.js' },
+  },
+  {
+    name: 'express with a client of Prisma that its postinstall script generates',
+    files: {
+      'package.json': {
+        scripts: { postinstall: 'prisma generate', build: 'tsc', start: 'node a.js' },
+        dependencies: { express: '4', '@prisma/client': '6', prisma: '6' },
+      },
+      'prisma/schema.prisma': '',
+    },
+    is: { buildCommand: 'npm run build' },
+  },
+  {
     name: 'express with a script for production alone',
     files: npm(['express'], { build: 'tsc', 'start:dev': 'tsx watch src/index.ts', 'start:prod': 'node dist/index.js' }),
     is: { framework: 'express', startCommand: 'node dist/index.js', warnings: [] },

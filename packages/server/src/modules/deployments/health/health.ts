@@ -11,6 +11,7 @@ import type { DeploymentsDeps } from '../deps.ts'
 import type { Unit } from '../plan/deployed.ts'
 import { policyOf } from '../plan/restart-policy.ts'
 import { updateInstance } from '../store.ts'
+import { lastAppLines } from './app-lines.ts'
 import { crashText } from './crash-text.ts'
 import { describeProbe } from './describe-probe.ts'
 import { adviceFor } from './health-advice.ts'
@@ -24,6 +25,8 @@ const awaitListenerForMs = 10_000
 /** A worker has no port to probe: it must stay up this long. */
 const workerMinUptimeMs = 3_000
 const tailLines = 20
+/** The lines of a package manager are not among the last lines of the app. */
+const readLines = tailLines * 3
 const exitCodeWaitMs = 5_000
 /** Time after which the runtime counts as hung; a read normally takes far less. */
 const tailTimeoutMs = 30_000
@@ -232,10 +235,10 @@ async function lastLines({ id, projectId, serverId }: InstanceRow, { runtimes, s
   try {
     for await (const { message } of runtimes.for(serverId).logs(id, null, limit, { follow: false })) {
       lines.push(scrub(message))
-      if (lines.length > tailLines) lines.shift()
+      if (lines.length > readLines) lines.shift()
     }
   } catch {
     // Missing log lines must not hide the reason of the failure.
   }
-  return lines
+  return lastAppLines(lines, tailLines)
 }

@@ -17,6 +17,7 @@ import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { SiteRules } from '../../../platform/site-rules/site-rules.ts'
 import type { Source } from '../../projects/index.ts'
 import type { Restarts } from './restart-policy.ts'
+import type { UnsetVariables } from './unset-variables.ts'
 
 /**
  * Settings, source, plan and artifacts that a deployment stores as JSON, and the readers of these columns. Fields that an older
@@ -120,6 +121,8 @@ export interface DeployPlan {
   ownVariables?: string[]
   /** Resources that services set themselves; the rest comes from the project. */
   ownResources?: Record<string, Partial<ResourceLimits>>
+  /** Variables that a template in the source names and that were not set; a failure names them. */
+  unsetVariables?: UnsetVariables
   /** Redirects and headers of a static site, as far as its source sets them. */
   siteRules?: SiteRules
 }

@@ -3,7 +3,8 @@ export class PlanRefused extends Error {
   override readonly name = 'PlanRefused'
 }
 
-export const noStartCommand = 'No start command was found. Set one (startCommand), or add one to the project.'
+export const noStartCommand =
+  'No start command was found. Set one with berth deploy --start-command or in the settings (startCommand), or add a start script to the project.'
 
 const needsDockerText =
   'needs Docker, but this instance runs projects as plain processes. Install Docker on this machine and restart Berth, or move the project to a server with Docker (serverId)'

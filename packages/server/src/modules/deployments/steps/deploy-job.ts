@@ -12,7 +12,9 @@ import { cleanUpKind } from '../data/clean-up.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeploymentLog, deploymentTopic, openDeploymentLog } from '../deployment-log.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { storedPlan } from '../plan/deployed.ts'
 import { loadEnv } from '../plan/snapshot.ts'
+import { withUnsetVariables } from '../plan/unset-variables.ts'
 import { restoreReplacedInstances } from '../power/power.ts'
 import { type DeployPayload, deployKind } from '../request/request-deployment.ts'
 import { stopInstances } from '../run/run-units.ts'
@@ -136,7 +138,7 @@ async function endFailed(deployment: DeploymentRow, error: unknown, deps: Deploy
     deps.log.warn({ err: error, deploymentId: deployment.id }, 'deployments: final steps of a live deployment failed')
     return
   }
-  const failure = failureOf(error, current, deps)
+  const failure = withUnsetVariables(failureOf(error, current, deps), storedPlan(current)?.unsetVariables)
   log?.line(failure.message)
   const failed = await recordFailure(current, failure, deps, log)
   if (failed || current.status === 'cancelled' || current.status === 'failed') await discard(current, deps)

@@ -10,6 +10,7 @@ import { planDeployment } from '../plan/plan.ts'
 import { needsDocker, PlanRefused } from '../plan/plan-refused.ts'
 import { routeWarnings } from '../plan/service-routes.ts'
 import { withPlaceholders } from '../plan/snapshot.ts'
+import { unsetVariables, unsetVariablesText } from '../plan/unset-variables.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
 import type { DeployStep, StepContext } from '../step.ts'
 import { updateDeployment } from '../store.ts'
@@ -43,7 +44,10 @@ export const makePlan: DeployStep = {
             })
       for (const { file, says } of detected?.evidence ?? []) log.line(`${file}: ${says}`)
       for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
-      const plan: DeployPlan = planDeployment(config, detected, Object.keys(deploying.env))
+      const unset = unsetVariables(detected?.exampleVariables, deploying.env)
+      if (unset) log.line(unsetVariablesText(unset))
+      const planned = planDeployment(config, detected, Object.keys(deploying.env))
+      const plan: DeployPlan = { ...planned, ...(unset ? { unsetVariables: unset } : {}) }
       if (kind === 'process') refuseWithoutDocker(plan)
       for (const line of resourceLines(plan, config)) log.line(line)
       for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)

@@ -80,8 +80,9 @@ function applyHints(plan: Plan, hints: Hints, file: string): Plan {
   // A build that installs its dependencies needs no install before it.
   if (next.buildCommand === hints.buildCommand && !hints.installCommand && installs.test(hints.buildCommand ?? ''))
     next.installCommand = null
-  if (hints.type === 'static' || plan.type === 'static') apply('outputDirectory', 'the pages are in')
-  if (hints.type === 'static' && hints.outputDirectory && plan.type === 'app')
+  const isStatic = hints.type === 'static' || isOnlyBuilt(plan, hints)
+  if (isStatic || plan.type === 'static') apply('outputDirectory', 'the pages are in')
+  if (isStatic && hints.outputDirectory && plan.type === 'app')
     Object.assign(next, { type: 'static', startCommand: null, port: null })
   if (hints.startCommand) becomeApp(next, plan)
   apply('startCommand', 'it is started by')
@@ -91,6 +92,10 @@ function applyHints(plan: Plan, hints: Hints, file: string): Plan {
     next.warnings = next.warnings.filter((warning) => !warning.startsWith('nothing says how to start it'))
   return next
 }
+
+/** Whether the source is built into a folder and nothing starts a program: the folder holds pages. */
+const isOnlyBuilt = (plan: Plan, { type, startCommand, outputDirectory }: Hints) =>
+  type === undefined && Boolean(outputDirectory) && !startCommand && plan.type === 'app' && !plan.startCommand
 
 /** Whether it fits the limits of a project's command. */
 const isOneLine = (command: string) => command.length <= 500 && !/[\0-\x1f]/.test(command)

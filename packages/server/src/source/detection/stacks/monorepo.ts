@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { quoted } from '../commands.ts'
 import type { DetectedApp } from '../detection.ts'
 import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
@@ -53,11 +54,24 @@ async function monorepoPlan(app: App, appStacks: readonly Stack[]): Promise<Plan
   }
 }
 
+/** The folder that the build writes, relative to the root: from the target, else from the config of Vite or webpack. */
+async function nxOutput(app: App, path: string, build: unknown): Promise<string> {
+  const declared = dig(build, 'options', 'outputPath')
+  const own = textOf(declared) ?? textOf(dig(declared, 'base'))
+  if (own) return posix.normalize(own.replaceAll('{workspaceRoot}', '.').replaceAll('{projectRoot}', path))
+  const folder = app.folder.at(path)
+  const config = folder.files.find((name) => /^(?:vite|webpack|rspack)\.config\.[cm]?[jt]s$/.test(name))
+  const text = config ? ((await folder.text(config)) ?? '') : ''
+  const written = /\b(?:outDir:|path: {0,4}(?:path\.)?(?:join|resolve)\(__dirname,) {0,4}['"]([\w./-]{1,200})['"]/.exec(text)?.[1]
+  const inside = written && posix.join(path, written)
+  return inside && !inside.startsWith('..') ? inside : `dist/${path}`
+}
+
 /** Plan of an Nx app without its own package: it is built from the root, and its output is below the root. */
 async function nxPlan(app: App, { name, path, framework }: DetectedApp, tools: JavascriptTools): Promise<Plan> {
   const file = `${path}/project.json`
   const build = dig(await app.folder.json(file), 'targets', 'build')
-  const output = textOf(dig(build, 'options', 'outputPath')) ?? `dist/${path}`
+  const output = await nxOutput(app, path, build)
   const usesApplicationBuilder = /:application$/.test(textOf(dig(build, 'executor')) ?? '')
   const outcome: Record<string, Partial<Plan>> = {
     angular: { type: 'static', outputDirectory: usesApplicationBuilder ? `${output}/browser` : output },
