@@ -66,6 +66,30 @@ export const monorepos: readonly CorpusCase[] = [
     is: { framework: 'nx', startCommand: 'node apps/api/dist/main.js' },
   },
   {
+    name: 'nx with several apps whose start script is a development server',
+    files: {
+      ...npm(['nx', 'vite'], { build: 'nx build', start: 'nx serve' }),
+      'nx.json': {},
+      'apps/cart/project.json': { name: 'cart', projectType: 'application' },
+      'apps/cart/vite.config.ts': '',
+      'apps/products/project.json': { name: 'products', projectType: 'application' },
+    },
+    is: { startCommand: null, apps: [{ path: 'apps/cart', framework: 'vite' }, { path: 'apps/products' }] },
+  },
+  {
+    name: 'nx with one app whose target names its output',
+    files: {
+      ...npm(['nx', 'vite']),
+      'nx.json': {},
+      'apps/cart/project.json': {
+        projectType: 'application',
+        targets: { build: { outputs: ['{workspaceRoot}/dist/elsewhere/cart'] } },
+      },
+      'apps/cart/vite.config.ts': '',
+    },
+    is: { type: 'static', outputDirectory: 'dist/elsewhere/cart' },
+  },
+  {
     name: 'nx with one app at its root',
     files: {
       ...npm(['nx', 'express'], { build: 'nx build', start: 'nx serve' }),

@@ -1,3 +1,5 @@
+import type { Detection } from '../../../source/detection/index.ts'
+
 /** The project cannot be built or run as configured; the message says what to change. */
 export class PlanRefused extends Error {
   override readonly name = 'PlanRefused'
@@ -5,6 +7,15 @@ export class PlanRefused extends Error {
 
 export const noStartCommand =
   'No start command was found. Set one with berth deploy --start-command or in the settings (startCommand), or add a start script to the project.'
+
+/** The refusal without a start command; a folder with several apps needs a choice among them. */
+export const missingStart = ({ apps }: Pick<Detection, 'apps'>): string =>
+  apps.length < 2
+    ? noStartCommand
+    : `The source has several apps. Set the root directory (rootDirectory) to one of them: ${apps
+        .slice(0, 20)
+        .map(({ path }) => path)
+        .join(', ')}`
 
 const needsDockerText =
   'needs Docker, but this instance runs projects as plain processes. Install Docker on this machine and restart Berth, or move the project to a server with Docker (serverId)'

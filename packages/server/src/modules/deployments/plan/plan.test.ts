@@ -89,6 +89,8 @@ describe('an app', () => {
 
   test('with nothing that says how to start it, or no source at all, is refused in words', () => {
     expect(() => planDeployment(config(), detected({ startCommand: null }))).toThrow('No start command was found')
+    const apps = ['web', 'api'].map((path) => ({ name: path, path, framework: null }))
+    expect(() => planDeployment(config(), detected({ startCommand: null, apps }))).toThrow('one of them: web, api')
     expect(() => planDeployment(config(), null)).toThrow('The project has no source')
   })
 

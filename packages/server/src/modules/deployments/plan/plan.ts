@@ -8,7 +8,7 @@ import type { Detection } from '../../../source/detection/index.ts'
 import { exposedService } from '../../../source/exposed-service.ts'
 import type { DeployedConfig, DeployPlan, ProjectFiles, Unit } from './deployed.ts'
 import { healthProgramOf } from './health-program.ts'
-import { needsDocker, noStartCommand, PlanRefused } from './plan-refused.ts'
+import { missingStart, needsDocker, PlanRefused } from './plan-refused.ts'
 import { restartOf } from './restart-policy.ts'
 import { routeLabels } from './service-routes.ts'
 import { withVariables } from './service-variables.ts'
@@ -62,7 +62,7 @@ export function planDeployment(
   if (detected.mismatch && !config.startCommand && config.dockerfilePath === null) throw new PlanRefused(detected.mismatch)
   const build = buildPlan(config, detected, type)
   if (type !== 'static' && build.kind === 'stack' && !build.startCommand)
-    throw new PlanRefused(detected.leftOut ? needsDocker.dockerfile : noStartCommand)
+    throw new PlanRefused(detected.leftOut ? needsDocker.dockerfile : missingStart(detected))
   return {
     type,
     ...(type === 'static' && detected.siteRules ? { siteRules: detected.siteRules } : {}),

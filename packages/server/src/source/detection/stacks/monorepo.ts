@@ -1,8 +1,9 @@
 import { posix } from 'node:path'
 import { quoted } from '../commands.ts'
 import type { DetectedApp } from '../detection.ts'
+import { isDevelopmentServer } from '../development-server.ts'
 import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
-import { dig, textOf } from '../manifests/values.ts'
+import { dig, textOf, textsOf } from '../manifests/values.ts'
 import { workspaceApps } from '../monorepo.ts'
 import { scriptRuns } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
@@ -40,7 +41,10 @@ async function monorepoPlan(app: App, appStacks: readonly Stack[]): Promise<Plan
   const packageTools = await javascriptTools(app)
   const [only, another] = apps
   if (only && !another && !app.folder.at(only.path).has('package.json')) return nxPlan(app, only, packageTools)
-  const scripts = ['build', 'start'].filter((name) => app.manifests.npm?.scripts.has(name))
+  const scripts = ['build', 'start'].filter((name) => {
+    const script = app.manifests.npm?.scripts.get(name)
+    return script !== undefined && !(name === 'start' && isDevelopmentServer(script))
+  })
   return {
     type: 'app',
     language: javascriptLanguage(app),
@@ -57,8 +61,9 @@ async function monorepoPlan(app: App, appStacks: readonly Stack[]): Promise<Plan
 /** The folder that the build writes, relative to the root: from the target, else from the config of Vite or webpack. */
 async function nxOutput(app: App, path: string, build: unknown): Promise<string> {
   const declared = dig(build, 'options', 'outputPath')
-  const own = textOf(declared) ?? textOf(dig(declared, 'base'))
-  if (own) return posix.normalize(own.replaceAll('{workspaceRoot}', '.').replaceAll('{projectRoot}', path))
+  const own = textOf(declared) ?? textOf(dig(declared, 'base')) ?? textsOf(dig(build, 'outputs'))?.[0]
+  if (own && !/\{(?!workspaceRoot|projectRoot)/.test(own))
+    return posix.normalize(own.replaceAll('{workspaceRoot}', '.').replaceAll('{projectRoot}', path))
   const folder = app.folder.at(path)
   const config = folder.files.find((name) => /^(?:vite|webpack|rspack)\.config\.[cm]?[jt]s$/.test(name))
   const text = config ? ((await folder.text(config)) ?? '') : ''

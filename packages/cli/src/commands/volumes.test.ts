@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { cliFixture } from '../cli-fixture.ts'
+
+const id = `prj_${'a'.repeat(20)}`
+const volume = {
+  ...{ id: `vol_${'b'.repeat(20)}`, name: 'data', environment: 'production' },
+  ...{ sizeBytes: 2048, mountPath: null, restoredFrom: null },
+}
+const answer = ({ method }: { method: string }) =>
+  method === 'DELETE' ? { status: 204 } : { body: { data: [volume], nextCursor: null } }
+
+test('volumes are listed, and one is removed by its name with --yes only', async () => {
+  await using cli = await cliFixture(answer)
+  const listed = await cli.berth('volumes', 'list', '--project', id)
+  expect(listed.stdout.split('\n')[1]?.split(/ {2,}/)).toEqual([volume.id, 'data', 'production', '2.0 kB', 'not mounted'])
+  expect(await cli.berth('volumes', 'remove', 'data', '--project', id)).toMatchObject({ code: 2 })
+  expect(cli.requests.filter(({ method }) => method === 'DELETE')).toEqual([])
+  const removed = await cli.berth('volumes', 'remove', 'data', '--yes', '--project', id)
+  expect(removed).toMatchObject({ code: 0, stdout: `data (${volume.id}) is deleted\n` })
+  expect(cli.requests.at(-1)).toMatchObject({ method: 'DELETE', path: `/projects/${id}/volumes/${volume.id}` })
+})
