@@ -74,7 +74,13 @@ export const monorepos: readonly CorpusCase[] = [
       'apps/cart/vite.config.ts': '',
       'apps/products/project.json': { name: 'products', projectType: 'application' },
     },
-    is: { startCommand: null, apps: [{ path: 'apps/cart', framework: 'vite' }, { path: 'apps/products' }] },
+    is: {
+      startCommand: null,
+      apps: [
+        { name: 'cart', path: 'apps/cart', framework: 'vite' },
+        { name: 'products', path: 'apps/products', framework: null },
+      ],
+    },
   },
   {
     name: 'nx with one app whose target names its output',
