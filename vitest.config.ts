@@ -57,6 +57,7 @@ const api = (database: 'sqlite' | 'postgres') => ({
   test: {
     ...computing,
     ...bundledReader,
+    setupFiles: [...bundledReader.setupFiles, 'scripts/test/cheap-password-hashes.ts'],
     name: `api-${database}`,
     include: apiTestsOn(database),
     env: { BERTH_TEST_DATABASE: database },

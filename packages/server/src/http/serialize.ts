@@ -6,10 +6,10 @@ const maxTextLength = 16_384
 /** Serializers also strip undeclared fields, so that no secret leaks. They compile at their first use. */
 export function serializeLazily(app: FastifyInstance): void {
   app.setSerializerCompiler(({ schema }) => {
-    let serialize: ((value: unknown) => string) | undefined
+    let serialize: Serialize | undefined
     const cachedTexts = new WeakMap<object, string>()
     return (value) => {
-      serialize ??= fastJson(unionsToNullable(schema) as never)
+      serialize ??= compileOnce(schema)
       // A frozen response is a cached one (see `memoizeByRows`): cache its text too.
       if (!Object.isFrozen(value)) return serialize(value)
       const cached = cachedTexts.get(value)
@@ -22,6 +22,19 @@ export function serializeLazily(app: FastifyInstance): void {
       return body
     }
   })
+}
+
+type Serialize = (value: unknown) => string
+
+const compiled = new WeakMap<object, Serialize>()
+
+/** Returns the serializer of a schema: one for all servers of this process. */
+function compileOnce(schema: object): Serialize {
+  const known = compiled.get(schema)
+  if (known) return known
+  const serialize: Serialize = fastJson(unionsToNullable(schema) as never)
+  compiled.set(schema, serialize)
+  return serialize
 }
 
 /** Rewrites "this or null" to `nullable`: for a union the serializer runs a validator on every value, which is its slowest part. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Instance } from '../../src/drivers/runtime/runtime.ts'
 import { type MemoryDrivers, memoryDrivers } from '../kit/memory-runtime.ts'
+import { quickWatch } from '../kit/quick-watch.ts'
 import { type Scene, setScene } from './scene.ts'
 
 /** Health of an instance whose image has a HEALTHCHECK, as an engine reports it. */
@@ -25,7 +26,7 @@ beforeAll(async () => {
   runtime.start = async (request) => Object.assign(await start(request), { health })
   runtime.whileInside = async ({ argv }) =>
     argv[0] === 'check-me' && isWell ? { exitCode: 0, stderrTail: '' } : { exitCode: 1, stderrTail: 'no database' }
-  scene = await setScene({ drivers })
+  scene = await setScene({ drivers, watchIntervals: quickWatch })
   Object.assign(scene.instance, { drivers })
 })
 afterAll(async () => {
@@ -56,8 +57,8 @@ test('a live project whose declared health check fails later is unhealthy with i
   expect(await scene.settled(await scene.deploy(id))).toMatchObject({ status: 'live' })
   const { instance } = instancesOf(id)[0]!
   instance.health = { ...health, status: 'unhealthy', output: 'queue is stuck' }
-  await expect.poll(async () => (await project(id)).status, { timeout: 45_000 }).toBe('unhealthy')
+  await expect.poll(async () => (await project(id)).status).toBe('unhealthy')
   expect((await project(id)).statusReason).toContain('queue is stuck')
   instance.health = { ...health, status: 'healthy' }
-  await expect.poll(async () => (await project(id)).status, { timeout: 45_000 }).toBe('live')
-}, 100_000)
+  await expect.poll(async () => (await project(id)).status).toBe('live')
+})

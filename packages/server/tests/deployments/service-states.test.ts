@@ -6,6 +6,7 @@ import type { Project, ServiceStatus } from '@berth/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { announceKind } from '../../src/platform/jobs/announce.ts'
 import { type MemoryDrivers, memoryDrivers } from '../kit/memory-runtime.ts'
+import { quickWatch } from '../kit/quick-watch.ts'
 import { type Scene, setScene } from './scene.ts'
 
 let folder: string
@@ -16,7 +17,7 @@ beforeAll(async () => {
   drivers = memoryDrivers(folder)
   // Several services need an engine.
   Object.assign(drivers.runtime, { kind: 'docker' })
-  scene = await setScene({ drivers })
+  scene = await setScene({ drivers, watchIntervals: quickWatch })
   Object.assign(scene.instance, { drivers })
 })
 afterAll(async () => {

@@ -6,6 +6,7 @@ import type { Probe } from '../../src/drivers/probe/probe.ts'
 import { BuildFailed, type Instance } from '../../src/drivers/runtime/runtime.ts'
 import { announceKind } from '../../src/platform/jobs/announce.ts'
 import { memoryDrivers } from '../kit/memory-runtime.ts'
+import { quickWatch } from '../kit/quick-watch.ts'
 import { type Scene, setScene } from './scene.ts'
 
 let folder: string
@@ -24,7 +25,7 @@ beforeAll(async () => {
       abort.addEventListener('abort', () => resolve({ healthy: false, status: null, reason: 'it hung' }), { once: true })
     })
   }
-  scene = await setScene({ drivers: { ...drivers, probe: hanging } })
+  scene = await setScene({ drivers: { ...drivers, probe: hanging }, watchIntervals: quickWatch })
   Object.assign(scene.instance, { drivers })
 })
 afterAll(async () => {

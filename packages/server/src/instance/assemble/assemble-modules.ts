@@ -137,6 +137,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
       cloud: cloud?.connection,
       retryLimits,
       machineId: parts.machineId === undefined ? testMachineId : parts.machineId,
+      watchIntervals: parts.watchIntervals,
     })
   const transfers = running?.modules.transfers
   if (transfers) Object.assign(transferPorts, { running: transfers.running, removeCopy: transfers.removeCopy })

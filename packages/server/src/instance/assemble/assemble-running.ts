@@ -47,6 +47,7 @@ export function assembleRunning(
     imageRegistry,
     dns,
     machineId,
+    watchIntervals,
     ...common
   }: Common & {
     config: Config
@@ -62,6 +63,7 @@ export function assembleRunning(
     imageRegistry: ImageRegistry
     isOperator: Authenticator['isOperator']
     machineId: DeploymentsDeps['machineId']
+    watchIntervals: DeploymentsDeps['watchIntervals'] | undefined
     projectPorts: ProjectPorts
     git: Git
     dns: Dns
@@ -89,6 +91,7 @@ export function assembleRunning(
     edge: edge.switch,
     onStatusChange: followDeployment,
     machineId,
+    ...(watchIntervals && { watchIntervals }),
     settings: { ...config, hostUrls: gitHost.hostUrls },
     oldContainers: predecessors,
   })

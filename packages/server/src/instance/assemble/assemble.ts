@@ -28,7 +28,8 @@ import type { Common, Module, Parts } from './parts.ts'
 export type { Parts }
 
 export interface Assembled {
-  app: FastifyInstance
+  /** The HTTP server. It is created at its first use, since mounting the routes takes most of the time of assembling. */
+  readonly app: FastifyInstance
   access: ReturnType<typeof createAccess>
   gitHost: ReturnType<typeof createGitHost>
   projects: ReturnType<typeof createProjects>
@@ -56,6 +57,7 @@ export interface Assembled {
 /** Creates the instance from its config: drivers, modules, server. It does not listen and runs no job yet. */
 export function assemble(parts: Parts): Assembled {
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock } = parts
+  let app: FastifyInstance | undefined
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
   const drivers = parts.drivers && limitDrivers(parts.drivers, logger)
   const isolation = () => drivers?.runtimes.for(null).isolation
@@ -96,34 +98,41 @@ export function assemble(parts: Parts): Assembled {
     worker: parts.worker,
   }
   const apiMetrics = new ApiMetrics()
-  const app = createHttpServer(
-    {
-      ...{ version, logger, apiMetrics, trustedProxies: config.trustedProxies, isWorker: config.role === 'worker' },
-      forwarderKeys: { edge: edgeKey, api: parts.apiKeys ?? [] },
-      mcp: { publicUrl, now: () => clock.now().getTime(), signer: secretBox, signals: database.signals },
-    },
-    mapValues(modules, ({ handlers }) => handlers),
-    mounting,
-  )
-  app.addHook('onReady', () => gitHost.refreshApplications())
-  if (parts.worker) mountWorkerRows(app, Object.values(projects.addresses.rows), parts.worker, stopping.signal)
-  else mountRows(app, projects.addresses.rows, projects.addresses.handlers, mounting)
   const jobs = jobsOf(modules, running, parts, common)
   const sources = [
     ...[instanceMetrics({ version, mode: config.mode }), diskMetrics(config.dataDir), databaseMetrics(database)],
     ...[apiMetrics.source, jobs.metrics, ...Object.values(modules).flatMap(({ metrics }) => metrics ?? [])],
     ...(running?.edgeMetrics ?? []),
   ]
-  serveMetrics(app, { token: config.metricsToken, render: createExposition(sources, logger) }, mounting)
+  const createApp = (): FastifyInstance => {
+    const server = createHttpServer(
+      {
+        ...{ version, logger, apiMetrics, trustedProxies: config.trustedProxies, isWorker: config.role === 'worker' },
+        forwarderKeys: { edge: edgeKey, api: parts.apiKeys ?? [] },
+        mcp: { publicUrl, now: () => clock.now().getTime(), signer: secretBox, signals: database.signals },
+      },
+      mapValues(modules, ({ handlers }) => handlers),
+      mounting,
+    )
+    server.addHook('onReady', () => gitHost.refreshApplications())
+    if (parts.worker) mountWorkerRows(server, Object.values(projects.addresses.rows), parts.worker, stopping.signal)
+    else mountRows(server, projects.addresses.rows, projects.addresses.handlers, mounting)
+    serveMetrics(server, { token: config.metricsToken, render: createExposition(sources, logger) }, mounting)
+    return server
+  }
   let closed: Promise<void> | undefined
   const stopAnswering = () => {
     stopping.abort()
     streams.close()
-    closed ??= app.close()
+    closed ??= app?.close() ?? Promise.resolve()
     return closed
   }
   return {
-    ...{ app, access, gitHost, projects, git, logStore, running, loaders, isSingleUser, publicUrl },
+    ...{ access, gitHost, projects, git, logStore, running, loaders, isSingleUser, publicUrl },
+    get app() {
+      app ??= createApp()
+      return app
+    },
     openStreams: () => streams.size,
     jobs,
     builtRows: rowsWithHandler(modules),
@@ -162,7 +171,7 @@ const mapValues = <V, R>(record: Record<string, V>, map: (value: V) => R): Recor
 const rowsWithHandler = (modules: Record<string, Module>): ReadonlySet<string> =>
   new Set(Object.entries(modules).flatMap(([module, { handlers }]) => Object.keys(handlers).map((row) => `${module}.${row}`)))
 
-function portOf(app: FastifyInstance): number | undefined {
-  const address = app.addresses()[0] as { port?: number } | undefined
+function portOf(app: FastifyInstance | undefined): number | undefined {
+  const address = app?.addresses()[0] as { port?: number } | undefined
   return address?.port
 }

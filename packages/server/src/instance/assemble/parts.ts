@@ -7,6 +7,7 @@ import type { UploadStore } from '../../drivers/upload-store/upload-store.ts'
 import type { Resolve } from '../../drivers/web-request/resolve.ts'
 import type { Loaders } from '../../http/handler.ts'
 import type { WorkerProxy } from '../../http/worker-proxy.ts'
+import type { DeploymentsDeps } from '../../modules/deployments/index.ts'
 import type { CloudLinks } from '../../modules/git-host/index.ts'
 import type { NotificationsDeps } from '../../modules/notifications/index.ts'
 import type { ProjectPorts } from '../../modules/projects/index.ts'
@@ -44,6 +45,8 @@ export interface Parts {
   rateLimits?: Partial<Record<RateLimitName, number>>
   /** Interval between access checks of open streams. */
   streamCheckMs?: number
+  /** Intervals between checks of live projects; tests shorten them. */
+  watchIntervals?: DeploymentsDeps['watchIntervals'] | undefined
   /** Drivers; without them nothing is deployed or served, and those routes answer 501. */
   drivers?: Drivers
   /** Replaces the modules above projects, for tests. */

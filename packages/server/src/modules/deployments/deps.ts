@@ -17,6 +17,7 @@ import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import type { HostUrls, Metered, OpenedEnv } from '../projects/index.ts'
 import type { ProjectScrubbers } from './project-scrubbers.ts'
+import type { WatchIntervals } from './watch/health-schedule.ts'
 
 /**
  * The edge operations that a deployment uses. The edge computes its routing table from the database: to switch, write and then
@@ -139,6 +140,8 @@ export interface DeploymentsDeps {
   /** Called for each new and each ended deployment, in the same transaction. */
   onStatusChange?(transaction: TransactionContext, deployment: DeploymentRow): Promise<void>
   settings: DeploymentsSettings
+  /** Intervals of the checks of live environments; tests shorten them. */
+  watchIntervals: WatchIntervals
   /** Set while the instance is assembled, once the modules above exist. */
   guards: {
     beforeStart?: BeforeStart

@@ -29,6 +29,7 @@ import { deployJob } from './steps/deploy-job.ts'
 import { findDeployment, findDeploymentOf, findNewest, findVolume } from './store.ts'
 import { readHistory, writeHistory } from './summary/history.ts'
 import { deploymentReader, runningProjects } from './summary/summary.ts'
+import { standardWatchIntervals } from './watch/health-schedule.ts'
 import { watchExits } from './watch/instance-exits.ts'
 import { markDownAsWaking, recover, recoverServer, restartWaking, serversInUse, stopLocalInstances } from './watch/recover.ts'
 import { Watch } from './watch/watch.ts'
@@ -45,19 +46,21 @@ export { type TaskEnd, type TaskInstance, type TaskInstances, TaskNotStarted } f
 export { adoptVolume, assignToMachine, listServerUses, movePaths, servedState } from './store.ts'
 export { stopLocalInstances } from './watch/recover.ts'
 
+type Options = Omit<DeploymentsDeps, 'locks' | 'scrubbers' | 'watchIntervals'> & Partial<Pick<DeploymentsDeps, 'watchIntervals'>>
+
 /**
  * Deployments: from source to a URL. A *deployment* runs *steps*. It builds *artifacts* and starts *instances*, one per *unit*
  * (the project itself or one of its services). The *live environment* records which deployment serves; the edge computes its
  * routing table from that.
  */
-export function createDeployments(options: Omit<DeploymentsDeps, 'locks' | 'scrubbers'>) {
-  const deps: DeploymentsDeps = { ...options, locks: new KeyedMutex(), scrubbers: new ProjectScrubbers(options) }
+export function createDeployments({ watchIntervals = standardWatchIntervals, ...options }: Options) {
+  const deps: DeploymentsDeps = { ...options, watchIntervals, locks: new KeyedMutex(), scrubbers: new ProjectScrubbers(options) }
   const follower = new LogFollower(deps)
   const power = projectPower(deps)
   let stopListening = () => {}
   let recovery: Promise<unknown> = Promise.resolve()
   const watch = new Watch(deps)
-  const watchTimer = new Every(1, (abort) => watch.tick(abort), deps.log)
+  const watchTimer = new Every(deps.watchIntervals.tickMs / 1000, (abort) => watch.tick(abort), deps.log)
   const sampler = new UsageSampler(deps)
   const usageTimer = new Every(usageSampleSeconds, (abort) => sampler.check(abort), deps.log)
   const sleepTimer = new Every(sleepCheckSeconds(deps), (abort) => putIdleToSleep(deps, abort), deps.log)

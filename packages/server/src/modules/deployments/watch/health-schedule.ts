@@ -5,6 +5,20 @@ export interface CheckIntervals {
   maxMs: number
 }
 
+export interface WatchIntervals {
+  /** Interval between starts of the checks that are due. */
+  tickMs: number
+  /** Interval between readings of the list of live environments. */
+  listMs: number
+  checks: CheckIntervals
+}
+
+export const standardWatchIntervals: WatchIntervals = {
+  tickMs: 1_000,
+  listMs: 5_000,
+  checks: { firstMs: 5_000, maxMs: 30_000 },
+}
+
 interface ScheduledCheck {
   /** Identity of the checked thing; a change starts with a new schedule. */
   subject: string

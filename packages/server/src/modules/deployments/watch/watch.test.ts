@@ -62,5 +62,5 @@ test('unhealthy is said at the third problem in a row and once, healthy when it 
 })
 
 test('of a few that are well each is looked at twice a minute, of a hundred once, and of any number every other minute', () => {
-  expect([1, 20, 100, 150, 10_000].map(maxIntervalFor)).toEqual([30_000, 30_000, 60_000, 90_000, 120_000])
+  expect([1, 20, 100, 150, 10_000].map((count) => maxIntervalFor(count))).toEqual([30_000, 30_000, 60_000, 90_000, 120_000])
 })

@@ -13,7 +13,7 @@ import { startAutomatically } from '../power/power.ts'
 import { announceHealth } from '../power/sleep.ts'
 import { healthOf, requiredInstances, runningUnits, stopInstances } from '../run/run-units.ts'
 import { findDeployment, listInstances } from '../store.ts'
-import { HealthSchedule } from './health-schedule.ts'
+import { type CheckIntervals, HealthSchedule, standardWatchIntervals, type WatchIntervals } from './health-schedule.ts'
 import { recordExit, servicesLock } from './instance-exits.ts'
 import { type Statuses, saveStatuses } from './save-statuses.ts'
 
@@ -21,8 +21,6 @@ const failuresBeforeAlarm = 3
 /** The runtime reports an exit with its exit code. If it has not after this time, the exit is recorded without one. */
 const unreportedExitMs = 5_000
 
-const listIntervalMs = 5_000
-const checkIntervals = { firstMs: 5_000, maxMs: 30_000 }
 /** Time between two checks of healthy environments: with many of them, each is checked less often (100: once a minute each). */
 const checkSpacingMs = 600
 const maxIntervalMs = 120_000
@@ -43,7 +41,8 @@ interface EarlierResults {
  */
 export class Watch {
   readonly #deps: DeploymentsDeps
-  readonly #rounds = new HealthSchedule(checkIntervals)
+  readonly #intervals: WatchIntervals
+  readonly #rounds: HealthSchedule
   readonly #earlier: EarlierResults = { failures: new Map(), restarts: new Map(), diskRestarts: new Map() }
   readonly #checks = new Set<Promise<void>>()
   #live = new Map<string, LiveEnvironmentRow>()
@@ -52,6 +51,8 @@ export class Watch {
 
   constructor(deps: DeploymentsDeps) {
     this.#deps = deps
+    this.#intervals = deps.watchIntervals
+    this.#rounds = new HealthSchedule(this.#intervals.checks)
   }
 
   /** Starts the checks that are due without waiting for them, so a hung check delays no other. */
@@ -60,7 +61,7 @@ export class Watch {
     this.#unlisten ??= this.#deps.runtimes.onChange(({ instance: { owner } }) => {
       this.#rounds.checkNow(environmentKey(owner), performance.now())
     })
-    if (now - this.#listedAt >= listIntervalMs) await this.#list(now)
+    if (now - this.#listedAt >= this.#intervals.listMs) await this.#list(now)
     for (const key of this.#rounds.due(now)) {
       const check = this.#check(key, abort).finally(() => this.#checks.delete(check))
       this.#checks.add(check)
@@ -90,7 +91,7 @@ export class Watch {
       if (!abort.aborted) this.#deps.log.warn({ err: error, environment: key }, 'deployments: health check of a project failed')
       return { isHealthy: false }
     })
-    endCheck(result.isHealthy, performance.now(), result.intervalMs ?? maxIntervalFor(this.#live.size))
+    endCheck(result.isHealthy, performance.now(), result.intervalMs ?? maxIntervalFor(this.#live.size, this.#intervals.checks))
   }
 
   /** Reads the current row first: the environment may be asleep or have another deployment by now. */
@@ -107,7 +108,8 @@ interface CheckResult {
   intervalMs?: number
 }
 
-export const maxIntervalFor = (count: number) => Math.min(maxIntervalMs, Math.max(checkIntervals.maxMs, count * checkSpacingMs))
+export const maxIntervalFor = (count: number, { maxMs }: CheckIntervals = standardWatchIntervals.checks) =>
+  Math.min(maxIntervalMs, Math.max(maxMs, count * checkSpacingMs))
 
 const environmentKey = ({ projectId, environment }: { projectId: string; environment: string }) => `${projectId}:${environment}`
 
@@ -124,7 +126,7 @@ async function checkEnvironment(
     if (error instanceof ServerUnreachable) return { reason: error.message }
     throw error
   })
-  const count = problem ? countFailure(key, earlier) : 0
+  const count = problem ? countFailure(key, earlier, deps.watchIntervals.checks.firstMs) : 0
   if (!problem) earlier.failures.delete(key)
   if (problem?.isDiskFull) return restartAfterDiskFull(live, deployment, problem, earlier, deps, abort)
   const action = actionFor(problem, count, live.health)
@@ -183,10 +185,10 @@ async function restart(
 }
 
 /** Counts consecutive failures. Checks in quick succession, triggered by events, count once: a restarting instance needs time. */
-function countFailure(key: string, { failures }: EarlierResults): number {
+function countFailure(key: string, { failures }: EarlierResults, firstMs: number): number {
   const now = performance.now()
   const before = failures.get(key)
-  if (before && now - before.at < checkIntervals.firstMs * 0.8) return before.count
+  if (before && now - before.at < firstMs * 0.8) return before.count
   const count = (before?.count ?? 0) + 1
   failures.set(key, { count, at: now })
   return count
