@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
 
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1)
   return port!
 }
 
-/** Free loopback ports that differ from each other: all are kept open until the last one is known. */
+/** Free loopback ports that differ from each other, and from those of every test process that runs. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listen))
   const ports = servers.map((server) => (server.address() as AddressInfo).port)
@@ -15,18 +15,35 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * Port range below the one for outgoing connections. Test files run in parallel, and a connection of one could take such a port before
- * another test listens there, or while a killed instance is down.
+ * Port range below that of outgoing connections and below that of the Docker runtime. A test listens on its port some time after it
+ * got it, and not while a killed instance is down: until then a connection or a container must not take it.
  */
-const [lowest, highest] = [12_000, 32_000]
+const [lowest, highest] = [12_000, 20_000]
 
 async function listen(): Promise<Server> {
   for (;;) {
-    const server = createServer()
-    const isFree = await new Promise<boolean>((resolve, reject) => {
-      server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error)))
-      server.listen(randomInt(lowest, highest), '127.0.0.1', () => resolve(true))
-    })
-    if (isFree) return server
+    const port = randomInt(lowest, highest)
+    const server = (await reserve(port)) && (await listenOn({ port, host: '127.0.0.1' }))
+    if (server) return server
   }
+}
+
+/**
+ * Reserves the port against other test processes until this one ends, with a socket in Linux's abstract namespace, which leaves no
+ * file. Returns false if another test has it.
+ */
+async function reserve(port: number): Promise<boolean> {
+  if (process.platform !== 'linux') return true
+  const held = await listenOn({ path: `\0berth-test-port-${port}` })
+  held?.unref()
+  return held !== undefined
+}
+
+/** Undefined if the address is in use. */
+function listenOn(address: ListenOptions): Promise<Server | undefined> {
+  const server = createServer()
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error)))
+    server.listen(address, () => resolve(server))
+  })
 }

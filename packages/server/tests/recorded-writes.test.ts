@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AnyRoute, type Method, table } from '@berth/contract'
 import type { FastifyRequest } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../src/platform/db/ids.ts'
 import { stepLength } from './kit/before-sql.ts'
 import { type CallInput, call } from './kit/call.ts'
@@ -34,9 +34,21 @@ let ours: People
 let port: number
 /** Socket of the connection that is reset before the handler of its request runs. */
 let leaving: Socket | undefined
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'berth-recorded-'))
   mkdirSync(join(folder, 'app'))
+})
+afterAll(async () => {
+  await instance?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Each test adds a world, and reads all that is stored: with one instance for all, most of the time went into earlier worlds. */
+const testsPerInstance = 10
+let begun = 0
+beforeEach(async () => {
+  if (begun++ % testsPerInstance > 0) return
+  await instance?.stop()
   instance = await startInstance({ BERTH_PROJECT_ROOTS: folder })
   instance.app.addHook('preHandler', async ({ raw }: FastifyRequest) => {
     if (!leaving) return
@@ -47,10 +59,6 @@ beforeAll(async () => {
   })
   ours = await makePeople(instance)
   port = Number(new URL(await instance.app.listen({ host: '127.0.0.1', port: 0 })).port)
-})
-afterAll(async () => {
-  await instance.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const stored = () => storedIn(instance)
