@@ -23,12 +23,12 @@ const computing = {
 }
 
 /**
- * End-to-end tests wait for programs, images and timers most of their time, and so do those of `programs`. They keep what they
- * have loaded too: the kit's modules have no state.
+ * End-to-end tests wait for programs, images and timers most of their time, and so do those of `programs`: they use about a quarter
+ * of a core each. They keep what they have loaded too: the kit's modules have no state.
  */
 const waiting = {
   isolate: false,
-  maxWorkers: cores * 2 + 1,
+  maxWorkers: cores * 3 + 1,
   sequence: { groupOrder: 1 },
   testTimeout: 600_000,
   hookTimeout: 600_000,
