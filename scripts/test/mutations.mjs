@@ -190,6 +190,27 @@ export const mutations = [
     'forms.push(value)',
     'secrets/scrubber.test.ts',
   ),
+  api(
+    'a wrong password signs in',
+    'password.ts',
+    'return isEqual && stored !== null',
+    'return stored !== null',
+    'access/sign-in.test.ts',
+  ),
+  unit(
+    'an undeclared field is sent',
+    'serialize.ts',
+    'fastJson(unionsToNullable(schema) as never)',
+    '(value) => JSON.stringify(value)',
+    'http/serialize.test.ts',
+  ),
+  unit(
+    'a project is unhealthy at its first failed check',
+    'watch.ts',
+    'return count >= failuresBeforeAlarm &&',
+    'return count >= 1 &&',
+    'watch/watch.test.ts',
+  ),
   unit(
     'an unknown user is refused without any work',
     'password.ts',
