@@ -47,7 +47,12 @@ export const Detection = Type.Object({
   healthPath: Type.Optional(Type.String()),
   exampleVariables: Type.Optional(
     Type.Object(
-      { file: Type.String(), variables: Type.Array(Type.Object({ key: Type.String(), value: Type.String() })) },
+      {
+        file: Type.String(),
+        variables: Type.Array(Type.Object({ key: Type.String(), value: Type.String() }), {
+          description: 'The variables with their example values',
+        }),
+      },
       { description: 'The variables that a template such as `.env.example` names, with their example values' },
     ),
   ),

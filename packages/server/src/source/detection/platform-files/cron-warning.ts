@@ -6,7 +6,7 @@ interface CronJob {
   command: string | null
 }
 
-/** Returns one warning about the cron jobs of a file, with the command that creates the first one as a scheduled task. */
+/** Returns a warning about the cron jobs of a file, with the command that creates the first one as a scheduled task. */
 export function cronWarning(file: string, crons: readonly CronJob[]): string[] {
   const [first] = crons.filter(({ schedule, command }) => isShown(textOf(schedule)) && isShown(command))
   if (crons.length === 0) return []
