@@ -190,4 +190,28 @@ describe('TLS on the edge', () => {
     expect(text).not.toContain('HTTP/')
     expect((await handshake('berth.test')).alpn).toBe('http/1.1')
   })
+
+  test('a session that a client has with one worker is resumed by every other', async () => {
+    const several = await startEdge({ workers: 3, https: { host: '127.0.0.1', port: 0 } })
+    try {
+      await several.route({ 'a.test': serve(upstream) }, { certificates: { 'a.test': await certificate('a.test') } })
+      const first = await resume(several.tlsPort)
+      expect(first.isResumed).toBe(false)
+      const again = await Promise.all(Array.from({ length: 60 }, () => resume(several.tlsPort, first.session)))
+      expect(again.filter(({ isResumed }) => isResumed)).toHaveLength(60)
+    } finally {
+      await several.end()
+    }
+  })
 })
+
+/** Connects as a client that has a session, if one is given. */
+const resume = (port: number, session?: Buffer) =>
+  new Promise<{ isResumed: boolean; session: Buffer | undefined }>((resolve, reject) => {
+    const options = { port, host: '127.0.0.1', servername: 'a.test', rejectUnauthorized: false, maxVersion: 'TLSv1.2' as const }
+    const socket = tls.connect({ ...options, session }, () => {
+      resolve({ isResumed: socket.isSessionReused(), session: socket.getSession() })
+      socket.destroy()
+    })
+    socket.on('error', reject)
+  })

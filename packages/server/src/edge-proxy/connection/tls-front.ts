@@ -10,15 +10,21 @@ export interface TlsFront {
   startHandshake(socket: net.Socket): void
 }
 
+interface TlsFrontParts {
+  certificates: () => ReadonlyMap<string, EdgeCertificate>
+  onSecured: (socket: net.Socket) => void
+  awaitCertificate: (hostname: string, resume: () => void) => boolean
+}
+
 /**
  * Finds the certificate of the requested host name in the current table. `onSecured` receives the socket after the handshake; if
  * the handshake fails, the socket is closed. `awaitCertificate` may delay the handshake of a name without a certificate: it
  * returns true and calls `resume` later. The TLS module is loaded only if https is served.
+ * A client resumes its session with every front that has the same `ticketKeys` (48 bytes).
  */
 export async function createTlsFront(
-  certificates: () => ReadonlyMap<string, EdgeCertificate>,
-  onSecured: (socket: net.Socket) => void,
-  awaitCertificate: (hostname: string, resume: () => void) => boolean,
+  ticketKeys: Buffer,
+  { certificates, onSecured, awaitCertificate }: TlsFrontParts,
 ): Promise<TlsFront> {
   const tls = await import('node:tls')
   const contexts = new SecureContexts((pair) => tls.createSecureContext({ ...pair, minVersion: 'TLSv1.2' }))
@@ -26,6 +32,9 @@ export async function createTlsFront(
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: handshakeMs,
+    // The keys and the context of a session decide whether another worker resumes it.
+    ticketKeys,
+    sessionIdContext: 'berth-edge',
     SNICallback: (name, done) => {
       const hostname = name.toLowerCase()
       const answer = () => {

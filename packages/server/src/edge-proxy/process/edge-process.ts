@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdir, stat, truncate } from 'node:fs/promises'
 import { type EdgeIdentity, type EdgeSettings, edgeFiles } from '../protocol/edge-settings.ts'
 import type { TablePiece } from '../protocol/table-pieces.ts'
@@ -10,6 +11,7 @@ import { announceServing, handOver, takeOver } from './socket-handoff.ts'
 import { type ApplyResult, EdgeWorker } from './worker.ts'
 import { type WorkerEvent, WorkerPool } from './worker-pool.ts'
 
+const ticketKeyBytes = 48
 const flushEveryMs = 50
 const folderCheckMs = 3_000
 const trafficEveryMs = 3_000
@@ -23,6 +25,8 @@ export class EdgeProcess {
   readonly #settings: EdgeSettings
   readonly #file: TableFile
   readonly #recordBuffer = new RecordBuffer()
+  /** Keys of session tickets, shared by all workers. */
+  readonly #ticketKeys = randomBytes(ticketKeyBytes)
   readonly #startedAt = new Date().toISOString()
   readonly #worker: EdgeWorker
   readonly #control: ControlServer
@@ -54,11 +58,12 @@ export class EdgeProcess {
     }
     const state = await this.#file.read()
     if (state.token !== null) for (const piece of state.pieces()) this.#worker.take(piece)
-    if (https) await this.#worker.prepareTls()
+    if (https) await this.#worker.prepareTls(this.#ticketKeys)
     const serve: EdgeWorker['serve'] = (server, name) => this.#worker.serve(server, name)
     this.#listening = role === 'first' ? await listen(this.#settings, serve) : await takeOver(https !== null, serve)
     this.#worker.httpsPort = portOf(this.#listening.https)
-    this.#pool = new WorkerPool(this.#worker, state, this.#settings, this.#listening, (event) => this.#onWorkerEvent(event))
+    const shared = { state, ticketKeys: this.#ticketKeys, listening: this.#listening }
+    this.#pool = new WorkerPool(this.#worker, this.#settings, shared, (event) => this.#onWorkerEvent(event))
     await this.#pool.start()
     await this.#control.start()
     if (role === 'successor') {

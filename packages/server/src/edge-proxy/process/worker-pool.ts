@@ -34,6 +34,7 @@ export class WorkerPool {
   readonly #local: EdgeWorker
   readonly #settings: EdgeSettings
   readonly #listening: Listening
+  readonly #ticketKeys: Buffer
   readonly #processes = new Set<WorkerProcess>()
   readonly #onEvent: (event: WorkerEvent) => void
   /** Traffic counts of workers that have ended. */
@@ -43,15 +44,15 @@ export class WorkerPool {
 
   constructor(
     local: EdgeWorker,
-    state: TableState,
     settings: EdgeSettings,
-    listening: Listening,
+    { state, ticketKeys, listening }: { state: TableState; ticketKeys: Buffer; listening: Listening },
     onEvent: (event: WorkerEvent) => void,
   ) {
     this.#local = local
     this.state = state
     this.#settings = settings
     this.#listening = listening
+    this.#ticketKeys = ticketKeys
     this.#onEvent = onEvent
   }
 
@@ -142,7 +143,8 @@ export class WorkerPool {
       worker.caller.fail(new Error('the worker exited'))
       if (!this.#isClosing) setTimeout(() => this.#startWorker().catch(() => {}), restartAfterMs)
     })
-    await worker.caller.request('prepare', [this.#listening.https ? portOf(this.#listening.https) : 0])
+    const httpsPort = this.#listening.https ? portOf(this.#listening.https) : 0
+    await worker.caller.request('prepare', [httpsPort, this.#ticketKeys.toString('base64')])
     // Added before the table is sent, so that a piece that arrives in between reaches it too.
     this.#processes.add(worker)
     await this.#sendWholeTable(worker).catch(async (cause) => {

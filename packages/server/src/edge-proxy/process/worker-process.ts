@@ -27,14 +27,14 @@ export function runWorkerProcess(): void {
       })
     }
   }
-  const prepare = async (httpsPort: number) => {
+  const prepare = async (httpsPort: number, ticketKeys: string) => {
     worker = new EdgeWorker({
       onWake: (projectId, hostname) => sendEvent({ event: 'wake', projectId, hostname }),
       onCertificateWanted: (hostname) => sendEvent({ event: 'certificate', hostname }),
     })
     worker.httpsPort = httpsPort
     worker.shareLimits()
-    if (httpsPort > 0) await worker.prepareTls()
+    if (httpsPort > 0) await worker.prepareTls(Buffer.from(ticketKeys, 'base64'))
   }
   process.on('message', (message: unknown, handle: unknown) => {
     if (isCall(message)) void answerCall(message, { prepare, ...callsOf(worker, sendRecords) }, send)

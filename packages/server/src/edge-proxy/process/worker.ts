@@ -78,13 +78,16 @@ export class EdgeWorker {
     this.#serving.httpsPort = port
   }
 
-  /** Call before serving a TLS server: the TLS code is loaded only here. */
-  async prepareTls(): Promise<void> {
-    this.#tls ??= await createTlsFront(
-      () => this.#serving.routing.certificates,
-      (socket) => this.#onHandshakeDone(socket),
-      (hostname, resume) => this.#awaitCertificate(hostname, resume),
-    )
+  /**
+   * Call before serving a TLS server: the TLS code is loaded only here. Workers with the same keys resume each other's sessions. The
+   * keys are never written to disk or to an argument.
+   */
+  async prepareTls(ticketKeys: Buffer): Promise<void> {
+    this.#tls ??= await createTlsFront(ticketKeys, {
+      certificates: () => this.#serving.routing.certificates,
+      onSecured: (socket) => this.#onHandshakeDone(socket),
+      awaitCertificate: (hostname, resume) => this.#awaitCertificate(hostname, resume),
+    })
   }
 
   /** Accepts the connections of a listening server from now on: without a listener they would be lost. */
