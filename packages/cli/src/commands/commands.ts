@@ -33,6 +33,7 @@ import { addRollback } from './rollback.ts'
 import { addRun } from './run.ts'
 import { addSecretsRotate } from './secrets/rotate.ts'
 import { addServers } from './servers/commands.ts'
+import { addService } from './service/commands.ts'
 import { addSettings } from './settings.ts'
 import { addSleep } from './sleep.ts'
 import { addStatus } from './status.ts'
@@ -88,5 +89,6 @@ export function addCommands(program: Command): void {
   addSettings(program)
   addDoctor(program)
   addDown(program)
+  addService(program)
   groupCommands(program)
 }

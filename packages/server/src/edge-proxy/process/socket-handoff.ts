@@ -1,16 +1,19 @@
 import type net from 'node:net'
 import type { EdgeSettings } from '../protocol/edge-settings.ts'
+import { spawnEdge } from '../protocol/spawn-edge.ts'
 import type { Listening } from './listening.ts'
 
 const stepMs = 10_000
+
+/*
+ * Nothing here is loaded on demand: an upgrade in place has replaced the files of the running edge by the time that it hands over.
+ */
 
 /**
  * Starts the successor and sends it the listening sockets: both processes accept from the same queue until the old one stops, so
  * no connection is refused or reset. Rejects and changes nothing if the successor does not start.
  */
 export async function handOver(successor: EdgeSettings, listening: Listening, release: () => Promise<void>): Promise<number> {
-  // Loaded on demand: most edges never start a process.
-  const { spawnEdge } = await import('../protocol/spawn-edge.ts')
   const child = spawnEdge(successor, 'successor')
   const waitForReport = (state: string) =>
     new Promise<void>((resolve, reject) => {
