@@ -35,6 +35,7 @@ async function buildTarget(target) {
   try {
     if (target.name === 'dashboard') await (await import('./build/dashboard.mjs')).buildDashboard(target, fresh)
     else await (await import('./build/bundle.mjs')).bundle(target, fresh)
+    if (target.name === 'server') await (await import('./build/check-templates.mjs')).checkTemplates()
     writeFileSync(stampFile(fresh), hash)
     swap(fresh, distFolder(target))
   } finally {

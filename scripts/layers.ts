@@ -16,6 +16,7 @@ const modules = [
   'tasks',
   'git-events',
   'backups',
+  'catalogue',
   'migration',
   'cloud',
   'transfers',

@@ -48,7 +48,13 @@ function writePackage(folder, manifest) {
   for (const file of ['LICENSE', 'README.md']) cpSync(join(root, file), join(folder, file))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), thirdPartyLicenses())
-  for (const path of ['packages/cli/bin', 'packages/cli/dist', 'packages/server/dist', 'packages/dashboard/dist'])
+  for (const path of [
+    'packages/cli/bin',
+    'packages/cli/dist',
+    'packages/server/dist',
+    'packages/server/templates',
+    'packages/dashboard/dist',
+  ])
     cpSync(join(root, path), join(folder, path), { recursive: true, filter: isShipped })
   // The server finds its own folder by this name.
   const { name, version, type, exports } = JSON.parse(readFileSync(join(root, 'packages/server/package.json'), 'utf8'))

@@ -12,7 +12,7 @@ export const targets = [
   {
     name: 'server',
     folder: 'packages/server',
-    sources: [contract, 'packages/server/src'],
+    sources: [contract, 'packages/server/src', 'packages/server/templates'],
     entries: {
       main: 'packages/server/src/main.ts',
       edge: 'packages/server/src/edge-proxy/main.ts',

@@ -1,5 +1,6 @@
 import { access } from './access/rows.ts'
 import { backups } from './backups/rows.ts'
+import { catalogue } from './catalogue/rows.ts'
 import { cloud } from './cloud/rows.ts'
 import { deployments } from './deployments/rows.ts'
 import { gitEvents } from './git-events/rows.ts'
@@ -28,6 +29,7 @@ export const contract = {
   registries,
   migration,
   tasks,
+  catalogue,
   transfers,
   cloud,
 }
@@ -47,6 +49,7 @@ export const table: readonly TableEntry[] = Object.entries(contract).flatMap(([m
 
 export * from './access/shapes.ts'
 export * from './backups/shapes.ts'
+export * from './catalogue/shapes.ts'
 export * from './cloud/shapes.ts'
 export * from './deployments/exec-shapes.ts'
 export * from './deployments/hook-shapes.ts'

@@ -180,6 +180,11 @@ const extra: Partial<Record<ModuleName, string>> = {
     GET /cron-runs/:id | project:read
     GET /cron-runs/:id/logs | project:read
   `,
+  catalogue: `
+    GET /catalogue | project:list
+    GET /catalogue/:templateId | project:list
+    POST /catalogue/:templateId | project:write
+  `,
   gitHost: `
     GET /gitprovider/applications | gitprovider:read
     PUT /gitprovider/applications/:provider | gitprovider:admin

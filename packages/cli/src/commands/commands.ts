@@ -5,6 +5,7 @@ import { addAdminCreate } from './admin/create.ts'
 import { addAdminReset } from './admin/reset.ts'
 import { addApi } from './api.ts'
 import { addBackups } from './backups/commands.ts'
+import { addCatalogue } from './catalogue/commands.ts'
 import { addCloud } from './cloud/commands.ts'
 import { addCompletion } from './completion.ts'
 import { addCron } from './cron/commands.ts'
@@ -57,6 +58,7 @@ export function addCommands(program: Command): void {
   addLogs(program)
   addRun(program)
   addOpen(program)
+  addCatalogue(program)
   addDomains(program)
   addCron(program)
   addHooks(program)

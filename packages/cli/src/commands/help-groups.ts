@@ -8,6 +8,8 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     'status',
     'logs',
     'open',
+    'catalogue',
+    'add',
     'run',
     'env',
     'domains',

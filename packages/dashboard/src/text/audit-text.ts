@@ -29,6 +29,7 @@ const predicates: Record<string, string> = {
   'POST /invitations/accept': 'joined the organisation',
   'PUT /projects/:id/grants': 'set the access of a member to {}',
   'POST /projects': 'created the project {name}',
+  'POST /catalogue/:templateId': 'created a project from a template',
   'POST /projects/ensure': 'created or updated the project {name}',
   'POST /projects/scan': 'scanned the folder {path}',
   'POST /projects/import': 'created a project from the folder {path}',

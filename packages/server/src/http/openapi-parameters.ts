@@ -16,6 +16,7 @@ const pathTexts: Record<string, string> = {
   restoreId: 'The id of the restore',
   volumeId: 'The id of the volume',
   hookId: 'The id of the deploy hook',
+  templateId: 'The id of the template',
   cronJobId: 'The id of the scheduled task',
   token: 'The secret token in the URL',
   registryId: 'The id of the registry login',

@@ -3,6 +3,7 @@ import type { Git } from '../../drivers/git/git.ts'
 import type { ImageRegistry } from '../../drivers/registry/image-registry.ts'
 import type { Authenticator } from '../../http/guard.ts'
 import { type BackupsDeps, createBackups } from '../../modules/backups/index.ts'
+import { createCatalogue } from '../../modules/catalogue/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState } from '../../modules/deployments/index.ts'
 import { createGitEvents, follow as followDeployment } from '../../modules/git-events/index.ts'
 import type { createGitHost } from '../../modules/git-host/index.ts'
@@ -113,6 +114,13 @@ export function assembleRunning(
     settings: config,
   })
   guards.beforeStart = backups.beforeDeploy
+  const catalogue = createCatalogue({
+    ...common,
+    projects,
+    deployments,
+    backups,
+    runtimeKind: () => drivers.runtimes.for(null).kind,
+  })
   const transfers = createTransfers({
     ...common,
     settings: config,
@@ -156,7 +164,7 @@ export function assembleRunning(
     requested === 'if-adopted' ? edge.isAdopted() : requested === 'if-serving' ? deployments.servesProjects() : requested
   edge.onWake((projectId) => void deployments.wake(projectId))
   return {
-    modules: { deployments, tasks, gitEvents, backups, transfers },
+    modules: { deployments, tasks, gitEvents, backups, catalogue, transfers },
     edgeJobs: edge.jobs,
     edgeMetrics: edge.metrics,
     certificates: { expiring: edge.expiring },

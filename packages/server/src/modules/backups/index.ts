@@ -1,9 +1,14 @@
+import type { PolicyBody } from '@berth/contract'
+import type { Caller } from '../../http/handler.ts'
 import type { Db } from '../../platform/db/schema.ts'
+import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { Job } from '../../platform/jobs/declare.ts'
 import { type BackupsDeps, nowOf } from './deps.ts'
+import { allDestinations } from './destinations/destination-store.ts'
 import { backupsHandlers } from './handlers.ts'
 import { backupsLoaders } from './loaders.ts'
 import { missedWatch } from './policies/missed.ts'
+import { createPolicy } from './policies/policies.ts'
 import { listPolicies } from './policies/policy-store.ts'
 import { scheduledJob } from './policies/scheduled.ts'
 import { backupsPart } from './project-part.ts'
@@ -51,6 +56,9 @@ export function createBackups(deps: BackupsDeps) {
     },
     /** Policies of a project: they stay on this instance, with their destinations. */
     policiesOf: async (db: Db, projectId: string) => (await listPolicies(db, projectId, { limit: 100 })).rows,
+    /** The organisation's destinations, oldest first. */
+    destinationsOf: (organizationId: string) => allDestinations(deps.database.db, organizationId),
+    createPolicy: (project: ProjectRow, body: PolicyBody, caller: Caller) => createPolicy(project, body, caller, deps),
     /** Check for backups that did not happen. */
     watched: { missed: missedWatch(deps) },
     /** Runs that a deployment waits for before it starts anything. */

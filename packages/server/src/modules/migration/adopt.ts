@@ -70,10 +70,10 @@ const isOfRequest = (field: string | undefined) => /^(serverId|projectName|servi
 async function record(adoption: Adoption, name: string, caller: Caller, deps: MigrationDeps): Promise<ProjectRow> {
   const { serverId, parts } = adoption
   const services = parts.map(({ adopted }) => adopted.service)
-  const secrets = parts.flatMap(({ adopted }) => adopted.variables)
+  const variables = parts.flatMap(({ adopted }) => adopted.variables.map((one) => ({ ...one, isSecret: true })))
   try {
     return await deps.projects.create({ name, type: 'services', services, serverId }, caller, {
-      secrets,
+      variables: () => variables,
       record: (project, db) => recordAdopted(adoption, project, db),
     })
   } catch (error) {

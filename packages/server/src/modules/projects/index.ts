@@ -58,6 +58,7 @@ export {
 } from './hostnames/hostnames.ts'
 export { findServingClaim, verifyAllDomains } from './hostnames/served-domains.ts'
 export type { RecordedWith } from './lifecycle/create-project.ts'
+export { insertProjectTemplate } from './links/template-store.ts'
 export { type Metered, sumByLabels } from './metrics/metered-environments.ts'
 export {
   saveRestarts,

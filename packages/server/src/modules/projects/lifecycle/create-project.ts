@@ -14,7 +14,7 @@ import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { refuseOverQuota } from '../quotas/quotas.ts'
 import { withStoredValues } from '../records/service-environment.ts'
 import { checkConfig, checkNames } from '../settings/config-rules.ts'
-import { insertSecrets } from '../settings/env.ts'
+import { insertVariables, type NewVariable } from '../settings/env.ts'
 import { detectedColumn, readScanned, withName } from '../settings/scanned-fields.ts'
 import { candidateSlugs, randomSlug, slugFrom } from '../slug.ts'
 import { checkSource, sourceColumns } from '../source.ts'
@@ -24,8 +24,8 @@ import { claimUpload } from '../uploads/upload-claim.ts'
 
 /** Rows that are recorded in the same transaction as a project. */
 export interface RecordedWith {
-  /** Variables of production, all of them secret. */
-  secrets: readonly { key: string; value: string }[]
+  /** Variables of production. */
+  variables(project: ProjectRow): readonly NewVariable[]
   record(project: ProjectRow, db: Db): Promise<void>
 }
 
@@ -71,7 +71,7 @@ export async function createProject(
     await enqueueWebhookCheck(project, transaction)
     if (project.previews) await deps.projectPorts.pullRequests?.findOpen(project, transaction)
     if (recordedWith) {
-      await insertSecrets(transaction.db, project, recordedWith.secrets, deps)
+      await insertVariables(transaction.db, project, recordedWith.variables(project), deps)
       await recordedWith.record(project, transaction.db)
     }
     await refuseOverQuota(transaction, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)

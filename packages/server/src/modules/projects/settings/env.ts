@@ -72,21 +72,26 @@ export function replacedVariables({ type }: Pick<ProjectRow, 'type'>, { upserts 
 const portWarning =
   "PORT is set by Berth: a running project gets the port it must listen on there, not this value. Set the project's `port` to choose the port."
 
+export interface NewVariable {
+  key: string
+  value: string
+  isSecret: boolean
+}
+
 /** Inserts the first variables of a new project. */
-export async function insertSecrets(
+export async function insertVariables(
   db: Db,
   { id: projectId }: ProjectRow,
-  secrets: readonly { key: string; value: string }[],
+  upserts: readonly NewVariable[],
   deps: ProjectsDeps,
 ): Promise<void> {
-  const upserts = secrets.map((one) => ({ ...one, isSecret: true }))
   refuseInvalidVariables(upserts, [])
   refuseLargeEnv(sizeOf(upserts), 'upserts', 'production')
   for (const [index, upsert] of upserts.entries()) {
     const row = mergeVariable(upsert, undefined, index, { projectId, environment: 'production' }, deps)
     if (row) await upsertVariable(db, row)
   }
-  deps.scrubber.register(...secrets.map(({ value }) => value))
+  deps.scrubber.register(...upserts.flatMap(({ isSecret, value }) => (isSecret ? [value] : [])))
 }
 
 /** Copies the variables of an environment, secrets included, into a new one. */

@@ -28,6 +28,10 @@ export const projectJson = {
   ),
 }
 
+export const projectTemplateJson = {
+  linkVariables: jsonColumn('projectTemplates', 'linkVariables', Type.Record(Type.String(), Type.String()), ['projectId']),
+}
+
 export const routeRuleJson = {
   config: jsonColumn('routeRules', 'config', anyObject),
 }

@@ -250,7 +250,22 @@ export interface ProjectOperationsTable {
   heldUntil: Millis | null
 }
 
+/** The template that a project was created from, and what the project gives to linked ones. */
+export interface ProjectTemplatesTable {
+  projectId: string
+  templateId: string
+  /** Version of the software in the template at that time. */
+  version: string
+  /** The service that linked projects connect to, and its port; null: the project cannot be linked. */
+  service: string | null
+  port: number | null
+  /** Variables of linked projects: values name the variables of the service, its host and its port. */
+  linkVariables: JsonText<Record<string, string>>
+  createdAt: Millis
+}
+
 export interface ProjectsTables {
+  projectTemplates: ProjectTemplatesTable
   projectOperations: ProjectOperationsTable
   projects: ProjectsTable
   environments: EnvironmentsTable
@@ -262,6 +277,7 @@ export interface ProjectsTables {
 }
 
 export type ProjectRow = Selectable<ProjectsTable>
+export type ProjectTemplateRow = Selectable<ProjectTemplatesTable>
 export type ProjectOperationRow = Selectable<ProjectOperationsTable>
 export type EnvironmentRow = Selectable<EnvironmentsTable>
 export type EnvVariableRow = Selectable<EnvVariablesTable>
