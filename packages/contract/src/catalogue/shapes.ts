@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { filledText, maybe, nullable, oneOf, pageQuery, secret, text } from '../shape.ts'
+import { filledText, nullable, oneOf, pageQuery, secret, text } from '../shape.ts'
 
 export const catalogueCategories = [
   'databases',
@@ -62,16 +62,19 @@ export const CatalogueTemplate = Type.Object({
   ),
   minimumMemoryMb: Type.Integer({ description: 'Memory that the software needs, in MB' }),
   linkVariables: Type.Array(Type.String(), { description: 'Variables that a linked project gets; empty: cannot be linked' }),
-  backup: nullable(
-    Type.Object({
-      cronExpression: Type.String({ description: 'Schedule of the backups' }),
-      proveEveryDays: Type.Integer({ description: 'How often a backup is restored as a trial, in days' }),
-      retainCount: Type.Integer({ description: 'Number of backups that are kept' }),
-    }),
-  ),
+  backup: {
+    ...nullable(
+      Type.Object({
+        cronExpression: Type.String({ description: 'Schedule of the backups' }),
+        proveEveryDays: Type.Integer({ description: 'How often a backup is restored as a trial, in days' }),
+        retainCount: Type.Integer({ description: 'Number of backups that are kept' }),
+      }),
+    ),
+    description: 'Backup policy of the new project; null: it stores nothing',
+  },
   upgradeNotes: Type.String({ description: 'What to do before another version is used' }),
   runsWithoutDocker: Type.Boolean({ description: 'Whether it also runs as a plain process' }),
-  unavailable: maybe,
+  unavailable: nullable(Type.String({ description: 'Why the template cannot be used on this instance; null: it can' })),
 })
 export type CatalogueTemplate = Static<typeof CatalogueTemplate>
 
@@ -86,15 +89,11 @@ export type CatalogueQuery = Static<typeof CatalogueQuery>
 
 export const AddTemplate = Type.Object({
   name: Type.Optional(nullable({ ...filledText(100), description: 'Name of the project; default: the title of the template' })),
-  variables: Type.Optional(
-    nullable(
-      secret(
-        Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,255}$' }), text(4000), {
-          maxProperties: 100,
-          description: 'Values of variables of the template; the others get their default, or a generated value',
-        }),
-      ),
+  variables: Type.Optional({
+    ...nullable(
+      secret(Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,255}$' }), text(4000), { maxProperties: 100 })),
     ),
-  ),
+    description: 'Values of variables of the template; the others get their default, or a generated value',
+  }),
 })
 export type AddTemplate = Static<typeof AddTemplate>

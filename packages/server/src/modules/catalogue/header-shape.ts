@@ -34,7 +34,7 @@ export const HeaderVariable = Type.Object(
 )
 export type HeaderVariable = Static<typeof HeaderVariable>
 
-/** What a linked project gets. Values may contain `${NAME}` of the variables, and `${HOST}` and `${PORT}` of the service. */
+/** Variables of a linked project. Values may contain `${NAME}` of the variables, and `${HOST}` and `${PORT}` of the service. */
 const Connection = Type.Object(
   {
     service: line(63),
