@@ -63,14 +63,16 @@ describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', (
     expect((await fetch(`${worker.url}/api/health`)).status).toBe(200)
   })
 
-  test('without the worker, sign-ins are answered and the rest says what is missing; a restarted worker goes on', async () => {
+  test('without the worker, what the database knows is answered and the rest says what is missing; a restarted worker goes on', async () => {
     const project = await makeNode('Later')
     await worker.kill9()
     expect(await workerState()).toBe('away')
     expect((await hosting.api('GET', '/auth/session')).status).toBe(200)
-    const list = await hosting.api('GET', '/projects')
-    expect(list).toMatchObject({ status: 503, body: { code: 'unavailable', error: expect.stringContaining('worker') } })
-    const [, read] = await Promise.all([worker.restart(), retried(() => hosting.api('GET', `/projects/${project.id}`))])
+    const before = (await hosting.api('GET', `/projects/${project.id}`)).body.data
+    expect(before.routes).toMatchObject([{ hostname: `${project.slug}.localhost` }])
+    const logs = await hosting.api('GET', `/projects/${project.id}/logs`)
+    expect(logs).toMatchObject({ status: 503, body: { code: 'unavailable', error: expect.stringContaining('worker') } })
+    const [, read] = await Promise.all([worker.restart(), retried(() => hosting.api('GET', `/projects/${project.id}/logs`))])
     expect(read.status).toBe(200)
     expect(await workerState()).toBe('ok')
     expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject({ status: 'live' })

@@ -8,7 +8,7 @@ export interface InstanceFacts {
   version: string
   mode: 'self-hosted' | 'cloud'
   /** Current isolation of projects; undefined when this instance runs none. */
-  isolation(): { kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'; message: string } | undefined
+  isolation(): Awaitable<{ kind: 'docker' | 'bubblewrap' | 'own-users' | 'none'; message: string } | undefined>
   /** Whether a user can sign in or set the instance up. */
   isReady(): Awaitable<boolean>
   /** State of the worker. */
@@ -22,7 +22,7 @@ export function createInstance({ version, mode, isolation, isReady, isSetUp, wor
   const handlers: Handlers<typeof contract.instance> = {
     health: async (_, { isSignedIn }) => {
       if (!(await isReady())) fail('starting', { retryAfterSeconds: 1 })
-      const activeIsolation = isSignedIn ? isolation() : undefined
+      const activeIsolation = isSignedIn ? await isolation() : undefined
       return {
         data: {
           status: 'ok',

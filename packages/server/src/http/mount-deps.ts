@@ -1,4 +1,5 @@
 import type { AnyRoute } from '@berth/contract'
+import type { Awaitable } from '../platform/awaitable.ts'
 import type { RecordingTransaction, WriteRecord } from '../platform/write-record.ts'
 import type { AuditEvent } from './audit-event.ts'
 import type { CloudProxy } from './cloud-proxy.ts'
@@ -35,6 +36,10 @@ export interface MountDeps {
   cloud?: CloudProxy
   /** The worker of an API process; absent where this process does the work itself. */
   worker?: WorkerProxy | undefined
+  /** Whether any organisation is linked to a cloud; set where there is a worker. */
+  hasCloudLinks?: () => Awaitable<boolean>
+  /** Brings copies of the worker's state up to date; awaited before each read. */
+  refreshCopies?: (() => Awaitable<void>) | undefined
 }
 
 /** State that the steps of a request pass on. */

@@ -43,7 +43,7 @@ function absentRoute(at: string): RouteOptions {
 
 const noSuchRoute = async (): Promise<never> => fail('not_found', { message: 'This route does not exist' })
 
-function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDeps): RouteOptions {
+export function optionsOf(at: string, row: AnyRoute, handle: AnyHandler, deps: MountDeps): RouteOptions {
   const [method, path] = at.split(' ') as [string, string]
   return {
     method: method as 'GET',

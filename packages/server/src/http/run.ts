@@ -55,8 +55,9 @@ function runNow(
   deps: MountDeps,
 ): Awaitable<unknown> {
   const { caller } = request.state
-  if (!row.on && !row.operator) return callHandler(row, handle, request, reply, deps)
-  return thenSync(loadObject(row, request, caller as Caller, deps), ({ object, level }) => {
+  if (!row.on && !row.operator) return thenSync(deps.refreshCopies?.(), () => callHandler(row, handle, request, reply, deps))
+  const loaded = thenSync(deps.refreshCopies?.(), () => loadObject(row, request, caller as Caller, deps))
+  return thenSync(loaded, ({ object, level }) => {
     if (object) request.state.object = object
     request.state.level = level
     return callHandler(row, handle, request, reply, deps)

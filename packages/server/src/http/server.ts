@@ -12,6 +12,7 @@ import { mountMcp } from './mcp/mount-mcp.ts'
 import type { McpSettings } from './mcp/settings.ts'
 import { mountRows } from './mount.ts'
 import type { MountDeps } from './mount-deps.ts'
+import { mountOwnRows } from './mount-own-rows.ts'
 import { describeApi } from './openapi.ts'
 import { createOrderedServer } from './pipelining.ts'
 import { referencePage } from './reference-page.ts'
@@ -80,8 +81,10 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
   refuseExpectations(app, requestIds)
   delayContinue(app)
   for (const [module, rows] of Object.entries(contract) as [ModuleName, Rows][]) {
-    const own = Object.entries(rows).filter(([name]) => !deps.worker || !isWorkerRow(module, name))
-    mountRows(app, Object.fromEntries(own), (handlers[module] ?? {}) as Record<string, unknown>, deps)
+    const moduleHandlers = (handlers[module] ?? {}) as Record<string, unknown>
+    const { worker } = deps
+    if (!worker) mountRows(app, rows, moduleHandlers, deps)
+    else mountOwnRows(app, module, ownRowsOf(module, rows), moduleHandlers, { ...deps, worker })
   }
   const workerRows = table.filter(({ module, name }) => isWorkerRow(module, name)).map(({ row }) => row)
   if (deps.worker) mountWorkerRows(app, workerRows, deps.worker, deps.stopping)
@@ -89,6 +92,10 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
   serveReference(app, settings.version, deps.mode)
   return app
 }
+
+/** The rows that an API process answers itself. */
+const ownRowsOf = (module: ModuleName, rows: Rows): Rows =>
+  Object.fromEntries(Object.entries(rows).filter(([name]) => !isWorkerRow(module, name)))
 
 /** Mounts rows that the worker answers. */
 export function mountWorkerRows(

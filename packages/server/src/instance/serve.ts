@@ -8,6 +8,7 @@ import { assignToMachine } from '../modules/deployments/index.ts'
 import { ConfigError } from '../platform/config-error.ts'
 import { collectWhenIdle } from '../platform/idle-collector.ts'
 import { type ClaimOptions, claimMachine, type MachineLease } from '../platform/machines/machine-lease.ts'
+import type { MachineFacts } from '../platform/machines/machine-store.ts'
 import { assemble } from './assemble/assemble.ts'
 import type { StopOptions } from './assemble/assemble-running.ts'
 import { backupKeyFile } from './backup-key.ts'
@@ -57,6 +58,7 @@ export async function serve(config: Config, { takeOver = false }: { takeOver?: b
     closers.push(() => machine?.release())
     const workload = isApi ? workerOf(config, context) : await openWorkload(config, context)
     closers.push(() => workload.worker?.close())
+    await machine?.describe(() => machineFacts(workload.drivers?.runtimes))
     const assembled = assemble({ ...context, ...workload, version: manifest.version, machineId: machine?.id ?? null })
     closers.push(assembled.close)
     await refuseTooManyUsers(assembled)
@@ -100,6 +102,13 @@ function claimHere({ config, database, logger: log }: InstanceContext, takeOver:
   const identity = readMachineIdentity(config)
   const assign: ClaimOptions['assign'] = (db) => assignToMachine(db, identity.id)
   return claimMachine(database, identity, { leaseMs: config.jobLeaseSeconds * 1000, takeOver, assign, log })
+}
+
+/** How this machine runs projects, for API processes. */
+function machineFacts(runtimes: Drivers['runtimes'] | undefined): MachineFacts {
+  const runtime = runtimes?.for(null)
+  const { kind: isolationKind = null, message: isolationMessage = null } = runtime?.isolation ?? {}
+  return { runtime: runtime?.kind ?? null, isolationKind, isolationMessage }
 }
 
 /** The drivers of a process that builds and runs projects. */

@@ -34,6 +34,7 @@ import { createGitHosts } from '../drivers/git-hosts.ts'
 import type { Logger } from '../logger.ts'
 import { assembleRunning } from './assemble-running.ts'
 import type { Common, Module, Parts } from './parts.ts'
+import type { WorkerView } from './worker-view.ts'
 
 /** Tests that assemble an instance without `serve` claim no machine. */
 const testMachineId = 'mch_test'
@@ -48,10 +49,13 @@ export interface ModuleInputs {
   isSingleUser: boolean
   /** Address of this control plane, for the edge. */
   control: EdgeDeps['control']
+  /** Set in an API process. */
+  worker: WorkerView | undefined
 }
 
 /** Creates the modules from the lowest to the highest, each with the modules below it as dependencies. */
-export function assembleModules(parts: Parts, { common, limiter, drivers, isolation, isSingleUser, control }: ModuleInputs) {
+export function assembleModules(parts: Parts, inputs: ModuleInputs) {
+  const { common, limiter, drivers, isolation, isSingleUser, control, worker } = inputs
   const { config, version } = parts
   const { db } = common.database
   const ownedAnywhere = async (organizationId: string, ids: readonly string[]): Promise<ReadonlySet<string>> => {
@@ -136,6 +140,7 @@ export function assembleModules(parts: Parts, { common, limiter, drivers, isolat
       cloudBackups: cloud?.backups ?? {},
       cloud: cloud?.connection,
       retryLimits,
+      worker,
       machineId: parts.machineId === undefined ? testMachineId : parts.machineId,
       watchIntervals: parts.watchIntervals,
     })

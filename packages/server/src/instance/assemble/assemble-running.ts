@@ -17,6 +17,7 @@ import type { Config } from '../config/config.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { Common } from './parts.ts'
 import { untransferredParts } from './untransferred-parts.ts'
+import type { WorkerView } from './worker-view.ts'
 
 export interface StopOptions {
   /** if-serving: if there are projects; if-adopted: if they ran before this control plane started. */
@@ -49,6 +50,7 @@ export function assembleRunning(
     dns,
     machineId,
     watchIntervals,
+    worker,
     ...common
   }: Common & {
     config: Config
@@ -65,6 +67,8 @@ export function assembleRunning(
     isOperator: Authenticator['isOperator']
     machineId: DeploymentsDeps['machineId']
     watchIntervals: DeploymentsDeps['watchIntervals'] | undefined
+    /** The worker, as an API process knows it. */
+    worker: Pick<WorkerView, 'routes' | 'driverFor'> | undefined
     projectPorts: ProjectPorts
     git: Git
     dns: Dns
@@ -147,7 +151,7 @@ export function assembleRunning(
   backupPorts.wasTransferredAway = transfers.hasLeft
   projectPorts.deployments ??= deployments.reader
   projectPorts.reserved ??= deployments.allotted
-  projectPorts.running ??= deployments.running
+  projectPorts.running ??= worker ? { ...deployments.running, driverFor: worker.driverFor } : deployments.running
   projectPorts.power ??= {
     ...deployments.power,
     async takeOffline(projectId, cancelWith) {
@@ -158,11 +162,11 @@ export function assembleRunning(
   }
   projectPorts.pullRequests ??= gitEvents.pullRequests
   projectPorts.secrets ??= deployments.secrets
-  projectPorts.edge ??= edge.routes
+  projectPorts.edge ??= worker?.routes ?? edge.routes
   projectPorts.parts = [transfers.part, backups.part, tasks.part, deployments.part, ...(projectPorts.parts ?? [])]
   const keepsRunning = async (requested: StopOptions['keepRunning']) =>
     requested === 'if-adopted' ? edge.isAdopted() : requested === 'if-serving' ? deployments.servesProjects() : requested
-  edge.onWake((projectId) => void deployments.wake(projectId))
+  if (!worker) edge.onWake((projectId) => void deployments.wake(projectId))
   return {
     modules: { deployments, tasks, gitEvents, backups, catalogue, transfers },
     edgeJobs: edge.jobs,

@@ -18,12 +18,14 @@ import { systemClock } from '../../platform/clock.ts'
 import { databaseMetrics } from '../../platform/db/database-metrics.ts'
 import { createJobs, type Jobs } from '../../platform/jobs/create-jobs.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
+import { absentDrivers, absentParts } from '../drivers/absent-drivers.ts'
 import { limitDrivers } from '../drivers/driver-limits.ts'
 import { createExposition } from '../metrics/exposition.ts'
 import { diskMetrics, instanceMetrics } from '../metrics/instance-metrics.ts'
 import { assembleModules } from './assemble-modules.ts'
 import type { assembleRunning } from './assemble-running.ts'
 import type { Common, Module, Parts } from './parts.ts'
+import { createWorkerView } from './worker-view.ts'
 
 export type { Parts }
 
@@ -37,7 +39,7 @@ export interface Assembled {
   /** The log store for project output and requests; `close` closes it. */
   logStore: LogStore
   jobs: Jobs
-  /** The edge and the deployments; absent without drivers. */
+  /** The edge and the deployments; absent without drivers, and in an API process. */
   running: ReturnType<typeof assembleRunning> | undefined
   /** Loaders of the objects that calls name; a kind without one belongs to a module that is not built yet. */
   loaders: Loaders
@@ -55,13 +57,16 @@ export interface Assembled {
 }
 
 /** Creates the instance from its config: drivers, modules, server. It does not listen and runs no job yet. */
-export function assemble(parts: Parts): Assembled {
+export function assemble(given: Parts): Assembled {
+  const parts = given.worker ? { ...given, ...absentParts(), drivers: absentDrivers() } : given
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock } = parts
   let app: FastifyInstance | undefined
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`
-  const drivers = parts.drivers && limitDrivers(parts.drivers, logger)
-  const isolation = () => drivers?.runtimes.for(null).isolation
-  const isSingleUser = isolation()?.kind === 'none' && !config.trustEveryone
+  const worker = given.worker && createWorkerView({ database, config })
+  const drivers = worker ? parts.drivers : parts.drivers && limitDrivers(parts.drivers, logger)
+  const localIsolation = () => (worker ? undefined : drivers?.runtimes.for(null).isolation)
+  const isolation = () => worker?.isolation() ?? localIsolation()
+  const isSingleUser = localIsolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...parts.rateLimits })
   const edgeKey = randomBytes(24).toString('base64url')
   const control = () => {
@@ -69,7 +74,7 @@ export function assemble(parts: Parts): Assembled {
     return port === 0 ? null : { host: connectAddress(config.host), port, key: edgeKey }
   }
   const common: Common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
-  const assembled = assembleModules(parts, { common, limiter, drivers, isolation, isSingleUser, control })
+  const assembled = assembleModules(parts, { common, limiter, drivers, isolation, isSingleUser, control, worker })
   const { modules, access, gitHost, projects, git, logStore, cloud, running } = assembled
 
   const loaders: Loaders = Object.assign({}, ...Object.values(modules).map(({ loaders }) => loaders))
@@ -94,15 +99,19 @@ export function assemble(parts: Parts): Assembled {
     stopping: stopping.signal,
     reads: new ReadSlots(),
     streams,
-    ...(cloud ? { cloud: cloud.proxy } : {}),
+    // The worker answers while an organisation is linked to a cloud.
+    ...(cloud && (worker ? { hasCloudLinks: cloud.hasLinks } : { cloud: cloud.proxy })),
     worker: parts.worker,
+    refreshCopies: worker?.refresh,
   }
   const apiMetrics = new ApiMetrics()
   const jobs = jobsOf(modules, running, parts, common)
   const sources = [
     ...[instanceMetrics({ version, mode: config.mode }), diskMetrics(config.dataDir), databaseMetrics(database)],
-    ...[apiMetrics.source, jobs.metrics, ...Object.values(modules).flatMap(({ metrics }) => metrics ?? [])],
-    ...(running?.edgeMetrics ?? []),
+    apiMetrics.source,
+    // An API process reports on itself; the worker on projects, jobs and the edge.
+    ...(worker ? [] : [jobs.metrics, ...Object.values(modules).flatMap(({ metrics }) => metrics ?? [])]),
+    ...(worker ? [] : (running?.edgeMetrics ?? [])),
   ]
   const createApp = (): FastifyInstance => {
     const server = createHttpServer(
@@ -128,7 +137,8 @@ export function assemble(parts: Parts): Assembled {
     return closed
   }
   return {
-    ...{ access, gitHost, projects, git, logStore, running, loaders, isSingleUser, publicUrl },
+    ...{ access, gitHost, projects, git, logStore, loaders, isSingleUser, publicUrl },
+    running: worker ? undefined : running,
     get app() {
       app ??= createApp()
       return app

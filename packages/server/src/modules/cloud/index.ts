@@ -7,7 +7,7 @@ import { forgetJob } from './forget-job.ts'
 import { gitHostLinks } from './git-host-links.ts'
 import { cloudHandlers } from './handlers.ts'
 import { Links } from './links.ts'
-import { linksEnding } from './store.ts'
+import { hasLinks, linksEnding } from './store.ts'
 import { watchJob, watchSchedule } from './watch-job.ts'
 
 export { answered, isUnreachable } from './cloud-answer.ts'
@@ -31,6 +31,7 @@ export function createCloud(deps: CloudDeps) {
   return {
     handlers: cloudHandlers(deps, links),
     proxy: createCloudProxy(links, deps),
+    hasLinks: () => hasLinks(deps.database.db),
     projects: cloudProjects(deps, links),
     jobs: [forgetJob(deps), watchJob(deps, links)] as Job<unknown, undefined>[],
     schedules: [watchSchedule],

@@ -1,3 +1,5 @@
+import { type Awaitable, thenSync } from '../../platform/awaitable.ts'
+import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { CloudLinkRow } from '../../platform/db/tables/cloud.ts'
 
@@ -15,6 +17,13 @@ export const saveLink = ({ organizationId, ...values }: CloudLinkRow, db: Db): P
 
 export const deleteLink = (db: Db, organizationId: string): Promise<unknown> =>
   db.deleteFrom('cloudLinks').where('organizationId', '=', organizationId).execute()
+
+const anyLinkQuery = preparedQuery<Record<never, never>, { organizationId: string }>((db) =>
+  db.selectFrom('cloudLinks').select('organizationId').limit(1),
+)
+
+/** Whether any organisation is linked; answered without a promise from the read cache. */
+export const hasLinks = (db: Db): Awaitable<boolean> => thenSync(anyLinkQuery.first(db, {}), (row) => row !== undefined)
 
 export async function linkedOrganizations(db: Db): Promise<string[]> {
   const rows = await db.selectFrom('cloudLinks').select('organizationId').execute()

@@ -96,8 +96,8 @@ export interface RunningState {
 
 /** Reads the running workload; `deployments/summary.ts`. */
 export interface RunningProjects {
-  /** Runtime of a server (`docker` or `process`); null is this machine. */
-  driverFor(serverId: string | null): string
+  /** Runtime of a server (`docker` or `process`); null is the machine of the worker. Null: it has not started yet. */
+  driverFor(serverId: string | null): Awaitable<string | null>
   /** States of production; a project that was never started is left out. */
   states(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, RunningState>>
 }

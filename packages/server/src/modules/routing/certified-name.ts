@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import { explainTls, findAnyProject, findServingClaim, transitionTls } from '../projects/index.ts'
 import { findAssigned, ownHostnames, updateAssigned } from './assigned-hostnames.ts'
 import type { EdgeDeps } from './deps.ts'
-import type { EdgeState } from './sync.ts'
+import type { EdgeState } from './edge-state.ts'
 
 /** A host name that gets a certificate: a connected domain, or a name that Berth assigns. */
 export interface CertifiedName {

@@ -2,7 +2,7 @@ import { averageMs, boundMs } from '../../platform/latency-histogram.ts'
 import { histogramSamples } from '../../platform/metrics/duration-tally.ts'
 import { type MetricSource, metricSource, type Sample } from '../../platform/metrics/metric-source.ts'
 import { type Metered, sumByLabels } from '../projects/index.ts'
-import type { EdgeState } from './sync.ts'
+import type { EdgeState } from './edge-state.ts'
 import type { Totals, TrafficTotals } from './traffic-totals.ts'
 
 export interface EdgeMetricsParts {

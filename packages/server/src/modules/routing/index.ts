@@ -1,26 +1,32 @@
-import type { TlsState } from '@berth/contract'
 import type { EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
 import type { RequestRecord } from '../../edge-proxy/protocol/request-record.ts'
-import type { DomainRow } from '../../platform/db/tables/projects.ts'
 import { Every } from '../../platform/jobs/every.ts'
-import {
-  addRuleHits,
-  type EdgeRoutes,
-  notSynced,
-  type ProjectSignal,
-  projectsTopic,
-  type RouteStatus,
-} from '../projects/index.ts'
+import { addRuleHits, type EdgeRoutes, type ProjectSignal, projectsTopic } from '../projects/index.ts'
 import { certifyJob } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
+import { EdgeCopy } from './edge-copy.ts'
 import { edgeMetrics } from './edge-metrics.ts'
 import { expiringCertificates } from './expiring.ts'
 import { askForOwn, askOnFirstUse, renewJob, renewKind, replaceUnusable, requestNew, retry } from './renewal.ts'
+import { edgeRoutes } from './route-status.ts'
 import { watchJob, watchKind } from './served-certificates.ts'
-import { type EdgeState, EdgeSync } from './sync.ts'
+import { EdgeSync } from './sync.ts'
 import { TrafficKeeper } from './traffic-keeper.ts'
 
 export type { EdgeDeps } from './deps.ts'
+
+/** Reads the edge's routes in a process that does not run the edge; `refresh` must be awaited before a read. */
+export function createEdgeCopy({
+  database,
+  settings,
+}: Pick<EdgeDeps, 'database'> & { settings: Pick<EdgeDeps['settings'], 'edgePort' | 'edgeTlsPort'> }) {
+  const copy = new EdgeCopy(database, { http: settings.edgePort, https: settings.edgeTlsPort })
+  const routes: EdgeRoutes = {
+    ...edgeRoutes({ state: () => copy.state, ports: () => copy.ports, servesTls: settings.edgeTlsPort !== null }),
+    sync: () => Promise.reject(new Error('routing: the edge belongs to the worker')),
+  }
+  return { routes, refresh: () => copy.refresh() }
+}
 
 /**
  * Routing. The *edge* is a separate process; this module computes its *table* from the database, sends it on every change, gets
@@ -28,8 +34,14 @@ export type { EdgeDeps } from './deps.ts'
  */
 export function createEdge(deps: EdgeDeps) {
   const { driver, settings, log } = deps
+  let listening: EdgeListening | null = null
+  const ports = () => ({
+    http: listening?.http.port ?? settings.edgePort,
+    https: listening?.https?.port ?? settings.edgeTlsPort,
+  })
   const edge = new EdgeSync(
     deps,
+    ports,
     (certificates) =>
       void replaceUnusable(certificates, deps).catch((error: unknown) =>
         log.warn({ err: error }, 'routing: replacing certificates failed'),
@@ -38,11 +50,6 @@ export function createEdge(deps: EdgeDeps) {
   const unsubscribers: (() => void)[] = []
   const traffic = new TrafficKeeper(deps)
   const counting = new Every(2, () => countHits(deps), log)
-  let listening: EdgeListening | null = null
-  const ports = () => ({
-    http: listening?.http.port ?? settings.edgePort,
-    https: listening?.https?.port ?? settings.edgeTlsPort,
-  })
   const syncSoon = () => void edge.sync().catch((error: unknown) => log.warn({ err: error }, 'routing: edge not updated'))
   const scheduleRequest = () =>
     void requestNew(deps).catch((error: unknown) => log.warn({ err: error }, 'routing: certificate request failed'))
@@ -60,17 +67,11 @@ export function createEdge(deps: EdgeDeps) {
     ],
     /** Route operations for the projects module. */
     routes: {
-      routeStatus: (hostname, domain) => statusIn(edge.state, hostname, domain, settings),
-      aliasOf: (hostname) => {
-        const alias = edge.state.aliases.get(hostname)
-        return alias !== undefined && edge.state.covered(alias) ? alias : null
-      },
-      revision: () => edge.state,
+      ...edgeRoutes({ state: () => edge.state, ports, servesTls: settings.edgeTlsPort !== null }),
       sync: async (projectId) => {
         await retry(projectId, edge.state, deps)
         await edge.sync().catch(() => undefined)
       },
-      ports,
     } satisfies EdgeRoutes as EdgeRoutes,
     /** Edge operations for deployments. */
     switch: {
@@ -127,42 +128,6 @@ export function createEdge(deps: EdgeDeps) {
 }
 
 const overdueMs = 14 * 86_400_000
-
-function statusIn(
-  { problem, hostnames, waiting, refused, uncertified, ...state }: EdgeState,
-  hostname: string,
-  domain: DomainRow | undefined,
-  settings: EdgeDeps['settings'],
-): RouteStatus | undefined {
-  const { tls, reason } = settings.edgeTlsPort === null ? withoutTls : tlsIn(state, hostname, domain)
-  const missing = domain && waiting.get(domain.id)
-  if (missing) return { tls: 'none', state: 'pending', reason: missing }
-  const problemText = problem ?? refused.get(hostname)
-  if (problemText) return { tls, state: 'error', reason: problemText }
-  const unusable = tls === 'none' ? undefined : uncertified.get(hostname)
-  if (unusable) return { tls: 'error', state: hostnames.has(hostname) ? 'synced' : 'pending', reason: unusable }
-  if (hostnames.has(hostname)) return { tls, state: 'synced', ...(reason ? { reason } : {}) }
-  return domain && { tls, state: 'pending', reason: reason ?? notSynced.reason }
-}
-
-const withoutTls = { tls: 'none', reason: null } as const
-
-/** The certificate of a host name: of its domain row, else of the name that Berth assigned. */
-function tlsIn(
-  { assigned, servedWrong, covered }: Pick<EdgeState, 'assigned' | 'servedWrong' | 'covered'>,
-  hostname: string,
-  domain: DomainRow | undefined,
-): { tls: TlsState; reason: string | null } {
-  const isCovered = covered(hostname)
-  const problemText = isCovered && servedWrong.get(isCovered === 'own' ? hostname : wildcardOf(hostname))
-  if (problemText) return { tls: 'error', reason: problemText }
-  if (domain) return { tls: domain.tls, reason: domain.reason === notSynced.reason ? null : domain.reason }
-  const row = assigned.get(hostname)
-  if (isCovered) return { tls: 'active', reason: row?.tls === 'active' ? row.reason : null }
-  return row && row.tls !== 'active' ? { tls: row.tls, reason: row.reason } : withoutTls
-}
-
-const wildcardOf = (hostname: string) => `*${hostname.slice(hostname.indexOf('.'))}`
 
 function keepRequests(batch: readonly RequestRecord[], { logStore, log }: EdgeDeps): void {
   for (const [projectId, records] of Map.groupBy(batch, (record) => record.projectId)) {

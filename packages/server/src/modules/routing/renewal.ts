@@ -6,8 +6,9 @@ import { claimedHostnames, transitionTls, verifyAllDomains } from '../projects/i
 import { findAssigned, isAssigned, ownHostnames, requestAssigned, wildcardHostname } from './assigned-hostnames.ts'
 import { certifyKind, isDue, orderAgainKeys, orderKeys, orderOwner } from './certificates.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
+import { coverageOf, type EdgeState } from './edge-state.ts'
 import { forgetOldOrders } from './order-limits.ts'
-import type { EdgeState, EdgeSync } from './sync.ts'
+import type { EdgeSync } from './sync.ts'
 
 export const renewKind: JobKind<Record<string, never>> = { kind: 'edge.renew' }
 
@@ -53,18 +54,18 @@ export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
 /** Renews certificates of assigned names, and forgets names that are served no more. */
 async function renewAssigned(
   { db, enqueue }: TransactionContext,
-  { hostnames, problem, covered }: EdgeState,
+  state: EdgeState,
   isWanting: (hostname: string, tls: string) => boolean,
   deps: EdgeDeps,
 ): Promise<void> {
   const instanceNames = ownHostnames(deps)
   for (const { hostname, tls, nextOrderAt } of await db.selectFrom('assignedHostnames').selectAll().execute()) {
-    const isServed = instanceNames.includes(hostname) || (hostnames.has(hostname) && isAssigned(hostname, deps))
-    if (!isServed || covered(hostname) === 'wildcard') {
+    const isServed = instanceNames.includes(hostname) || (state.hostnames.has(hostname) && isAssigned(hostname, deps))
+    if (!isServed || coverageOf(state, hostname) === 'wildcard') {
       // While the edge has no table, nothing is known about the names that it serves.
-      if (problem === null) await db.deleteFrom('assignedHostnames').where('hostname', '=', hostname).execute()
+      if (state.problem === null) await db.deleteFrom('assignedHostnames').where('hostname', '=', hostname).execute()
     } else if (isWanting(hostname, tls) && (nextOrderAt ?? 0) <= nowOf(deps))
-      await enqueue(certifyKind.of(orderOwner(hostnames.get(hostname))), { hostname }, orderKeys(hostname))
+      await enqueue(certifyKind.of(orderOwner(state.hostnames.get(hostname))), { hostname }, orderKeys(hostname))
   }
 }
 
@@ -103,13 +104,14 @@ async function isOrderable(db: Db, hostname: string, deps: EdgeDeps): Promise<bo
 }
 
 /** Orders the certificate of a host that was used without one. */
-export async function askOnFirstUse(hostname: string, deps: EdgeDeps, { hostnames, covered }: EdgeState): Promise<void> {
-  if (deps.settings.edgeTlsPort === null || !hostnames.has(hostname) || !isAssigned(hostname, deps) || covered(hostname)) return
+export async function askOnFirstUse(hostname: string, deps: EdgeDeps, state: EdgeState): Promise<void> {
+  const isServed = state.hostnames.has(hostname)
+  if (deps.settings.edgeTlsPort === null || !isServed || !isAssigned(hostname, deps) || coverageOf(state, hostname)) return
   await deps.database.transaction(async ({ db, enqueue }) => {
     const known = await findAssigned(db, hostname)
     if ((known?.nextOrderAt ?? 0) > nowOf(deps) || (await isWildcardPending(db, hostname, deps))) return
     await requestAssigned(db, hostname, nowOf(deps))
-    await enqueue(certifyKind.of(orderOwner(hostnames.get(hostname))), { hostname }, orderKeys(hostname))
+    await enqueue(certifyKind.of(orderOwner(state.hostnames.get(hostname))), { hostname }, orderKeys(hostname))
   })
 }
 

@@ -7,7 +7,8 @@ import { errorMessage } from '../../platform/error-message.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
 import { findCertifiedName } from './certified-name.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
-import type { EdgeState, EdgeSync } from './sync.ts'
+import type { EdgeState } from './edge-state.ts'
+import type { EdgeSync } from './sync.ts'
 
 export const watchKind: JobKind<Record<string, never>> = { kind: 'edge.watch' }
 

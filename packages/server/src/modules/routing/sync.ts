@@ -1,35 +1,12 @@
-import { findCertificate } from '../../edge-proxy/protocol/find-certificate.ts'
 import type { Db } from '../../platform/db/schema.ts'
-import type { AssignedHostnameRow } from '../../platform/db/tables/routing.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 import { routedProjects, verifyAllDomains } from '../projects/index.ts'
 import { dashboardHostname, isAssigned, wildcardHostname } from './assigned-hostnames.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
+import { type EdgePorts, EdgeRecord } from './edge-record.ts'
+import { type EdgeState, emptyEdgeState } from './edge-state.ts'
 import { edgeTable, type TableFacts } from './table.ts'
 import { UsableCertificates } from './usable-certificates.ts'
-
-export interface EdgeState {
-  /** Why the last sync failed; null if it succeeded. */
-  readonly problem: string | null
-  /** Host names that the edge serves, with their project; the dashboard has none. */
-  readonly hostnames: ReadonlyMap<string, string | null>
-  /** Domains that are not served, by id, with what they lack. */
-  readonly waiting: ReadonlyMap<string, string>
-  /** Host names that do not match the database, with the reason. */
-  readonly refused: ReadonlyMap<string, string>
-  /** Certificates that are not in use, with the reason. */
-  readonly uncertified: ReadonlyMap<string, string>
-  /** Names without a domain row whose certificate was requested. */
-  readonly assigned: ReadonlyMap<string, AssignedHostnameRow>
-  /** Problems of certificates as the edge serves them. */
-  readonly servedWrong: ReadonlyMap<string, string>
-  /** Host names to their one-label aliases. */
-  readonly aliases: ReadonlyMap<string, string>
-  /** The certificate in use for a host name: its own, or the wildcard that covers it. */
-  covered(hostname: string): 'own' | 'wildcard' | null
-}
-
-const nothingCovered = () => null
 
 const againAfterMs = 1_000
 const maxRetryMs = 30_000
@@ -40,6 +17,8 @@ const maxRetryMs = 30_000
  */
 export class EdgeSync {
   readonly #deps: EdgeDeps
+  readonly #ports: () => EdgePorts
+  readonly #record: EdgeRecord
   readonly #certificates: UsableCertificates
   readonly #onUnusable: (certificates: ReadonlyMap<string, string>) => void
   #running: Promise<EdgeState> | null = null
@@ -47,21 +26,13 @@ export class EdgeSync {
   #retryTimer: NodeJS.Timeout | undefined
   #failures = 0
   #stopped = false
-  #state: EdgeState = Object.freeze({
-    problem: null,
-    hostnames: new Map(),
-    waiting: new Map(),
-    refused: new Map(),
-    uncertified: new Map(),
-    assigned: new Map(),
-    servedWrong: new Map(),
-    aliases: new Map(),
-    covered: nothingCovered,
-  })
+  #state = emptyEdgeState
 
   /** `onUnusable` is called with the unusable certificates after each sync that finds any. */
-  constructor(deps: EdgeDeps, onUnusable: (certificates: ReadonlyMap<string, string>) => void) {
+  constructor(deps: EdgeDeps, ports: () => EdgePorts, onUnusable: (certificates: ReadonlyMap<string, string>) => void) {
     this.#deps = deps
+    this.#ports = ports
+    this.#record = new EdgeRecord(deps.database)
     this.#onUnusable = onUnusable
     this.#certificates = new UsableCertificates(deps.secretBox)
   }
@@ -106,28 +77,27 @@ export class EdgeSync {
       for (const [hostname, reason] of notInForce) this.#deps.log.warn({ hostname, reason }, 'routing: edge rejected a host')
       const inForce = Object.entries(table.hosts).filter(([hostname]) => !notInForce.has(hostname))
       const hostnames = new Map(inForce.map(([hostname, { target }]) => [hostname, target.projectId ?? null]))
-      this.#state = Object.freeze({
-        ...{
-          problem: null,
-          hostnames,
-          waiting,
-          refused: notInForce,
-          uncertified,
-          servedWrong,
-          aliases,
-          assigned: facts.assigned,
-        },
-        covered: coverage(facts.certificates),
-      })
+      const certificates = new Map(Object.keys(facts.certificates).map((name) => [name, null]))
+      const { assigned } = facts
+      const served = { hostnames, waiting, refused: notInForce, uncertified, servedWrong, aliases, assigned, certificates }
+      await this.#set({ problem: null, ...served })
       this.#failures = 0
       if (uncertified.size > 0) this.#onUnusable(uncertified)
       return this.#state
     } catch (error) {
       const problem = errorMessage(error)
-      this.#state = Object.freeze({ ...this.#state, problem })
       this.#tryAgain()
+      await this.#set({ ...this.#state, problem }).catch((err: unknown) =>
+        this.#deps.log.warn({ err }, 'routing: state of the edge not recorded'),
+      )
       throw error
     }
+  }
+
+  /** Records the state before a caller of `sync` goes on: an API process then reads it. */
+  async #set(state: EdgeState): Promise<void> {
+    this.#state = Object.freeze(state)
+    await this.#record.save(state, this.#ports())
   }
 
   #tryAgain(): void {
@@ -172,14 +142,6 @@ async function readFacts({ database, settings, served, ...deps }: EdgeDeps, cert
   }
   const servedWrong = new Map(rows.flatMap(({ hostname, problem }) => (problem === null ? [] : [[hostname, problem] as const])))
   return { ...facts, waiting, uncertified: problems, servedWrong }
-}
-
-function coverage(certificates: TableFacts['certificates']): EdgeState['covered'] {
-  const names = new Set(Object.keys(certificates))
-  return (hostname) => {
-    const found = findCertificate(names, hostname)
-    return found === undefined ? null : found === hostname ? 'own' : 'wildcard'
-  }
 }
 
 async function readChallenges(db: Db): Promise<Record<string, string>> {

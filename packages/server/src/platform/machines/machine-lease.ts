@@ -5,7 +5,7 @@ import { iso } from '../db/columns.ts'
 import type { Db } from '../db/schema.ts'
 import { Every } from '../jobs/every.ts'
 import type { Log } from '../log.ts'
-import { findMachine, type MachineRow, releaseMachine, renewMachine, replaceMachine } from './machine-store.ts'
+import { findMachine, type MachineFacts, type MachineRow, releaseMachine, renewMachine, replaceMachine } from './machine-store.ts'
 
 /** Projects on this database run on another machine, or another process has the same machine id; the message names it. */
 export class MachineRefused extends Error {
@@ -28,6 +28,8 @@ export interface MachineLease {
   id: string
   /** Resolves with a message when another machine or process has taken over; this process must stop. */
   readonly lost: Promise<string>
+  /** Records how the machine runs projects, now and with each heartbeat. */
+  describe(facts: () => MachineFacts): Promise<void>
   /** Ends the heartbeat and records the end. */
   release(): Promise<void>
 }
@@ -76,10 +78,11 @@ function mayReplace(
 
 function keepLease(database: Database, id: string, sessionToken: string, { leaseMs, log }: ClaimOptions): MachineLease {
   const { promise: lost, resolve: onLost } = Promise.withResolvers<string>()
+  let factsOf: (() => MachineFacts) | undefined
   const heartbeat = new Every(
     leaseMs / 3_000,
     async () => {
-      if (await renewMachine(database, sessionToken)) return
+      if (await renewMachine(database, sessionToken, factsOf?.())) return
       onLost(lostMessage(await findMachine(database.db, database.kind)))
     },
     log,
@@ -88,6 +91,10 @@ function keepLease(database: Database, id: string, sessionToken: string, { lease
   return {
     id,
     lost,
+    async describe(facts) {
+      factsOf = facts
+      await renewMachine(database, sessionToken, facts())
+    },
     async release() {
       await heartbeat.stop()
       await releaseMachine(database, sessionToken).catch((error: unknown) =>

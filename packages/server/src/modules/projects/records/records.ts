@@ -90,7 +90,7 @@ export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<Pro
   return {
     id: row.id,
     runtime: {
-      driver: deps.projectPorts.running?.driverFor(row.serverId) ?? null,
+      driver: (await deps.projectPorts.running?.driverFor(row.serverId)) ?? null,
       status,
       statusReason,
       deploymentId: live?.id ?? null,

@@ -49,6 +49,7 @@ import { migration as gitApplications } from './055-git-applications.ts'
 import { migration as machines } from './057-machines.ts'
 import { migration as accounts } from './058-accounts.ts'
 import { migration as tasks } from './059-tasks.ts'
+import { migration as edgeState } from './060-edge-state.ts'
 import { migration as projectTemplates } from './066-project-templates.ts'
 
 export interface Migration {
@@ -109,5 +110,6 @@ export const migrations: readonly Migration[] = [
   machines,
   accounts,
   tasks,
+  edgeState,
   projectTemplates,
 ]

@@ -12,6 +12,10 @@ export interface MachinesTable {
   /** The process that holds the id; null after it was stopped in order. */
   sessionToken: string | null
   startedAt: Millis
+  /** Runtime of its projects; null until it has started. */
+  runtime: 'docker' | 'process' | null
+  isolationKind: 'docker' | 'bubblewrap' | 'own-users' | 'none' | null
+  isolationMessage: string | null
   /** Time of the last heartbeat, by the database's clock. */
   seenAt: Millis
 }

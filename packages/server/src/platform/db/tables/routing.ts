@@ -50,7 +50,34 @@ export interface AcmeChallengesTable {
   createdAt: Millis
 }
 
+/** The state of the edge as the worker last recorded it: at most one row. API processes read it. */
+export interface EdgeStatesTable {
+  id: 'edge'
+  /** Random; another one means that the entries must be read again from the start. */
+  epoch: string
+  /** Counts the changes within an epoch. */
+  version: number
+  /** Why the last sync failed. */
+  problem: string | null
+  httpPort: number
+  httpsPort: number | null
+}
+
+/** Facts about names at the edge, one per row. */
+export interface EdgeEntriesTable {
+  kind: 'hostname' | 'waiting' | 'refused' | 'uncertified' | 'certificate' | 'servedWrong' | 'alias' | 'assigned'
+  name: string
+  text: string | null
+  tls: TlsState | null
+  /** The version of the edge's state with which it changed. */
+  version: number
+  /** The fact no longer holds; the row remains until the next epoch. */
+  isRemoved: 0 | 1
+}
+
 export interface RoutingTables {
+  edgeStates: EdgeStatesTable
+  edgeEntries: EdgeEntriesTable
   certificates: CertificatesTable
   acmeAccounts: AcmeAccountsTable
   acmeChallenges: AcmeChallengesTable
@@ -60,3 +87,5 @@ export interface RoutingTables {
 
 export type CertificateRow = Selectable<CertificatesTable>
 export type AssignedHostnameRow = Selectable<AssignedHostnamesTable>
+export type EdgeEntryRow = Selectable<EdgeEntriesTable>
+export type EdgeStateRow = Selectable<EdgeStatesTable>

@@ -1,0 +1,103 @@
+// gate: also on PostgreSQL, since API processes read from it without a cache
+import { type AnyRoute, type Method, table } from '@berth/contract'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { WorkerProxy } from '../src/http/worker-proxy.ts'
+import { isWorkerRow } from '../src/http/worker-rows.ts'
+import { type Scene, setScene } from './deployments/scene.ts'
+import { call } from './kit/call.ts'
+import { linkBy } from './kit/fake-cloud.ts'
+import type { TestInstance } from './kit/instance.ts'
+import { makePeople } from './kit/people.ts'
+import { makeWorld, type World } from './kit/world.ts'
+
+/** Mints a token. */
+const isRandom = ({ at }: AnyRoute) => at.endsWith('/stream-token')
+
+/** An API process whose worker is away, beside the instance that does the work. */
+let scene: Scene
+let world: World
+let api: ReturnType<TestInstance['another']>
+/** The project of the world is not deployed, this one is live. */
+let live: { id: string; slug: string }
+
+/** The record of the worker's machine, which `serve` keeps. */
+const machine = {
+  ...{ id: 'mch_test', hostname: 'here', dataDir: '/data', role: 'worker', location: 'x', sessionToken: null },
+  ...{ runtime: 'process', isolationKind: 'bubblewrap', isolationMessage: 'each in a sandbox', startedAt: 1, seenAt: 1 },
+} as const
+
+beforeAll(async () => {
+  scene = await setScene({}, { BERTH_PUBLIC_URL: 'http://berth.example.test' })
+  await scene.instance.database.db.insertInto('machines').values(machine).execute()
+  world = await makeWorld(scene.instance, scene.people)
+  live = await scene.makeApp()
+  api = scene.instance.another({ worker: new WorkerProxy({ url: 'http://127.0.0.1:9', key: 'none' }) })
+  await api.app.ready()
+})
+afterAll(async () => {
+  await api?.close()
+  await scene?.end()
+})
+
+const reads = table.filter(
+  ({ module, name, row }) => row.method === 'GET' && !row.stream && !row.public && !isWorkerRow(module, name) && !isRandom(row),
+)
+const owner = () => scene.people.owner.token
+const fromApi = (at: string, id: string, query = {}) =>
+  call(api as never, owner(), at as `${Method} /`, { params: { id, projectId: id }, query })
+const fromWorker = (at: string, id: string) =>
+  call(scene.instance, owner(), at as `${Method} /`, { params: { id, projectId: id } })
+
+test.each(reads.map(({ row }) => ({ at: row.at, row: row as AnyRoute })))(
+  'without the worker, the answer is the same: $at',
+  async ({ at, row }) => {
+    const input = world.inputFor(row)
+    const ask = (target: typeof api) => call(target as never, owner(), at as `${Method} /`, input)
+    const expected = await ask(scene.instance)
+    const { status, body } = await ask(api)
+    expect({ status, body }).toEqual({ status: expected.status, body: expected.body })
+    expect(status, JSON.stringify(body)).toBeLessThan(500)
+  },
+)
+
+test('what the edge serves is read as soon as a deployment is live, and not shown any more once it is switched off', async () => {
+  const routeOf = async () => (await fromApi('GET /projects/:id', live.id)).body.data.routes[0]
+  expect((await routeOf()).state).toBe('pending')
+  await scene.settled(await scene.deploy(live.id))
+  for (const at of ['GET /projects/:id', 'GET /projects', 'GET /projects/:id/info', 'GET /projects/:id/domains'])
+    expect((await fromApi(at, live.id)).body).toEqual((await fromWorker(at, live.id)).body)
+  expect((await routeOf()).state).toBe('synced')
+  const off = await scene.request('POST /projects/:id/disable', live.id, {}, owner())
+  expect(off.status).toBe(200)
+  expect((await fromApi('GET /projects/:id', live.id)).body).toEqual((await fromWorker('GET /projects/:id', live.id)).body)
+})
+
+test('a worker that starts again records its state anew, and an API process that was there before follows', async () => {
+  const next = scene.instance.another()
+  scene.instance.drivers.edge.refused = { [`${live.slug}.localhost`]: 'refused by a test' }
+  try {
+    await next.running?.syncEdge()
+    const { body } = await fromApi('GET /projects/:id', live.id)
+    expect(body.data.routes[0]).toMatchObject({ state: 'error', reason: 'refused by a test' })
+  } finally {
+    scene.instance.drivers.edge.refused = {}
+    await next.running?.syncEdge()
+    await next.close()
+  }
+})
+
+test('503: what needs the worker, and reads of a project while an organisation is linked to a cloud', async () => {
+  const away = { status: 503, body: { code: 'unavailable' } }
+  expect(await fromApi('GET /projects/:id/git', live.id)).toMatchObject(away)
+  const others = await makePeople(scene.instance)
+  await linkBy(scene.instance, others, 'http://127.0.0.1:9')
+  expect(await fromApi('GET /projects/:id', live.id)).toMatchObject(away)
+  expect((await fromApi('GET /projects', live.id)).status).toBe(200)
+  await scene.instance.database.db.deleteFrom('cloudLinks').execute()
+  expect((await fromApi('GET /projects/:id', live.id)).status).toBe(200)
+})
+
+test('/api/health shows the isolation that the worker has recorded', async () => {
+  const { body } = await call(api as never, owner(), 'GET /health')
+  expect(body.data).toMatchObject({ worker: 'away', isolation: { kind: 'bubblewrap', words: 'each in a sandbox' } })
+})
