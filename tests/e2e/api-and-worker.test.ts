@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../../packages/server/src/platform/test-database.ts'
 import { type Hosting, startHosting } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
@@ -120,3 +120,47 @@ async function retried<Answer extends { status: number }>(send: () => Promise<An
     if (answer.status !== 503 || attempt === 20) return answer
   }
 }
+
+describe('an API process and a worker on the data folder of one SQLite database', () => {
+  let worker: Berth
+  let hosting: Hosting
+  beforeAll(async () => {
+    worker = await startBerth({
+      env: {
+        ...settingsFor('process'),
+        BERTH_ROLE: 'worker',
+        BERTH_ADMIN_EMAIL: 'owner@example.test',
+        BERTH_ADMIN_PASSWORD: 'correct horse battery',
+        BERTH_PROJECT_ROOTS: tmpdir(),
+        BERTH_RATE_LIMIT_SCALE: '1000',
+      },
+    })
+    const { port: edgePort } = new URL(worker.edgeUrl)
+    hosting = await startHosting({
+      dataFolder: worker.dataFolder,
+      env: { BERTH_ROLE: 'api', BERTH_WORKER_URL: worker.url, BERTH_EDGE_PORT: edgePort },
+    })
+  })
+  afterAll(async () => {
+    await hosting?.[Symbol.asyncDispose]()
+    await worker?.[Symbol.asyncDispose]()
+  })
+
+  test('what one of them writes is read by the other; each of them may be killed', async () => {
+    const project = await hosting.makeProject({ name: 'Shared', localPath: await hosting.copyExample('node') })
+    const id = await hosting.deploy(project.id)
+    await hosting.berth.kill9()
+    await hosting.berth.restart()
+    expect(await hosting.settled(id)).toMatchObject({ status: 'live' })
+    const routes = async () => (await hosting.api('GET', `/projects/${project.id}`)).body.data.routes
+    expect(await routes()).toMatchObject([{ state: 'synced' }])
+    await worker.kill9()
+    expect(await routes()).toMatchObject([{ state: 'synced' }])
+    const { body } = await hosting.api('POST', '/tokens', { name: 'made while the worker is away' })
+    await worker.restart()
+    const token = body.data.token
+    const read = await fetch(`${hosting.berth.url}/api/projects/${project.id}/logs`, { headers: { authorization: `Bearer ${token}` } })
+    expect(read.status).toBe(200)
+    expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject({ status: 'live', number: 2 })
+  })
+})

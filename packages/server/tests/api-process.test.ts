@@ -3,6 +3,7 @@ import { type AnyRoute, type Method, table } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WorkerProxy } from '../src/http/worker-proxy.ts'
 import { isWorkerRow } from '../src/http/worker-rows.ts'
+import type { MachineRow } from '../src/platform/machines/machine-store.ts'
 import { type Scene, setScene } from './deployments/scene.ts'
 import { call } from './kit/call.ts'
 import { linkBy } from './kit/fake-cloud.ts'
@@ -21,10 +22,19 @@ let api: ReturnType<TestInstance['another']>
 let live: { id: string; slug: string }
 
 /** The record of the worker's machine, which `serve` keeps. */
-const machine = {
-  ...{ id: 'mch_test', hostname: 'here', dataDir: '/data', role: 'worker', location: 'x', sessionToken: null },
-  ...{ runtime: 'process', isolationKind: 'bubblewrap', isolationMessage: 'each in a sandbox', startedAt: 1, seenAt: 1 },
-} as const
+const machine: MachineRow = {
+  id: 'mch_test',
+  hostname: 'here',
+  dataDir: '/data',
+  role: 'worker',
+  location: 'x',
+  sessionToken: null,
+  runtime: 'process',
+  isolationKind: 'bubblewrap',
+  isolationMessage: 'each in a sandbox',
+  startedAt: 1,
+  seenAt: 1,
+}
 
 beforeAll(async () => {
   scene = await setScene({}, { BERTH_PUBLIC_URL: 'http://berth.example.test' })

@@ -1,4 +1,4 @@
-import { type Database, openDatabase } from '../platform/database.ts'
+import { type Database, type DatabaseSettings, openDatabase } from '../platform/database.ts'
 import { apiKeysOf } from '../platform/secrets/api-keys.ts'
 import { createInstanceScrubber } from '../platform/secrets/instance-scrubber.ts'
 import { openKeyRing } from '../platform/secrets/key-ring.ts'
@@ -20,12 +20,18 @@ export interface InstanceContext {
   close(): Promise<void>
 }
 
-export async function openInstanceContext(config: Config): Promise<InstanceContext> {
+export async function openInstanceContext(
+  config: Config,
+  { signals }: Pick<DatabaseSettings, 'signals'> = {},
+): Promise<InstanceContext> {
   const scrubber = createInstanceScrubber(secretsIn(config))
   const logger = await createLogger({ level: config.logLevel, format: config.logFormat, scrubber })
   const keyRing = openKeyRing({ folder: config.dataDir, fromSettings: config.secretKey })
   const secretBox = createSecretBox(keyRing)
-  const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir }, logger)
+  const database = await openDatabase(
+    { url: config.databaseUrl?.reveal(), folder: config.dataDir, ...(signals ? { signals } : {}) },
+    logger,
+  )
   return { config, database, secretBox, apiKeys: apiKeysOf(keyRing), scrubber, logger, close: () => database.close() }
 }
 

@@ -48,10 +48,11 @@ export async function serve(config: Config, { takeOver = false }: { takeOver?: b
   }
   try {
     const isApi = config.role === 'api'
-    // An API process may share the folder of its worker: it only reads the keys.
+    // An API process may share the folder of its worker, which has locked it.
     const folder = isApi ? null : await openDataFolder(config.dataDir, { version: manifest.version })
+    if (isApi) requireWorkerFolder(config)
     closers.push(() => folder?.release())
-    const context = await openInstanceContext(config)
+    const context = await openInstanceContext(config, { signals: isApi ? 'client' : 'hub' })
     closers.push(context.close)
     for (const warning of config.warnings) context.logger.warn(warning)
     const machine = isApi ? null : await claimHere(context, takeOver)
@@ -95,6 +96,13 @@ export async function serve(config: Config, { takeOver = false }: { takeOver?: b
     await closeAll()
     throw error
   }
+}
+
+/** Refuses a data folder without a SQLite database: the worker creates it at its first start. */
+function requireWorkerFolder({ databaseUrl, dataDir }: Config): void {
+  if (databaseUrl !== null || existsSync(join(dataDir, 'berth.db'))) return
+  const message = `BERTH_DATA_DIR is "${dataDir}", where no worker has been started. Use the worker's folder, or set BERTH_DATABASE_URL.`
+  throw new ConfigError('BERTH_DATA_DIR', message)
 }
 
 /** Makes this machine the one that runs the projects of the database. */

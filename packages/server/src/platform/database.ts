@@ -8,7 +8,9 @@ import { migrations } from './db/migrations/index.ts'
 import type { Db, Schema } from './db/schema.ts'
 import { sqliteParts } from './db/sqlite.ts'
 import { type Log, silentLog } from './log.ts'
+import { hubSignals } from './signals/hub-client.ts'
 import { memorySignals } from './signals/memory.ts'
+import { signalHub } from './signals/signal-hub.ts'
 import type { Signals } from './signals/signals.ts'
 import { createTransaction, type Transaction } from './transaction.ts'
 
@@ -17,6 +19,11 @@ export interface DatabaseSettings {
   url?: string | undefined
   folder: string
   clock?: Clock
+  /**
+   * Signals between the processes on a SQLite data folder: the one that has locked it is the hub. Absent: signals stay in this
+   * process. PostgreSQL carries its own.
+   */
+  signals?: 'hub' | 'client'
 }
 
 export interface Database {
@@ -54,12 +61,18 @@ interface Parts {
   openSignals(): Promise<Signals>
 }
 
-async function partsOf({ url, folder }: DatabaseSettings, log: Log): Promise<Parts> {
-  if (!url) return { kind: 'sqlite', ...sqliteParts(sqliteFile(folder)), openSignals: async () => memorySignals(log) }
+async function partsOf({ url, folder, signals }: DatabaseSettings, log: Log): Promise<Parts> {
+  if (!url) return { kind: 'sqlite', ...sqliteParts(sqliteFile(folder)), openSignals: () => sqliteSignals(folder, signals, log) }
   // Loaded on demand: the driver takes 12 MB and 60 ms, which an instance on SQLite saves.
   const { postgresParts } = await import('./db/postgres.ts')
   const { postgresSignals } = await import('./signals/postgres.ts')
   return { kind: 'postgres', ...postgresParts(url, log), openSignals: () => postgresSignals(url, log) }
+}
+
+async function sqliteSignals(folder: string, role: DatabaseSettings['signals'], log: Log): Promise<Signals> {
+  const socket = path.join(folder, 'signals.sock')
+  if (role === 'hub') return signalHub(socket, log)
+  return role === 'client' ? hubSignals(socket, log) : memorySignals(log)
 }
 
 /** Creates the database file, readable only by its owner. SQLite creates its other files with the same mode. */

@@ -2,7 +2,7 @@ import net from 'node:net'
 import { Caller, type EdgeEvent, EdgeExited } from '../../edge-proxy/protocol/calls.ts'
 import type { EdgeIdentity } from '../../edge-proxy/protocol/edge-settings.ts'
 import { JsonLines } from '../../edge-proxy/protocol/json-lines.ts'
-import { socketAddress } from '../../edge-proxy/protocol/socket-path.ts'
+import { socketAddress } from '../../platform/socket-path.ts'
 
 /** A connection to a running edge. */
 export interface EdgeLink {

@@ -1,8 +1,8 @@
 import { chmod, rm } from 'node:fs/promises'
 import net from 'node:net'
+import { socketAddress } from '../../platform/socket-path.ts'
 import { answerCall, isCall } from '../protocol/calls.ts'
 import { JsonLines } from '../protocol/json-lines.ts'
-import { socketAddress } from '../protocol/socket-path.ts'
 
 export type Calls = Record<string, (...args: never[]) => unknown>
 

@@ -1,7 +1,7 @@
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import net from 'node:net'
+import { socketAddress } from '../../platform/socket-path.ts'
 import { edgeFiles } from '../protocol/edge-settings.ts'
-import { socketAddress } from '../protocol/socket-path.ts'
 
 const startingMs = 10_000
 

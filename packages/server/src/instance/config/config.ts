@@ -135,11 +135,10 @@ function withDashboardUrl<Main extends Pick<Config, 'publicUrl' | 'baseDomain' |
   return { ...main, publicUrl: `https://berth.${baseDomain}${edgeTlsPort === 443 ? '' : `:${edgeTlsPort}`}` }
 }
 
-/** An API process needs its worker, and a database that both can reach. */
-function refuseIncompleteRole({ role, workerUrl, databaseUrl }: Pick<Config, 'role' | 'workerUrl' | 'databaseUrl'>): void {
-  if (role !== 'api') return
-  const { variable, kind } = workerUrl === null ? mainSettings.workerUrl : mainSettings.databaseUrl
-  if (workerUrl === null || databaseUrl === null)
+/** An API process needs its worker. On SQLite both use the worker's data folder. */
+function refuseIncompleteRole({ role, workerUrl }: Pick<Config, 'role' | 'workerUrl'>): void {
+  const { variable, kind } = mainSettings.workerUrl
+  if (role === 'api' && workerUrl === null)
     throw new ConfigError(variable, `${variable} is missing: with BERTH_ROLE=api it must be ${kind.accepts}`)
 }
 

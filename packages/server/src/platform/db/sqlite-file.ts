@@ -2,8 +2,12 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { storedValue } from './columns.ts'
 
 const cachedStatements = 500
-/** A commit is on disk before it is acknowledged. The write-ahead log is truncated again after a burst of writes. */
-const writerSettings = 'pragma journal_mode = wal; pragma synchronous = full; pragma journal_size_limit = 67108864'
+/**
+ * A commit is on disk before it is acknowledged. The write-ahead log is truncated again after a burst of writes. A write that finds
+ * another process writing fails at once: `whileBusy` tries again.
+ */
+const writerSettings =
+  'pragma journal_mode = wal; pragma synchronous = full; pragma journal_size_limit = 67108864; pragma busy_timeout = 0'
 
 interface Statement {
   prepared: StatementSync

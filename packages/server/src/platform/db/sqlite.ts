@@ -11,6 +11,7 @@ import {
 import type { DirectReads } from './direct-reads.ts'
 import { EventLoopYielder } from './event-loop-yielder.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
+import { whileBusy } from './sqlite-busy.ts'
 import { SqliteFile, type SqliteResult } from './sqlite-file.ts'
 import { SqliteReadCache } from './sqlite-read-cache.ts'
 
@@ -84,7 +85,7 @@ class SqliteConnection implements DatabaseConnection {
   async begin(): Promise<void> {
     const releaseLock = await this.#writeLock.take()
     try {
-      this.#writer.run('begin immediate', [])
+      await whileBusy(() => this.#writer.run('begin immediate', []))
     } catch (error) {
       releaseLock()
       throw error
@@ -123,7 +124,7 @@ class SqliteConnection implements DatabaseConnection {
     if (query.kind === 'SelectQueryNode') return toResult(this.#reader.run(sql, parameters))
     const releaseLock = await this.#writeLock.take()
     try {
-      return toResult(this.#writer.run(sql, parameters))
+      return toResult(await whileBusy(() => this.#writer.run(sql, parameters)))
     } finally {
       releaseLock()
     }

@@ -1,0 +1,56 @@
+import type { Socket } from 'node:net'
+import { NotifyBatcher, type WireMessage } from './notify-batcher.ts'
+
+/** A frame is a line of JSON: a batch of messages. A batch has at most 8 KB. */
+const longestFrame = 64 * 1024
+
+/** Every listener reads again. */
+export const everyTopic = '*'
+
+/** An end of a signals connection. Messages wait in a bounded queue while the other end is slow or away. */
+export class SignalLink {
+  readonly #queue = new NotifyBatcher()
+  #socket: Socket | undefined
+  #isFull = false
+
+  add(topic: string, event: object): void {
+    this.#queue.add(topic, event)
+    this.#send()
+  }
+
+  addReread(topic: string): void {
+    this.#queue.addReread(topic)
+    this.#send()
+  }
+
+  /** Sends what waits, and delivers what arrives, until the socket closes. A frame that cannot be read closes it. */
+  open(socket: Socket, deliver: (message: WireMessage) => void): void {
+    this.#socket = socket
+    this.#isFull = false
+    let received = ''
+    socket.setEncoding('utf8')
+    socket.on('drain', () => {
+      this.#isFull = false
+      this.#send()
+    })
+    socket.on('data', (chunk: string) => {
+      const frames = (received + chunk).split('\n')
+      received = frames.pop() as string
+      try {
+        for (const frame of frames) for (const message of JSON.parse(frame) as WireMessage[]) deliver(message)
+      } catch (error) {
+        socket.destroy(error as Error)
+      }
+      if (received.length > longestFrame) socket.destroy(new Error('a signal frame is too long'))
+    })
+    socket.once('close', () => {
+      if (this.#socket === socket) this.#socket = undefined
+    })
+    this.#send()
+  }
+
+  #send(): void {
+    while (this.#socket?.writable && !this.#isFull && !this.#queue.isEmpty)
+      this.#isFull = !this.#socket.write(`${JSON.stringify(this.#queue.take())}\n`)
+  }
+}
