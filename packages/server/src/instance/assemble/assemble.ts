@@ -68,6 +68,7 @@ export function assemble(given: Parts): Assembled {
   const isolation = () => worker?.isolation() ?? localIsolation()
   const isSingleUser = localIsolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...parts.rateLimits })
+  const stopSharing = limiter.share(database.signals)
   const edgeKey = randomBytes(24).toString('base64url')
   const control = () => {
     const port = portOf(app) ?? config.port
@@ -149,6 +150,7 @@ export function assemble(given: Parts): Assembled {
     stopAnswering,
     close: async () => {
       await stopAnswering()
+      stopSharing()
       await assembled.close()
     },
   }
