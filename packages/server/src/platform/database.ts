@@ -69,8 +69,11 @@ async function partsOf({ url, folder, signals }: DatabaseSettings, log: Log): Pr
   return { kind: 'postgres', ...postgresParts(url, log), openSignals: () => postgresSignals(url, log) }
 }
 
+/** The socket in the data folder. */
+export const signalsSocketName = 'signals.sock'
+
 async function sqliteSignals(folder: string, role: DatabaseSettings['signals'], log: Log): Promise<Signals> {
-  const socket = path.join(folder, 'signals.sock')
+  const socket = path.join(folder, signalsSocketName)
   if (role === 'hub') return signalHub(socket, log)
   return role === 'client' ? hubSignals(socket, log) : memorySignals(log)
 }

@@ -8,6 +8,7 @@ import { readIdentity, readOrCreateIdentity } from '../../drivers/archive/instan
 import { openedFile, sealedFile } from '../../drivers/archive/sealed-file.ts'
 import { operatorText } from '../../drivers/runtime/engine-unreachable.ts'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
+import { signalsSocketName } from '../../platform/database.ts'
 import { backupKeyFile } from '../backup-key.ts'
 import type { Config } from '../config/config.ts'
 import { openDataFolder } from '../data-folder.ts'
@@ -35,6 +36,7 @@ const maxMs = 24 * 3_600_000
 const excludedNames = [
   'in-use.lock',
   'in-use.json',
+  signalsSocketName,
   machineFileName,
   ...databaseFiles,
   'backup.key',
