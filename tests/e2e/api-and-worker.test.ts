@@ -159,7 +159,9 @@ describe('an API process and a worker on the data folder of one SQLite database'
     const { body } = await hosting.api('POST', '/tokens', { name: 'made while the worker is away' })
     await worker.restart()
     const token = body.data.token
-    const read = await fetch(`${hosting.berth.url}/api/projects/${project.id}/logs`, { headers: { authorization: `Bearer ${token}` } })
+    const read = await fetch(`${hosting.berth.url}/api/projects/${project.id}/logs`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
     expect(read.status).toBe(200)
     expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject({ status: 'live', number: 2 })
   })
