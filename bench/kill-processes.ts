@@ -49,7 +49,11 @@ const hosting = await startHosting({
 })
 try {
   await run(worker, hosting)
+} catch (error) {
+  problems.push(`${(error as Error).stack}\n${worker.output().slice(-4_000)}`)
 } finally {
+  await hosting.berth[Symbol.asyncDispose]()
+  await worker.stop()
   await hosting[Symbol.asyncDispose]()
   await worker[Symbol.asyncDispose]()
   await database?.close()
