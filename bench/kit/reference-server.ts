@@ -9,12 +9,17 @@ export interface ReferenceServer extends AsyncDisposable {
 }
 
 /** A bare Fastify server that answers every request for `/` with this JSON text. */
-export async function startReferenceServer(body: string): Promise<ReferenceServer> {
+export const startReferenceServer = (body: string): Promise<ReferenceServer> => startFloor('reference-server-process.ts', body)
+
+/** A server that answers every `PATCH /` with this JSON text, once a row is committed to SQLite. */
+export const startWriteFloor = (body: string): Promise<ReferenceServer> => startFloor('write-floor-process.ts', body)
+
+async function startFloor(name: string, body: string): Promise<ReferenceServer> {
   const folder = await tempFolder('reference')
   const file = join(folder.path, 'body.json')
   await writeFile(file, body)
-  const program = join(import.meta.dirname, 'reference-server-process.ts')
-  const daemon = await startDaemon({ program: process.execPath, args: [program, file], ready: /listening at \S+\n/ })
+  const args = [join(import.meta.dirname, name), file, join(folder.path, 'floor.db')]
+  const daemon = await startDaemon({ program: process.execPath, args, ready: /listening at \S+\n/ })
   const [, url] = /listening at (\S+)\n/.exec(daemon.output())!
   return {
     url: `${url}/`,

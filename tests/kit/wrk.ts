@@ -8,6 +8,8 @@ export interface WrkOptions {
   threads?: number
   seconds?: number
   headers?: Record<string, string>
+  /** A Lua script that makes the requests. */
+  script?: string | undefined
 }
 
 export interface LoadResult {
@@ -19,9 +21,9 @@ export interface LoadResult {
   errors: number
 }
 
-export async function runWrk({ program, url, connections = 32, threads = 1, seconds = 5, headers = {} }: WrkOptions) {
+export async function runWrk({ program, url, connections = 32, threads = 1, seconds = 5, headers = {}, script }: WrkOptions) {
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const args = ['--latency', '-t', String(threads), '-c', String(connections), '-d', `${seconds}s`, ...named, url]
+  const args = ['--latency', '-t', String(threads), '-c', String(connections), '-d', `${seconds}s`, ...named, ...(script ? ['-s', script] : []), url]
   const { stdout } = await promisify(execFile)(program, args, { timeout: (seconds + 30) * 1000 })
   return parseWrk(stdout)
 }
