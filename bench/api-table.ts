@@ -81,7 +81,8 @@ const results: (string | number)[][] = []
 for (const row of rows.filter(({ name }) => name.includes(values.only))) results.push(...(await measureRow(row)))
 console.log(table(['', 'tree', '/s', 'floor /s', 'share', 'CPU µs', 'floor CPU µs', 'CPU share'], results))
 await pause(5_000)
-for (const { name, pid } of sides) console.log(`${name}: ${megabytes((await memoryOf(pid))?.rssBytes ?? 0)} resident after this load`)
+for (const { name, pid } of sides)
+  console.log(`${name}: ${megabytes((await memoryOf(pid))?.rssBytes ?? 0)} resident after this load`)
 
 async function startSide(tree: string, at: number): Promise<Side> {
   const { startBerth } = (await import(pathToFileURL(join(tree, 'tests/kit/start-berth.ts')).href)) as {

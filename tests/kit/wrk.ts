@@ -23,7 +23,18 @@ export interface LoadResult {
 
 export async function runWrk({ program, url, connections = 32, threads = 1, seconds = 5, headers = {}, script }: WrkOptions) {
   const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const args = ['--latency', '-t', String(threads), '-c', String(connections), '-d', `${seconds}s`, ...named, ...(script ? ['-s', script] : []), url]
+  const args = [
+    '--latency',
+    '-t',
+    String(threads),
+    '-c',
+    String(connections),
+    '-d',
+    `${seconds}s`,
+    ...named,
+    ...(script ? ['-s', script] : []),
+    url,
+  ]
   const { stdout } = await promisify(execFile)(program, args, { timeout: (seconds + 30) * 1000 })
   return parseWrk(stdout)
 }

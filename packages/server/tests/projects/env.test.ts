@@ -2,6 +2,7 @@
 import { type EnvVariable, limits, secretMask } from '@berth/contract'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type ProjectSignal, projectsTopic } from '../../src/modules/projects/index.ts'
 import { createScrubber } from '../../src/platform/secrets/scrubber.ts'
 import type { Answer } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
@@ -32,6 +33,15 @@ const inShort = (variables: EnvVariable[]) => variables.map(({ key, value, isSec
 const refusal = ({ status, body }: Answer) => [status, body.code, body.field]
 
 describe('PATCH /projects/:id/env', () => {
+  test('tells the edge that no route changed; a change of the port says no such thing', async () => {
+    const events: object[] = []
+    const end = instance.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => events.push(event))
+    await change({ upserts: [{ key: 'A', value: 'a' }] })
+    await expect.poll(() => events).toEqual([{ projectId, sameRoutes: true }])
+    await on('PATCH', '', { port: 4321 })
+    await expect.poll(() => events.slice(1)).toEqual([{ projectId }])
+    end()
+  })
   test('merge: only named keys are touched, upserts insert or update, deletes remove, all others stay intact', async () => {
     await change({
       upserts: [

@@ -175,7 +175,6 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       return listResponse(await store.listGrants(db, project.id, {}), store.showGrant)
     },
 
-    auditLog: async ({ query }, { caller }) =>
-      listResponse(await store.listAudit(db, caller.organizationId, query), store.showAudit),
+    auditLog: ({ query }, { caller }) => thenSync(store.listAudit(db, caller.organizationId, query), store.auditList),
   }
 }

@@ -2,7 +2,7 @@ import type { AuditEntry, Grant, Invitation, Member, Organization, QuotaName, Ro
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import { auditJson, organizationJson, tokenJson } from '../../platform/db/json-columns/access.ts'
 import { memoizeByRows } from '../../platform/db/memoize-rows.ts'
-import { listResponse, type Page, page, preparedPage } from '../../platform/db/pages.ts'
+import { createListResponse, listResponse, type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { AuditRow, InvitationRow, MemberRow, OrganizationRow, TokenRow, UserRow } from '../../platform/db/tables/access.ts'
 import { changesCharacters, shortenedText } from './audit-changes.ts'
@@ -139,11 +139,29 @@ const auditColumns = [
   ...(['objectKind', 'objectId', 'requestId', 'previousHash', 'hash'] as const),
 ] as const satisfies (keyof AuditRow)[]
 
-export function listAudit(
+interface AuditCriteria {
+  action?: string
+  objectId?: string
+  userId?: string
+}
+
+export const listAudit = (
   db: Db,
   organizationId: string,
-  { action, objectId, userId, ...request }: ListRequest & { action?: string; objectId?: string; userId?: string },
-) {
+  { action, objectId, userId, ...request }: ListRequest & AuditCriteria,
+) =>
+  auditPage(
+    db,
+    {
+      organizationId,
+      ...(action ? { action } : {}),
+      ...(objectId ? { objectId } : {}),
+      ...(userId ? { userId } : {}),
+    },
+    paging(request),
+  )
+
+function auditWhere(db: Db, { organizationId, action, objectId, userId }: AuditCriteria & { organizationId: string }) {
   let query = db
     .selectFrom('auditLog')
     .select(auditColumns)
@@ -162,8 +180,13 @@ export function listAudit(
   if (action) query = query.where('action', '=', action)
   if (objectId) query = query.where('objectId', '=', objectId)
   if (userId) query = query.where('userId', '=', userId)
-  return page(query, { ...paging(request), by: ['sequence'], direction: 'desc' })
+  return query
 }
+
+const auditPage = preparedPage<AuditCriteria & { organizationId: string }, 'auditLog', ListedAudit>(auditWhere, {
+  by: ['sequence'],
+  direction: 'desc',
+})
 
 export const showUser = ({ id, email, name, createdAt }: UserRow): User => ({ id, email, name, createdAt: iso(createdAt) })
 
@@ -215,6 +238,8 @@ export const showAudit = ({ changes, changesLength, ...row }: ListedAudit): Audi
   at: iso(row.at),
   changes: auditJson.changes({ id: row.id, changes: changes ?? shortenedText(Number(changesLength)) }),
 })
+
+export const auditList = createListResponse(showAudit)
 
 // Queries for other modules, which join the unexecuted ones into their own statements.
 

@@ -15,7 +15,7 @@ import { createHook, deleteHook, deployByHook, listHooks, showHook } from './req
 import { requestDeployment } from './request/request-deployment.ts'
 import { listDeployments } from './store.ts'
 import { changesOf } from './summary/changes.ts'
-import { showDeployment } from './summary/show.ts'
+import { deploymentList, showDeployment } from './summary/show.ts'
 import { streamDeployment } from './summary/stream.ts'
 
 export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof contract.deployments> {
@@ -57,12 +57,12 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     },
     list: async ({ query }, { caller }) => {
       const { environment, ...rest } = query
-      const { rows, nextCursor } = await listDeployments(db, caller.organizationId, {
+      const page = await listDeployments(db, caller.organizationId, {
         ...rest,
         ...(environment === undefined ? {} : await environmentFilter(environment, query.projectId, caller.organizationId)),
         ...(caller.projectIds ? { projectIds: [...caller.projectIds] } : {}),
       })
-      return { data: rows.map(showDeployment), nextCursor }
+      return deploymentList(page)
     },
     get: (_, { deployment }) => ({ data: showDeployment(deployment) }),
     changes: async (_, { deployment }) => ({ data: await changesOf(deployment, deps) }),

@@ -1,8 +1,9 @@
 import { type DeploymentStatus, deploymentTransitions, settledDeployment, sourcesOf } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
 import type { AdoptedVolume } from '../../drivers/runtime/runtime.ts'
+import type { Awaitable } from '../../platform/awaitable.ts'
 import { volumeJson } from '../../platform/db/json-columns/deployments.ts'
-import { page } from '../../platform/db/pages.ts'
+import { type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type {
   DeploymentRow,
@@ -209,20 +210,32 @@ export interface DeploymentFilter {
   cursor?: string
 }
 
-export function listDeployments(db: Db, organizationId: string | null, filter: DeploymentFilter) {
+export function listDeployments(db: Db, organizationId: string | null, filter: DeploymentFilter): Awaitable<Page<DeploymentRow>> {
+  const { projectIds, projectId, environment, status, limit = 100, cursor = null } = filter
+  const criteria = { organizationId: organizationId ?? undefined, projectId, environment, status }
+  if (!projectIds) return pageOfDeployments(db, criteria, { limit, cursor })
+  const query = deploymentsWhere(db, criteria).where('deployments.projectId', 'in', [...projectIds, ''])
+  return page(query, { limit, cursor, ...newestFirst })
+}
+
+interface Criteria {
+  organizationId?: string | undefined
+  projectId?: string | undefined
+  environment?: string | undefined
+  status?: DeploymentStatus | undefined
+}
+
+function deploymentsWhere(db: Db, { organizationId, projectId, environment, status }: Criteria) {
   let query = db.selectFrom('deployments').selectAll('deployments')
   if (organizationId) query = query.where('deployments.projectId', 'in', projectsOf(db, organizationId))
-  if (filter.projectId) query = query.where('deployments.projectId', '=', filter.projectId)
-  if (filter.projectIds) query = query.where('deployments.projectId', 'in', [...filter.projectIds, ''])
-  if (filter.environment) query = query.where('deployments.environment', '=', filter.environment)
-  if (filter.status) query = query.where('deployments.status', '=', filter.status)
-  return page(query, {
-    limit: filter.limit ?? 100,
-    cursor: filter.cursor ?? null,
-    by: ['deployments.createdAt', 'deployments.id'],
-    direction: 'desc',
-  })
+  if (projectId) query = query.where('deployments.projectId', '=', projectId)
+  if (environment) query = query.where('deployments.environment', '=', environment)
+  if (status) query = query.where('deployments.status', '=', status)
+  return query
 }
+
+const newestFirst = { by: ['deployments.createdAt', 'deployments.id'], direction: 'desc' } as const
+const pageOfDeployments = preparedPage<Criteria, 'deployments', DeploymentRow>(deploymentsWhere, newestFirst)
 
 /** Successful deployments, newest first: the candidates for a rollback, which cleanup must keep. */
 export const listRestartable = (db: Db, projectId: string, environment: string): Promise<DeploymentRow[]> =>

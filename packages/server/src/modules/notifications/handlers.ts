@@ -1,5 +1,6 @@
 import { categories, type contract } from '@berth/contract'
 import type { Handlers } from '../../http/handler.ts'
+import { thenSync } from '../../platform/awaitable.ts'
 import { listResponse, pageOf } from '../../platform/db/pages.ts'
 import { fail } from '../../platform/failure.ts'
 import { writeAuditRecord } from '../../platform/write-record.ts'
@@ -10,13 +11,19 @@ import * as feed from './feed/feed-store.ts'
 import { type FeedSignal, feedTopic, streamFeed } from './feed/feed-stream.ts'
 import * as store from './store.ts'
 
+/** Frozen, so that its text is made once. */
+const allCategories = Object.freeze(listResponse(pageOf(categories, {}), (category) => category))
+
 export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof contract.notifications> {
   const { database } = deps
   const { db } = database
   const testChannel = createTestSend(deps)
 
   return {
-    listCategories: ({ query }) => listResponse(pageOf(categories, query), (category) => category),
+    listCategories: ({ query }) =>
+      query.limit === undefined && query.cursor === undefined
+        ? allCategories
+        : listResponse(pageOf(categories, query), (category) => category),
 
     listChannels: async ({ query }, { caller }) =>
       listResponse(await store.listChannels(db, caller, query), (row) => show(row, deps)),
@@ -59,8 +66,7 @@ export function notificationsHandlers(deps: NotificationsDeps): Handlers<typeof 
       return { data: store.showDefault(row) }
     },
 
-    listDeliveries: async ({ query }, { caller }) =>
-      listResponse(await feed.listDeliveries(db, caller, query), feed.showDelivery),
+    listDeliveries: ({ query }, { caller }) => thenSync(feed.listDeliveries(db, caller, query), feed.deliveryList),
     countUnseen: async (_, { caller }) => ({ data: { count: await feed.countUnseen(db, caller) } }),
     markSeen: async (_, { delivery, caller }) => {
       const { id, userId, organizationId } = delivery

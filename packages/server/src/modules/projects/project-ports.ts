@@ -71,7 +71,7 @@ export interface DeploymentQuery {
 export interface DeploymentReader {
   /** Summaries of production, for a page of projects in one query; a project that was never deployed is left out. */
   summaries(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, DeploymentSummary>>
-  list(projectId: string, query: DeploymentQuery): Promise<{ data: Deployment[]; nextCursor: string | null }>
+  list(projectId: string, query: DeploymentQuery): Awaitable<{ data: Deployment[]; nextCursor: string | null }>
   /** The newest deployment of any environment. */
   newest(projectId: string): Promise<{ id: string; status: DeploymentStatus } | null>
   /** The deployment that serves production, else undefined. */

@@ -1,17 +1,18 @@
+import { type Awaitable, thenSync } from '../../platform/awaitable.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { EnvironmentRow } from '../../platform/db/tables/projects.ts'
 import { refuse } from '../../platform/failure.ts'
 import { findEnvironment, present } from './store.ts'
 
 /** Finds the environment that a body, query or path names, by slug or id; responds 400 where it does not exist. */
-export async function requireEnvironment(db: Db, projectId: string, name: string): Promise<EnvironmentRow> {
-  const environment = name.includes('\0') ? undefined : await findEnvironment(db, projectId, name)
-  return environment ?? refuseUnknown(name)
+export function requireEnvironment(db: Db, projectId: string, name: string): Awaitable<EnvironmentRow> {
+  if (name.includes('\0')) return refuseUnknown(name)
+  return thenSync(findEnvironment(db, projectId, name), (environment) => environment ?? refuseUnknown(name))
 }
 
 /** The environment's slug; undefined where no name was given. */
-export const environmentSlug = async (db: Db, projectId: string, name: string | undefined): Promise<string | undefined> =>
-  name === undefined ? undefined : (await requireEnvironment(db, projectId, name)).slug
+export const environmentSlug = (db: Db, projectId: string, name: string | undefined): Awaitable<string | undefined> =>
+  name === undefined ? undefined : thenSync(requireEnvironment(db, projectId, name), ({ slug }) => slug)
 
 /** Resolves an environment name in a list of the whole organisation: a slug may match several projects, an id matches one. */
 export async function environmentInOrganization(

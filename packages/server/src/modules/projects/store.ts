@@ -1,7 +1,8 @@
 import type { Presence } from '@berth/contract'
 import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
 import { type Awaitable, thenSync } from '../../platform/awaitable.ts'
-import { memoizeByRows } from '../../platform/db/memoize-rows.ts'
+import { idListText, isInIdList } from '../../platform/db/id-lists.ts'
+import { groupRows, memoizeByRows } from '../../platform/db/memoize-rows.ts'
 import { type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
@@ -131,10 +132,15 @@ export const allEnvironments = (db: Db, projectId: string): Promise<EnvironmentR
   environmentsOf(db, projectId).orderBy('createdAt').orderBy('id').execute()
 
 /** Finds an environment by slug or id; a slug contains no underscore, an id does. */
-export const findEnvironment = (db: Db, projectId: string, name: string): Promise<EnvironmentRow | undefined> =>
-  environmentsOf(db, projectId)
-    .where(name.includes('_') ? 'id' : 'slug', '=', name)
-    .executeTakeFirst()
+export const findEnvironment = (db: Db, projectId: string, name: string): Awaitable<EnvironmentRow | undefined> =>
+  environmentBy.first(db, { projectId, [name.includes('_') ? 'id' : 'slug']: name })
+
+const environmentBy = preparedQuery<{ projectId: string; id?: string; slug?: string }, EnvironmentRow>(
+  (db, { projectId, id, slug }) => {
+    const query = environmentsOf(db, projectId)
+    return id === undefined ? query.where('slug', '=', slug!) : query.where('id', '=', id)
+  },
+)
 
 export const markEnvironmentDeleting = (db: Db, id: string, now: number): Promise<unknown> =>
   db.updateTable('environments').set({ deletingSince: now }).where('id', '=', id).execute()
@@ -178,8 +184,17 @@ export async function insertEnvironment(db: Db, row: Insertable<EnvironmentsTabl
 
 // Environment variables
 
-export const listVariables = (db: Db, projectId: string, environment: string): Promise<EnvVariableRow[]> =>
-  db.selectFrom('envVariables').selectAll().where('projectId', '=', projectId).where('environment', '=', environment).execute()
+/** Sorted by key. */
+export const listVariables = (db: Db, projectId: string, environment: string): Awaitable<readonly EnvVariableRow[]> =>
+  thenSync(variablesQuery.all(db, { projectId, environment }), byKey)
+
+// Databases order letters by their own rules.
+const byKey = memoizeByRows((rows: readonly EnvVariableRow[]) => [...rows].sort((left, right) => (left.key < right.key ? -1 : 1)))
+
+const variablesQuery = preparedQuery<{ projectId: string; environment: string }, EnvVariableRow>(
+  (db, { projectId, environment }) =>
+    db.selectFrom('envVariables').selectAll().where('projectId', '=', projectId).where('environment', '=', environment),
+)
 
 export const allVariableNames = (db: Db, projectId: string) =>
   db
@@ -217,27 +232,19 @@ export async function deleteVariables(db: Db, projectId: string, environment: st
 // Domains
 
 /** Domains of a page of projects, oldest first. */
-export function domainsOf(db: Db, projectIds: readonly string[]): Awaitable<Map<string, DomainRow[]>> {
-  const [only] = projectIds
+export function domainsOf(db: Db, projectIds: readonly string[]): Awaitable<ReadonlyMap<string, readonly DomainRow[]>> {
+  const [only, second] = projectIds
   if (only === undefined) return new Map()
-  if (projectIds.length === 1) return thenSync(projectDomains.all(db, { projectId: only }), byProject)
-  return orderedDomains(db).where('projectId', 'in', padToPowerOfTwo(projectIds)).execute().then(byProject)
+  const parameters = second === undefined ? { projectId: only } : { list: idListText(projectIds) }
+  return thenSync(domainsQuery.all(db, parameters), domainsByProject)
 }
 
-const byProject = memoizeByRows((rows: readonly DomainRow[]) => Map.groupBy(rows, ({ projectId }) => projectId))
+const domainsByProject = memoizeByRows((rows: readonly DomainRow[]) => groupRows(rows, ({ projectId }) => projectId))
 
-const orderedDomains = (db: Db) => db.selectFrom('domains').selectAll().orderBy('projectId').orderBy('createdAt').orderBy('id')
-const projectDomains = preparedQuery<{ projectId: string }, DomainRow>((db, { projectId }) =>
-  orderedDomains(db).where('projectId', '=', projectId),
-)
-
-/**
- * Pads the list to a power of two by repeating the last id: statements are prepared by their text, and pages differ in length.
- */
-function padToPowerOfTwo(ids: readonly string[]): string[] {
-  const length = 2 ** Math.ceil(Math.log2(ids.length))
-  return Array.from({ length }, (_, index) => ids[Math.min(index, ids.length - 1)] as string)
-}
+const domainsQuery = preparedQuery<{ projectId?: string; list?: string }, DomainRow>((db, { projectId, list }) => {
+  const query = db.selectFrom('domains').selectAll().orderBy('projectId').orderBy('createdAt').orderBy('id')
+  return list === undefined ? query.where('projectId', '=', projectId!) : query.where(isInIdList(db, 'projectId', list))
+})
 
 export const findDomain = (db: Db, organizationId: string, hostname: string): Promise<DomainRow | undefined> =>
   db

@@ -93,7 +93,8 @@ export function createEdge(deps: EdgeDeps) {
       traffic.start()
       unsubscribers.push(driver.onRequests((batch) => keepRequests(batch, deps)))
       unsubscribers.push(
-        deps.database.signals.subscribe<ProjectSignal>(projectsTopic, () => {
+        deps.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => {
+          if ('sameRoutes' in event) return
           syncSoon()
           scheduleRequest()
         }),

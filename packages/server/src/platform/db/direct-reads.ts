@@ -1,12 +1,11 @@
 import type { Awaitable } from '../awaitable.ts'
+import type { StoredRows } from './read-entries.ts'
 import type { Db } from './schema.ts'
 
 /** Reads with the driver's prepared statements, without Kysely; never used inside a transaction. */
 export interface DirectReads {
   read(sql: string, parameters: readonly unknown[]): Awaitable<StoredRows>
 }
-
-export type StoredRows = readonly Readonly<Record<string, unknown>>[]
 
 const byAdapter = new WeakMap<object, DirectReads>()
 

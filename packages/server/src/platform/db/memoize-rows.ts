@@ -16,7 +16,21 @@ export function memoizeByRows<Inputs extends [object, ...object[]], Result exten
   }
 }
 
+/** Groups rows by a key. A group whose rows are unchanged stays the same frozen list. */
+export function groupRows<Row extends object>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+): ReadonlyMap<string, readonly Row[]> {
+  const groups = new Map<string, readonly Row[]>()
+  for (const [key, group] of Map.groupBy(rows, keyOf))
+    groups.set(key, sameList(...(group as never as [object])) as readonly Row[])
+  return groups
+}
+
+const sameList = memoizeByRows((...rows: [object, ...object[]]): readonly object[] => rows)
+
 function isSame(left: readonly object[], right: readonly object[]): boolean {
+  if (left.length !== right.length) return false
   for (let at = 0; at < left.length; at++) if (left[at] !== right[at]) return false
   return true
 }

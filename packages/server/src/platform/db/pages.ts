@@ -1,5 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely'
-import { type Awaitable, thenSync } from '../awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import { memoizeByRows } from './memoize-rows.ts'
 import { preparedQuery } from './prepared.ts'
 import type { Db, Schema } from './schema.ts'
@@ -33,6 +33,12 @@ export const listResponse = <Row, Shown>({ rows, nextCursor }: Page<Row>, show: 
   data: rows.map((row) => show(row)),
   nextCursor,
 })
+
+/** The same for a prepared page: an answer is made again only from rows that changed. */
+export function createListResponse<Row extends object, Shown extends object>(show: (row: Row) => Shown) {
+  const shownOf = memoizeByRows(show)
+  return memoizeByRows(({ rows, nextCursor }: Page<Row>) => ({ data: rows.map((row) => shownOf(row)), nextCursor }))
+}
 
 /**
  * Returns one page of `query`, which must not be ordered or limited already. Rows inserted or deleted between pages do not shift
@@ -69,14 +75,24 @@ function cutToPage<Row>(found: readonly Row[], limit: number, by: readonly strin
   return { rows, nextCursor: encodeCursor(rows.at(-1) as Record<string, unknown>, by, [...by, direction].join(' ')) }
 }
 
-/** A list that is read often: its first page, the only one most clients read, is a prepared query. */
-export function preparedPage<Parameters extends Record<string, string>, TB extends keyof Schema, Row>(
+/** A list that is read often: its pages are prepared queries. `build` gets what `preparedQuery` gives it. */
+export function preparedPage<
+  Parameters extends { [Name in keyof Parameters]?: string | undefined },
+  TB extends keyof Schema,
+  Row,
+>(
   build: (db: Db, parameters: Parameters) => SelectQueryBuilder<Schema, TB, Row>,
   order: Pick<PageRequest<SortColumn<Schema, TB>>, 'by' | 'direction'>,
 ) {
   const { by, direction } = order as PageRequest<never>
-  const first = preparedQuery<Parameters & { limit: number }, Row>((db, parameters) => {
+  const name = [...by, direction].join(' ')
+  const rowsOf = preparedQuery<Parameters & { limit: number }, Row>((db, parameters) => {
     let query = build(db, parameters)
+    const last = by.map((_, at) => (parameters as Record<string, unknown>)[`after${at}`])
+    if (last[0] !== undefined)
+      query = query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple(...(by as unknown as [never, never])), direction === 'asc' ? '>' : '<', tuple(...(last as [never, never]))),
+      )
     for (const column of by) query = query.orderBy(column, direction)
     return query.limit(parameters.limit)
   })
@@ -84,10 +100,13 @@ export function preparedPage<Parameters extends Record<string, string>, TB exten
   const wholePage = memoizeByRows((rows: readonly Row[]): Page<Row> => ({ rows, nextCursor: null }))
   const cutPage = memoizeByRows((rows: readonly Row[]): Page<Row> => cutToPage(rows, rows.length - 1, by, direction))
   return (db: Db, parameters: Parameters, { limit, cursor }: { limit: number; cursor?: string | null }): Awaitable<Page<Row>> => {
-    if (cursor != null) return page(build(db, parameters), { ...order, limit, cursor })
-    return thenSync(first.all(db, { ...parameters, limit: limit + 1 }), (rows) =>
-      rows.length > limit ? cutPage(rows) : wholePage(rows),
-    )
+    const after = cursor == null ? [] : decodeCursor(cursor, name).map((value, at) => [`after${at}`, value])
+    const found = rowsOf.all(db, { ...parameters, limit: limit + 1, ...Object.fromEntries(after) })
+    const toPage = (rows: readonly Row[]) => (rows.length > limit ? cutPage(rows) : wholePage(rows))
+    if (!(found instanceof Promise)) return toPage(found)
+    return found.then(toPage, (error: unknown) => {
+      throw cursor != null && isInvalidValue(error) ? new BadCursor() : error
+    })
   }
 }
 

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts'
 import { storedValue } from './columns.ts'
 import type { DirectReads } from './direct-reads.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
+import { PostgresReadCache } from './postgres-read-cache.ts'
 
 const poolSize = 10
 
@@ -38,17 +39,15 @@ export function postgresParts(url: string, log: Log): PostgresParts {
       },
       controlClient: pg.Client,
     }),
-    direct: {
-      read: async (sql, parameters) => {
-        const name = statementNames.get(sql) ?? nameStatement(sql, statementNames)
-        const statement = { text: sql, values: parameters as unknown[] }
-        const { rows } = await pool.query<Record<string, unknown>>({ name, ...statement }).catch((error: unknown) => {
-          if (!isOutdatedPlan(error)) throw error
-          return pool.query<Record<string, unknown>>(statement)
-        })
-        return rows
-      },
-    },
+    direct: new PostgresReadCache(async (sql, parameters) => {
+      const name = statementNames.get(sql) ?? nameStatement(sql, statementNames)
+      const statement = { text: sql, values: parameters as unknown[] }
+      const { rows } = await pool.query<Record<string, unknown>>({ name, ...statement }).catch((error: unknown) => {
+        if (!isOutdatedPlan(error)) throw error
+        return pool.query<Record<string, unknown>>(statement)
+      })
+      return rows
+    }),
   }
 }
 

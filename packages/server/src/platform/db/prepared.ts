@@ -11,25 +11,31 @@ export interface PreparedQuery<Parameters, Row> {
   first(db: Db, parameters: Parameters): Awaitable<Row | undefined>
 }
 
+export type QueryParameter = string | number | boolean | null
+
 /**
- * A query for the hot path: Kysely builds and compiles it once per database, and a call only swaps the parameters. `build` receives
- * placeholders: it must use each parameter as a single value and must not inspect it.
+ * A query for the hot path: Kysely builds and compiles it once per database and set of given parameters, and a call only swaps
+ * their values. `build` receives placeholders: it must use each parameter as a single value, and may only ask whether an optional
+ * one is undefined.
  */
-export function preparedQuery<Parameters extends Record<string, string | number | boolean | null>, Row>(
+export function preparedQuery<Parameters extends { [Name in keyof Parameters]?: QueryParameter | undefined }, Row>(
   build: (db: Db, parameters: Parameters) => Compilable<Row>,
 ): PreparedQuery<Parameters, Row> {
-  const plans = new WeakMap<object, Plan>()
-  const planOf = (db: Db): Plan => {
+  const plans = new WeakMap<object, Plan[]>()
+  const planOf = (db: Db, parameters: Record<string, unknown>): Plan => {
     const { adapter } = db.getExecutor()
-    const cachedPlan = plans.get(adapter)
-    if (cachedPlan) return cachedPlan
-    const plan = makePlan(db, build as Build)
-    plans.set(adapter, plan)
+    const known = plans.get(adapter) ?? []
+    for (const plan of known) if (isPlanFor(plan, parameters)) return plan
+    const given = Object.keys(parameters).filter((name) => parameters[name] !== undefined)
+    const plan = makePlan(db, build as Build, given)
+    plans.set(adapter, [...known, plan])
     return plan
   }
   const all = (db: Db, parameters: Parameters): Awaitable<readonly Row[]> => {
-    const { values: slots, compiled, direct } = planOf(db)
-    const values = slots.map((value) => (value instanceof Slot ? storedValue(parameters[value.name]) : value))
+    const { values: slots, compiled, direct } = planOf(db, parameters)
+    const values = slots.map((value) =>
+      value instanceof Slot ? storedValue((parameters as Record<string, unknown>)[value.name]) : value,
+    )
     if (!direct || db.isTransaction) return db.executeQuery<Row>({ ...compiled, parameters: values }).then(({ rows }) => rows)
     assertOutsideTransaction()
     return direct.read(compiled.sql, values) as Awaitable<readonly Row[]>
@@ -40,6 +46,8 @@ export function preparedQuery<Parameters extends Record<string, string | number 
 type Build = (db: Db, parameters: Record<string, never>) => Compilable<unknown>
 
 interface Plan {
+  /** The parameters that it has values for, in their order. */
+  given: readonly string[]
   compiled: CompiledQuery
   /** Parameters as Kysely compiled them: fixed values, and a slot for each parameter. */
   values: readonly unknown[]
@@ -53,9 +61,19 @@ class Slot {
   }
 }
 
-function makePlan(db: Db, build: Build): Plan {
-  const slots = new Proxy<Record<string, never>>({}, { get: (_target, name) => new Slot(String(name)) as never })
+function isPlanFor({ given }: Plan, parameters: Record<string, unknown>): boolean {
+  let at = 0
+  for (const name in parameters) {
+    if (parameters[name] === undefined) continue
+    if (given[at] !== name) return false
+    at += 1
+  }
+  return at === given.length
+}
+
+function makePlan(db: Db, build: Build, given: readonly string[]): Plan {
+  const slots = Object.fromEntries(given.map((name) => [name, new Slot(name) as never]))
   const compiled = build(db, slots).compile()
   const isSelect = compiled.query.kind === 'SelectQueryNode'
-  return { compiled, values: compiled.parameters, direct: isSelect ? directReadsOf(db) : undefined }
+  return { given, compiled, values: compiled.parameters, direct: isSelect ? directReadsOf(db) : undefined }
 }

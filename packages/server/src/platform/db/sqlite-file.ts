@@ -25,10 +25,10 @@ export interface SqliteResult {
 export class SqliteFile {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, Statement>()
-  readonly #afterRun: (() => void) | undefined
+  readonly #afterRun: ((sql: string) => void) | undefined
 
   /** `afterRun` is called after each statement, also after one that failed. */
-  constructor(file: string, options: { readOnly: boolean; afterRun?: () => void }) {
+  constructor(file: string, options: { readOnly: boolean; afterRun?: (sql: string) => void }) {
     this.#afterRun = options.afterRun
     this.#database = new DatabaseSync(file, {
       readOnly: options.readOnly,
@@ -50,8 +50,14 @@ export class SqliteFile {
       if (statement.columns.length > 0) return { rows: readRows(statement, values) }
       return { rows: [], changes: Number(statement.prepared.run(...values).changes) }
     } finally {
-      this.#afterRun?.()
+      this.#afterRun?.(sql)
     }
+  }
+
+  /** The value of a pragma. `afterRun` is not called. */
+  valueOf(sql: string): unknown {
+    const { prepared } = this.#statements.get(sql) ?? this.#statement(sql)
+    return (prepared.get() as unknown as unknown[])[0]
   }
 
   /** Uses its own prepared statement, since a statement that is being iterated cannot be used for anything else. */

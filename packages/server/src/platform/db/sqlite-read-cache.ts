@@ -1,80 +1,117 @@
-import type { DirectReads, StoredRows } from './direct-reads.ts'
+import type { DirectReads } from './direct-reads.ts'
+import { ReadEntries, type ReadEntry, type StoredRows } from './read-entries.ts'
 import type { SqliteFile } from './sqlite-file.ts'
+import { StatementTables } from './statement-tables.ts'
 
-/** Maximum number of cached rows, which bounds the memory. */
-const maximumRows = 10_000
+/** A table, and when this process last changed it. */
+interface Table {
+  changedAt: number
+}
 
 /**
- * Caches the results of prepared reads until the next commit. Any write of this process clears the whole cache; a commit of another
- * process (`berth admin create` beside a running instance) is noticed in the next iteration of the event loop. So a read never
- * returns data from before an acknowledged write. Rows are frozen, since several callers share them.
+ * Caches the results of prepared reads until a commit changes one of their tables. A commit of another process makes every read
+ * ask the database again. Rows that are then unchanged stay the same objects. So a read never returns data from before an
+ * acknowledged write. Rows are frozen, since several callers share them.
  */
 export class SqliteReadCache implements DirectReads {
   readonly #reader: SqliteFile
-  readonly #root: CacheNode = { rows: undefined, next: new Map() }
-  #rows = 0
+  readonly #watcher: SqliteFile
+  readonly #statements: StatementTables
+  readonly #tables = new Map<string, Table>()
+  readonly #entries = new ReadEntries<readonly Table[]>((sql) => this.#statements.named(sql).map((name) => this.#table(name)))
+  /** Tables that the open transaction has changed. */
+  readonly #pending = new Set<Table>()
+  /** A statement may have changed the schema: the reader sees that only after its commit. */
+  #hasPendingSchema = false
+  /** Counts changes. */
+  #now = 1
+  /** The last change that may concern every table. */
+  #allChangedAt = 0
   #dataVersion: unknown
+  #schemaVersion: unknown
   #isChecked = false
 
-  constructor(reader: SqliteFile) {
+  /** `watcher` is the connection that this process writes with: only commits of others change its data version. */
+  constructor(reader: SqliteFile, watcher: SqliteFile = reader) {
     this.#reader = reader
+    this.#watcher = watcher
+    this.#statements = new StatementTables(reader)
   }
 
   read(sql: string, parameters: readonly unknown[]): StoredRows {
     if (!this.#isChecked) this.#check()
-    let node = this.#root.next?.get(sql)
-    for (const parameter of parameters) node = node?.next?.get(parameter)
-    return node?.rows ?? this.#store(sql, parameters, freeze(this.#reader.run(sql, parameters).rows))
+    const entry = this.#entries.find(sql, parameters)
+    if (entry?.rows && this.#isCurrent(entry)) return entry.rows
+    return this.#entries.store(sql, parameters, this.#reader.run(sql, parameters).rows, this.#now)
   }
 
-  /** Must be called after every write and after every commit. */
+  /** Must be called after every statement of the connection that writes, also after one that failed. */
+  noteWrite(sql: string): void {
+    const effect = this.#statements.effectOf(sql)
+    if (effect === 'unknown') {
+      this.#hasPendingSchema = true
+      this.drop()
+    }
+    if (effect === 'none' || effect === 'unknown') return
+    this.#now += 1
+    if (effect === 'ends transaction') {
+      this.#endTransaction()
+      return
+    }
+    for (const name of effect) {
+      const table = this.#table(name)
+      table.changedAt = this.#now
+      this.#pending.add(table)
+    }
+  }
+
+  #endTransaction(): void {
+    for (const table of this.#pending) table.changedAt = this.#now
+    this.#pending.clear()
+    if (this.#hasPendingSchema) this.drop()
+    this.#hasPendingSchema = false
+  }
+
+  /** Every read must ask the database again, the tables of a statement included. */
   drop(): void {
-    if (this.#rows === 0) return
-    this.#root.next?.clear()
-    this.#rows = 0
+    this.#entries.clear()
+    this.#statements.forget()
+    this.#now += 1
+  }
+
+  #isCurrent({ readAt, tables }: ReadEntry<readonly Table[]>): boolean {
+    if (readAt === this.#now) return true
+    if (readAt < this.#allChangedAt) return false
+    for (const { changedAt } of tables) if (readAt < changedAt) return false
+    return true
   }
 
   /**
-   * `data_version` changes when another connection commits. Reading it costs about as much as a query, so it is read once per
-   * iteration of the event loop.
+   * `data_version` changes when another connection commits. It is read once for each event of the loop: news of a commit of
+   * another process arrives as an event of its own.
    */
   #check(): void {
-    const [row] = this.#reader.run('pragma data_version', []).rows
-    if (row?.data_version !== this.#dataVersion) this.drop()
-    this.#dataVersion = row?.data_version
     this.#isChecked = true
-    setImmediate(() => {
-      this.#isChecked = false
-    }).unref()
+    process.nextTick(this.#uncheck)
+    const dataVersion = this.#watcher.valueOf('pragma data_version')
+    if (dataVersion === this.#dataVersion) return
+    this.#dataVersion = dataVersion
+    const schemaVersion = this.#reader.valueOf('pragma schema_version')
+    if (schemaVersion !== this.#schemaVersion) this.drop()
+    this.#schemaVersion = schemaVersion
+    this.#now += 1
+    this.#allChangedAt = this.#now
   }
 
-  #store(sql: string, parameters: readonly unknown[], rows: StoredRows): StoredRows {
-    // An empty result is cached too, and counts as one row.
-    if (this.#rows + rows.length + 1 > maximumRows) this.drop()
-    this.#rows += rows.length + 1
-    let node = childOf(this.#root, sql)
-    for (const parameter of parameters) node = childOf(node, parameter)
-    node.rows = rows
-    return rows
+  readonly #uncheck = (): void => {
+    this.#isChecked = false
   }
-}
 
-/** A tree node: the first level is the statement, each further level a parameter, unconverted, so that `'1'` and `1` differ. */
-interface CacheNode {
-  rows: StoredRows | undefined
-  next: Map<unknown, CacheNode> | undefined
-}
-
-function childOf(node: CacheNode, key: unknown): CacheNode {
-  node.next ??= new Map()
-  const existing = node.next.get(key)
-  if (existing) return existing
-  const created: CacheNode = { rows: undefined, next: undefined }
-  node.next.set(key, created)
-  return created
-}
-
-function freeze(rows: Record<string, unknown>[]): StoredRows {
-  for (const row of rows) Object.freeze(row)
-  return Object.freeze(rows)
+  #table(name: string): Table {
+    const known = this.#tables.get(name)
+    if (known) return known
+    const table = { changedAt: 0 }
+    this.#tables.set(name, table)
+    return table
+  }
 }

@@ -25,9 +25,9 @@ export interface SqliteParts {
  * sees the last commit and never waits behind an open transaction. Kysely's own SQLite driver has a single connection.
  */
 export function sqliteParts(file: string): SqliteParts {
-  const writer = new SqliteFile(file, { readOnly: false, afterRun: () => cache.drop() })
+  const writer = new SqliteFile(file, { readOnly: false, afterRun: (sql) => cache.noteWrite(sql) })
   const reader = new SqliteFile(file, { readOnly: true })
-  const cache = new SqliteReadCache(reader)
+  const cache = new SqliteReadCache(reader, writer)
   const writeLock = new WriteLock()
   const yielder = new EventLoopYielder()
   const driver: Driver = {

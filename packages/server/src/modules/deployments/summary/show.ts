@@ -1,6 +1,7 @@
 import type { Deployment, DeploymentPlan, DeploymentSource } from '@berth/contract'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
 import { deploymentJson } from '../../../platform/db/json-columns/deployments.ts'
+import { createListResponse } from '../../../platform/db/pages.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { type DeployPlan, deployedSource, importedConfig, storedArtifacts, storedPlan } from '../plan/deployed.ts'
 
@@ -33,6 +34,8 @@ export function showDeployment(row: DeploymentRow): Deployment {
     createdBy: row.createdBy,
   }
 }
+
+export const deploymentList = createListResponse(showDeployment)
 
 function sourceOf(row: Pick<DeploymentRow, 'id' | 'source'>): DeploymentSource {
   const source = deployedSource(row)

@@ -1,6 +1,7 @@
 import { type Awaitable, thenSync } from '../../../platform/awaitable.ts'
+import { idListText, isInIdList } from '../../../platform/db/id-lists.ts'
 import { liveEnvironmentJson } from '../../../platform/db/json-columns/deployments.ts'
-import { memoizeByRows } from '../../../platform/db/memoize-rows.ts'
+import { groupRows, memoizeByRows } from '../../../platform/db/memoize-rows.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { DeploymentRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
@@ -9,17 +10,14 @@ import type { DeploymentsDeps } from '../deps.ts'
 import { failingServicesText, statesOf as servicesIn, showStates } from '../health/service-states.ts'
 import { deployedSource, planOf } from '../plan/deployed.ts'
 import { findLiveVersion, findPlan, listDeployments, listUsedUploads } from '../store.ts'
-import { imageOf, showDeployment, showPlan } from './show.ts'
+import { deploymentList, imageOf, showPlan } from './show.ts'
 
 const production = 'production'
 
 /** Deployment queries of the projects module. */
 export const deploymentReader = ({ database: { db } }: DeploymentsDeps): DeploymentReader => ({
   summaries: (projectIds) => thenSync(readSummaryRows(db, projectIds), summariesFrom),
-  async list(projectId, query) {
-    const { rows, nextCursor } = await listDeployments(db, null, { ...query, projectId })
-    return { data: rows.map(showDeployment), nextCursor }
-  },
+  list: (projectId, query) => thenSync(listDeployments(db, null, { ...query, projectId }), deploymentList),
   async newest(projectId) {
     const { rows } = await listDeployments(db, null, { projectId, limit: 1 })
     return rows[0] ? { id: rows[0].id, status: rows[0].status } : null
@@ -62,26 +60,34 @@ const summaryRows = (db: Db) =>
       ]),
     )
 
-const summaryQuery = preparedQuery<{ projectId: string }, SummaryRow>((db, { projectId }) =>
-  summaryRows(db).where('projectId', '=', projectId),
+const summaryQuery = preparedQuery<ProjectsParameter, SummaryRow>((db, { projectId, list }) =>
+  list === undefined
+    ? summaryRows(db).where('projectId', '=', projectId!)
+    : summaryRows(db).where(isInIdList(db, 'projectId', list)),
 )
-function readSummaryRows(db: Db, projectIds: readonly string[]): Awaitable<readonly SummaryRow[]> {
-  const [projectId, secondId] = projectIds
-  if (projectId === undefined) return []
-  if (secondId === undefined) return summaryQuery.all(db, { projectId })
-  return summaryRows(db)
-    .where('projectId', 'in', [...projectIds])
-    .execute()
+
+interface ProjectsParameter {
+  projectId?: string
+  list?: string
 }
+
+/** The parameter of a query about one project, or about a list of projects. */
+const projectsParameter = (ids: readonly string[]): ProjectsParameter =>
+  ids.length === 1 ? { projectId: ids[0]! } : { list: idListText(ids) }
+
+const readSummaryRows = (db: Db, projectIds: readonly string[]): Awaitable<readonly SummaryRow[]> =>
+  projectIds.length === 0 ? [] : summaryQuery.all(db, projectsParameter(projectIds))
 
 const summariesFrom = memoizeByRows((rows: readonly SummaryRow[]) => {
   const summaries = new Map<string, DeploymentSummary>()
-  for (const [projectId, projectRows] of Map.groupBy(rows, (row) => row.projectId)) {
-    const newest = projectRows.reduce((best, row) => (row.number > best.number ? row : best))
-    const live = projectRows.find(({ status }) => status === 'live')
-    summaries.set(projectId, { newest: summaryFields(newest), live: live ? summaryFields(live) : null })
-  }
+  for (const [projectId, projectRows] of groupRows(rows, (row) => row.projectId)) summaries.set(projectId, summaryOf(projectRows))
   return summaries
+})
+
+const summaryOf = memoizeByRows((rows: readonly SummaryRow[]): DeploymentSummary => {
+  const newest = rows.reduce((best, row) => (row.number > best.number ? row : best))
+  const live = rows.find(({ status }) => status === 'live')
+  return { newest: summaryFields(newest), live: live ? summaryFields(live) : null }
 })
 
 type SummaryRow = Pick<
@@ -147,24 +153,21 @@ const stateRows = (db: Db) =>
     ])
     .where('environment', '=', production)
 
-const stateQuery = preparedQuery<{ projectId: string }, StateRow>((db, { projectId }) =>
-  stateRows(db).where('projectId', '=', projectId),
+const stateQuery = preparedQuery<ProjectsParameter, StateRow>((db, { projectId, list }) =>
+  list === undefined ? stateRows(db).where('projectId', '=', projectId!) : stateRows(db).where(isInIdList(db, 'projectId', list)),
 )
-function readStateRows(db: Db, projectIds: readonly string[]): Awaitable<readonly StateRow[]> {
-  const [projectId, secondId] = projectIds
-  if (projectId === undefined) return []
-  if (secondId === undefined) return stateQuery.all(db, { projectId })
-  return stateRows(db)
-    .where('projectId', 'in', [...projectIds])
-    .execute()
-}
+
+const readStateRows = (db: Db, projectIds: readonly string[]): Awaitable<readonly StateRow[]> =>
+  projectIds.length === 0 ? [] : stateQuery.all(db, projectsParameter(projectIds))
 
 type StateRow = Pick<
   LiveEnvironmentRow,
   'projectId' | 'state' | 'health' | 'healthReason' | 'changedAt' | 'serviceRoutes' | 'services'
 > & { instances: number | null }
 
-const statesFrom = memoizeByRows((rows: readonly StateRow[]) => new Map(rows.map((row) => [row.projectId, runningState(row)])))
+const statesFrom = memoizeByRows((rows: readonly StateRow[]) => new Map(rows.map((row) => [row.projectId, stateOf(row)])))
+
+const stateOf = memoizeByRows(runningState)
 
 function runningState(row: StateRow): RunningState {
   const { state, health, healthReason, changedAt, instances } = row

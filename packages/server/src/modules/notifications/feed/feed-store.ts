@@ -1,7 +1,8 @@
 import type { DeliveriesQuery, Delivery } from '@berth/contract'
 import { sql } from 'kysely'
+import type { Awaitable } from '../../../platform/awaitable.ts'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
-import { page } from '../../../platform/db/pages.ts'
+import { createListResponse, type Page, page, preparedPage } from '../../../platform/db/pages.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { DeliveryRow } from '../../../platform/db/tables/notifications.ts'
@@ -38,14 +39,22 @@ function ofKind(db: Db, reader: Reader, { kind = 'in_app', unseen }: Pick<Delive
   return unseen ? all.where('deliveries.seenAt', 'is', null) : all
 }
 
-export function listDeliveries(db: Db, reader: Reader, request: ListRequest & Pick<DeliveriesQuery, 'kind' | 'unseen'>) {
-  return page(ofKind(db, reader, request), {
-    limit: request.limit ?? 50,
-    cursor: request.cursor ?? null,
-    by: ['deliveries.createdAt', 'deliveries.id'],
-    direction: 'desc',
-  })
+export function listDeliveries(
+  db: Db,
+  reader: Reader,
+  { limit = 50, cursor, ...request }: ListRequest & Pick<DeliveriesQuery, 'kind' | 'unseen'>,
+): Awaitable<Page<ListedRow>> {
+  const { userId, organizationId, projectIds } = reader
+  const { kind = 'in_app', unseen } = request
+  if (kind === 'in_app' && !unseen && !projectIds) return feedPage(db, { userId, organizationId }, { limit, cursor })
+  return page(ofKind(db, reader, request), { limit, cursor, ...newestFirst })
 }
+
+const newestFirst = { by: ['deliveries.createdAt', 'deliveries.id'], direction: 'desc' } as const
+const feedPage = preparedPage<Owner, 'deliveries' | 'announcements', ListedRow>(
+  (db, owner) => inFeed(db, { ...owner, projectIds: null }),
+  newestFirst,
+)
 
 const countOwnUnseen = preparedQuery((db, { organizationId, userId }: { organizationId: string; userId: string }) =>
   db
@@ -119,3 +128,5 @@ export const showDelivery = (row: ListedRow): Delivery => ({
   sentAt: isoOrNull(row.sentAt),
   seenAt: isoOrNull(row.seenAt),
 })
+
+export const deliveryList = createListResponse(showDelivery)

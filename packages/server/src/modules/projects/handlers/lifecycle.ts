@@ -17,7 +17,7 @@ import { deletionPreview, removedAndKept } from '../lifecycle/project-items.ts'
 import { refuseDeleting } from '../lifecycle/refuse-deleting.ts'
 import { updateFromScan, updateProject } from '../lifecycle/update-project.ts'
 import { changeProject } from '../operations/change-project.ts'
-import { createListResponses, createProjectResponses, showInfo, showProjects, showRoutes } from '../records/records.ts'
+import { createProjectResponses, showInfo, showProjects, showRoutes } from '../records/records.ts'
 import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>
@@ -25,9 +25,8 @@ type Rows = Partial<Handlers<typeof contract.projects>>
 /** Handlers that create, read, change, enable, disable and delete projects. */
 export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   const { db } = deps.database
-  const projectResponse = createProjectResponses(deps)
-  const listResponse = createListResponses(deps)
-  const respond = (row: Awaitable<ProjectRow>) => thenSync(row, projectResponse)
+  const responses = createProjectResponses(deps)
+  const respond = (row: Awaitable<ProjectRow>) => thenSync(row, responses.one)
   const change = (project: ProjectRow, changes: ProjectChanges) => respond(changeProject(project, deps, () => changes))
   const update = (project: ProjectRow, body: Parameters<typeof updateProject>[1], { caller }: RequestContext) =>
     respond(updateProject(project, body, deps, caller))
@@ -39,7 +38,7 @@ export function coreHandlers(deps: ProjectsDeps, deletion: Deletion) {
   return {
     list: ({ query }, { caller }) => {
       refuseUnstorable(query)
-      return thenSync(listProjects(db, caller.organizationId, { ...query, onlyIds: caller.projectIds }), listResponse)
+      return thenSync(listProjects(db, caller.organizationId, { ...query, onlyIds: caller.projectIds }), responses.list)
     },
     create: async ({ body }, context) => respond(create(body, context)),
     home: async (_, { caller }) => {

@@ -6,7 +6,7 @@ import type { EnvironmentDeletion } from '../lifecycle/environment-deletion.ts'
 import { deletionPreview, removedAndKept } from '../lifecycle/project-items.ts'
 import { changeProject } from '../operations/change-project.ts'
 import { showProject } from '../records/records.ts'
-import { changeEnv, listEnv, replacedVariables } from '../settings/env.ts'
+import { changeEnv, createEnvResponses, replacedVariables } from '../settings/env.ts'
 import { createEnvironment, showEnvironments } from '../settings/environments.ts'
 import { setResources, showResources } from '../settings/resources.ts'
 import { listEnvironments } from '../store.ts'
@@ -16,6 +16,7 @@ type Rows = Partial<Handlers<typeof contract.projects>>
 /** Handlers of environments, variables, clone token and resources. */
 export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeletion) {
   const { db } = deps.database
+  const envResponse = createEnvResponses(deps)
   return {
     listEnvironments: async ({ query }, { project }) => {
       const { rows, nextCursor } = await listEnvironments(db, project.id, query)
@@ -40,10 +41,12 @@ export function settingsHandlers(deps: ProjectsDeps, deletion: EnvironmentDeleti
       const row = await changeProject(project, deps, () => ({ previewsUseProduction: body.fromProduction }))
       return { data: await showProject(row, deps) }
     },
-    listEnv: async ({ query }, { project }) => ({ data: await listEnv(project, query.environment ?? 'production', deps) }),
+    listEnv: ({ query }, { project }) => envResponse(project, query.environment ?? 'production'),
     changeEnv: async ({ body }, { project }) => {
+      await changeEnv(project, body, deps)
       const warnings = replacedVariables(project, body)
-      return { data: await changeEnv(project, body, deps), ...(warnings.length > 0 ? { warnings } : {}) }
+      const response = await envResponse(project, body.environment ?? 'production')
+      return warnings.length > 0 ? { ...response, warnings } : response
     },
     getCloneToken: (_, { project }) => ({ data: showCloneToken(project) }),
     setCloneToken: async ({ body }, { project }) => ({ data: await setCloneToken(project, body.token, deps) }),

@@ -27,7 +27,7 @@ export async function changeProject(
       await refuseOperation({ projectId: id, environment: null, kind, isAutomatic }, transaction, deps)
       const changes = await decide(current, transaction)
       if (!changes) return current
-      transaction.signal(projectsTopic, { projectId: id } satisfies ProjectSignal)
+      transaction.signal(projectsTopic, signalOf(id, changes))
       const saved = await saveProject(transaction.db, id, { ...changes, updatedAt: nowOf(deps) })
       if (sourceFields.some((field) => saved[field] !== current[field]))
         await releaseReplacedUploads(current, saved, transaction, deps)
@@ -43,6 +43,10 @@ export async function changeProject(
     throw error
   }
 }
+
+/** A change of production's variables alone concerns no route. An empty change may be one of domains or environments. */
+const signalOf = (projectId: string, changes: ProjectChanges): ProjectSignal =>
+  Object.keys(changes).join() === 'envVersion' ? { projectId, sameRoutes: true } : { projectId }
 
 /** Previews were enabled, or the project has another repository. */
 const needsPullRequests = (before: ProjectRow, after: ProjectRow): boolean =>

@@ -1,14 +1,16 @@
 import { type Awaitable, thenSync } from '../../../platform/awaitable.ts'
-import { memoizeByRows } from '../../../platform/db/memoize-rows.ts'
+import { idListText, isInIdList } from '../../../platform/db/id-lists.ts'
+import { groupRows, memoizeByRows } from '../../../platform/db/memoize-rows.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { OperationPhase, ProjectOperationRow } from '../../../platform/db/tables/projects.ts'
 
 /** SQL of operations that are under way. */
 
-const operationsQuery = preparedQuery<{ projectId: string }, ProjectOperationRow>((db, { projectId }) =>
-  db.selectFrom('projectOperations').selectAll().where('projectId', '=', projectId).orderBy('startedAt').orderBy('id'),
-)
+const operationsQuery = preparedQuery<{ projectId?: string; list?: string }, ProjectOperationRow>((db, { projectId, list }) => {
+  const query = db.selectFrom('projectOperations').selectAll().orderBy('startedAt').orderBy('id')
+  return list === undefined ? query.where('projectId', '=', projectId!) : query.where(isInIdList(db, 'projectId', list))
+})
 
 /** Operations of a project, oldest first. One whose lease has expired counts as ended: its process died. */
 export async function listOperations(db: Db, projectId: string, now: number): Promise<ProjectOperationRow[]> {
@@ -36,17 +38,11 @@ export function operationsOf(
 ): Awaitable<ReadonlyMap<string, readonly ProjectOperationRow[]>> {
   const [firstId, secondId] = projectIds
   if (firstId === undefined) return new Map()
-  if (secondId === undefined) return thenSync(operationsQuery.all(db, { projectId: firstId }), byProject)
-  const rows = db
-    .selectFrom('projectOperations')
-    .selectAll()
-    .where('projectId', 'in', [...projectIds])
-    .orderBy('startedAt')
-    .orderBy('id')
-  return rows.execute().then(byProject)
+  const parameters = secondId === undefined ? { projectId: firstId } : { list: idListText(projectIds) }
+  return thenSync(operationsQuery.all(db, parameters), byProject)
 }
 
-const byProject = memoizeByRows((rows: readonly ProjectOperationRow[]) => Map.groupBy(rows, ({ projectId }) => projectId))
+const byProject = memoizeByRows((rows: readonly ProjectOperationRow[]) => groupRows(rows, ({ projectId }) => projectId))
 
 export const insertOperation = (db: Db, row: ProjectOperationRow): Promise<unknown> =>
   db.insertInto('projectOperations').values(row).execute()

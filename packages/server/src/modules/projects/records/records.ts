@@ -19,53 +19,72 @@ import { statusOf } from './status.ts'
 /** Rows as the contract shows them. A page takes one query per neighbouring module, whatever its length. */
 export async function showProjects(rows: readonly ProjectRow[], deps: ProjectsDeps): Promise<Project[]> {
   const facts = await gatherFacts(rows, deps)
-  return rows.map((row) => recordOf(row, facts, deps))
+  return rows.map((row) => recordOf(row, factsOf(row, facts), deps))
 }
 
 export async function showProject(row: ProjectRow, deps: ProjectsDeps): Promise<Project> {
-  return recordOf(row, await gatherFacts([row], deps), deps)
+  return recordOf(row, factsOf(row, await gatherFacts([row], deps)), deps)
 }
 
 /**
- * Responses with one project. A response is derived from the facts and the edge's state, and is cached as long as these are
- * unchanged.
+ * Records that are made again only when the rows of their project or the edge's state change. Rows of the read cache that are
+ * unchanged stay the same objects (docs/decisions/kept-reads.md).
  */
-export function createProjectResponses(deps: ProjectsDeps): (row: ProjectRow) => Awaitable<{ data: Project }> {
-  const responseOf = memoizeByRows(
+function createRecords(deps: ProjectsDeps): (row: ProjectRow, facts: Facts) => Project {
+  const recordFor = memoizeByRows(
     (
       row: ProjectRow,
+      domains: ProjectFacts['domains'],
+      deployments: DeploymentSummary | typeof none,
+      running: RunningState | typeof none,
+      operations: ProjectFacts['operations'],
+      _edge: object,
+    ): Project =>
+      recordOf(
+        row,
+        {
+          domains,
+          deployments: isNone(deployments) ? undefined : deployments,
+          running: isNone(running) ? undefined : running,
+          operations,
+        },
+        deps,
+      ),
+  )
+  return (row, facts) => {
+    const { domains, deployments = none, running = none, operations } = factsOf(row, facts)
+    return recordFor(row, domains, deployments, running, operations, facts.edge)
+  }
+}
+
+export interface ProjectResponses {
+  one(row: ProjectRow): Awaitable<{ data: Project }>
+  list(page: Page<ProjectRow>): Awaitable<ProjectList>
+}
+
+/** Responses with one project and with a page of projects. */
+export function createProjectResponses(deps: ProjectsDeps): ProjectResponses {
+  const recordFor = createRecords(deps)
+  const responseOf = memoizeByRows((data: Project) => ({ data }))
+  const listOf = memoizeByRows(
+    (
+      { rows, nextCursor }: Page<ProjectRow>,
       domains: Facts['domains'],
       deployments: Facts['deployments'],
       running: Facts['running'],
       operations: Facts['operations'],
-      _edge: object,
-    ) => ({
-      data: recordOf(row, { domains, deployments, running, operations }, deps),
+      edge: object,
+    ): ProjectList => ({
+      data: rows.map((row) => recordFor(row, { domains, deployments, running, operations, edge })),
+      nextCursor,
     }),
   )
-  return (row) =>
-    thenSync(gatherFacts([row], deps), ({ domains, deployments, running, operations }) =>
-      responseOf(row, domains, deployments, running, operations, deps.projectPorts.edge?.revision() ?? empty),
-    )
-}
-
-/**
- * Responses with a page of projects. A page from the read cache means that no commit followed it
- * (docs/decisions/kept-reads.md), so neither the page nor the facts about its projects have changed: while the edge's state is
- * unchanged, the response and its JSON text are reused.
- */
-export function createListResponses(deps: ProjectsDeps): (page: Page<ProjectRow>) => Awaitable<ProjectList> {
-  const cache = new WeakMap<Page<ProjectRow>, { edge: object; list: ProjectList }>()
-  return (page) => {
-    const edge = deps.projectPorts.edge?.revision() ?? empty
-    const cached = cache.get(page)
-    if (cached?.edge === edge) return cached.list
-    const { rows, nextCursor } = page
-    return thenSync(gatherFacts(rows, deps), (facts) => {
-      const list = { data: rows.map((row) => recordOf(row, facts, deps)), nextCursor }
-      if (Object.isFrozen(page)) cache.set(page, { edge, list: Object.freeze(list) })
-      return list
-    })
+  return {
+    one: (row) => thenSync(gatherFacts([row], deps), (facts) => responseOf(recordFor(row, facts))),
+    list: (page) =>
+      thenSync(gatherFacts(page.rows, deps), ({ domains, deployments, running, operations, edge }) =>
+        listOf(page, domains, deployments, running, operations, edge),
+      ),
   }
 }
 
@@ -75,15 +94,15 @@ export interface ProjectList {
 }
 
 export async function showRoutes(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectRoute[]> {
-  return routesFor(row, await gatherFacts([row], deps), deps)
+  return routesFor(row, factsOf(row, await gatherFacts([row], deps)), deps)
 }
 
 /** The live deployment's runtime, build, plan and source, and the settings of the next deployment. */
 export async function showInfo(row: ProjectRow, deps: ProjectsDeps): Promise<ProjectInfo> {
-  const facts = await gatherFacts([row], deps)
+  const facts = factsOf(row, await gatherFacts([row], deps))
   const { type, config, source, url = null, pendingChanges: pending = [], status, statusReason } = recordOf(row, facts, deps)
-  const live = facts.deployments.get(row.id)?.live
-  const running = facts.running.get(row.id)
+  const live = facts.deployments?.live
+  const { running } = facts
   const services = running?.services ?? []
   const version = await deps.projectPorts.deployments?.liveVersion(row.id)
   const plan = version?.plan ?? null
@@ -125,45 +144,69 @@ const newestExit = (services: readonly ServiceStatus[]): ServiceStatus['lastExit
     null,
   )
 
+/** Facts about a page of projects from neighbouring modules. */
 interface Facts {
-  domains: ReadonlyMap<string, DomainRow[]>
+  domains: ReadonlyMap<string, readonly DomainRow[]>
   deployments: ReadonlyMap<string, DeploymentSummary>
   running: ReadonlyMap<string, RunningState>
   operations: ReadonlyMap<string, readonly ProjectOperationRow[]>
+  /** Another object as soon as the edge's state changes. */
+  edge: object
+}
+
+interface ProjectFacts {
+  domains: readonly DomainRow[]
+  deployments: DeploymentSummary | undefined
+  running: RunningState | undefined
+  operations: readonly ProjectOperationRow[]
 }
 
 const empty: ReadonlyMap<string, never> = Object.freeze(new Map<string, never>())
+const noRows: readonly never[] = Object.freeze([])
+/** Stands for absent facts in the key of a record. */
+const none = Object.freeze({ isNone: true as const })
+const isNone = (facts: object): facts is typeof none => facts === none
+
+const factsOf = ({ id }: ProjectRow, { domains, deployments, running, operations }: Facts): ProjectFacts => ({
+  domains: domains.get(id) ?? noRows,
+  deployments: deployments.get(id),
+  running: running.get(id),
+  operations: operations.get(id) ?? noRows,
+})
+
+const idsOf = memoizeByRows((rows: readonly ProjectRow[]): readonly string[] => rows.map(({ id }) => id))
 
 function gatherFacts(rows: readonly ProjectRow[], { database, projectPorts }: ProjectsDeps): Awaitable<Facts> {
-  const ids = rows.map(({ id }) => id)
+  const ids = idsOf(rows)
+  const edge = projectPorts.edge?.revision() ?? empty
   const facts = allSync(
     domainsOf(database.db, ids),
     projectPorts.deployments?.summaries(ids) ?? empty,
     projectPorts.running?.states(ids) ?? empty,
     operationsOf(database.db, ids),
   )
-  return thenSync(facts, ([domains, deployments, running, operations]) => ({ domains, deployments, running, operations }))
+  return thenSync(facts, ([domains, deployments, running, operations]) => ({ domains, deployments, running, operations, edge }))
 }
 
-function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
-  const deployments = facts.deployments.get(row.id)
+function recordOf(row: ProjectRow, facts: ProjectFacts, deps: ProjectsDeps): Project {
+  const { domains, deployments, running, operations } = facts
   const { id, organizationId, name, slug, type } = row
   const routes = routesFor(row, facts, deps)
-  const services = facts.running.get(id)?.services ?? []
+  const services = running?.services ?? []
   return {
     ...{ id, organizationId, name, slug, type },
     location: deps.settings.mode === 'cloud' ? 'cloud' : 'local',
     config: configOf(row),
     source: showSource(row, deployments?.live?.commit ?? null, hostUrlsOf(deps.settings)),
     routes,
-    url: workingUrl(routes, facts.domains.get(id) ?? []),
+    url: workingUrl(routes, domains),
     pendingChanges: pendingChanges(row, deployments?.live?.settings),
     ...statusOf({
       enabled: row.enabled === 1,
       isBeingDeleted: row.deletingSince !== null,
-      operation: facts.operations.get(id)?.find(({ kind }) => kind === 'restore' || kind === 'move'),
+      operation: operations.find(({ kind }) => kind === 'restore' || kind === 'move'),
       deployments,
-      running: facts.running.get(id),
+      running,
     }),
     ...(services.length > 1 ? { services: [...services] } : {}),
     enabled: row.enabled === 1,
@@ -172,10 +215,10 @@ function recordOf(row: ProjectRow, facts: Facts, deps: ProjectsDeps): Project {
   }
 }
 
-const routesFor = (row: ProjectRow, facts: Facts, deps: ProjectsDeps): ProjectRoute[] =>
+const routesFor = (row: ProjectRow, { domains, running }: ProjectFacts, deps: ProjectsDeps): ProjectRoute[] =>
   routesOf(row, {
-    domains: facts.domains.get(row.id) ?? [],
-    services: facts.running.get(row.id)?.serviceRoutes ?? [],
+    domains,
+    services: running?.serviceRoutes ?? [],
     edge: deps.projectPorts.edge,
     baseDomain: deps.settings.baseDomain,
     urls: urlSettings(deps),

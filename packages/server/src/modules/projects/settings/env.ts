@@ -1,5 +1,7 @@
 import { type EnvChanges, type EnvVariable, limits, secretMask } from '@berth/contract'
+import { type Awaitable, thenSync } from '../../../platform/awaitable.ts'
 import { iso } from '../../../platform/db/columns.ts'
+import { memoizeByRows } from '../../../platform/db/memoize-rows.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { EnvVariableRow, ProjectRow } from '../../../platform/db/tables/projects.ts'
@@ -11,21 +13,27 @@ import { requireEnvironment } from '../require-environment.ts'
 import { deleteVariables, findAnyProject, findEnvironment, listVariables, upsertVariable } from '../store.ts'
 import { refuseLargeEnv, refuseLargeProject, sizeOf } from './env-bounds.ts'
 
-/** Variables sorted by key; a secret's value is masked. */
-export async function listEnv(project: ProjectRow, environment: string, deps: ProjectsDeps): Promise<EnvVariable[]> {
-  const { slug } = await requireEnvironment(deps.database.db, project.id, environment)
-  const rows = await listVariables(deps.database.db, project.id, slug)
-  return rows.sort(byKey).map((row) => ({
-    key: row.key,
-    value: row.isSecret ? secretMask : openValue(row, deps),
-    isSecret: row.isSecret === 1,
-    environment: slug,
-    updatedAt: iso(row.updatedAt),
-  }))
+/** Answers with the variables of an environment, sorted by key; a secret's value is masked. */
+export function createEnvResponses(deps: ProjectsDeps) {
+  const { db } = deps.database
+  const shownOf = memoizeByRows(
+    (row: EnvVariableRow): EnvVariable => ({
+      key: row.key,
+      value: row.isSecret ? secretMask : openValue(row, deps),
+      isSecret: row.isSecret === 1,
+      environment: row.environment,
+      updatedAt: iso(row.updatedAt),
+    }),
+  )
+  const responseOf = memoizeByRows((rows: readonly EnvVariableRow[]) => ({ data: rows.map((row) => shownOf(row)) }))
+  return (project: Pick<ProjectRow, 'id'>, environment: string): Awaitable<{ data: EnvVariable[] }> =>
+    thenSync(requireEnvironment(db, project.id, environment), ({ slug }) =>
+      thenSync(listVariables(db, project.id, slug), responseOf),
+    )
 }
 
 /** Merges: changes only the named keys, all of them or none. */
-export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: ProjectsDeps): Promise<EnvVariable[]> {
+export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: ProjectsDeps): Promise<void> {
   const { environment: name = 'production', upserts = [], deletes = [] } = changes
   refuseInvalidVariables(upserts, deletes)
   let changedRows: EnvVariableRow[] = []
@@ -46,7 +54,6 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
   })
   for (const row of changedRows) if (row.isSecret) deps.scrubber.register(openValue(row, deps))
   await deps.projectPorts.secrets?.refresh(project.id)
-  return listEnv(project, name, deps)
 }
 
 function refuseOversize(

@@ -1,0 +1,21 @@
+import { PostgresAdapter, type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Db } from './schema.ts'
+
+const texts = new WeakMap<readonly string[], string>()
+
+/** The ids as one parameter of a prepared query. A list that is kept keeps its text. */
+export function idListText(ids: readonly string[]): string {
+  const known = texts.get(ids)
+  if (known !== undefined) return known
+  const text = JSON.stringify(ids)
+  if (Object.isFrozen(ids)) texts.set(ids, text)
+  return text
+}
+
+/** The condition that a column is one of the ids in such a text. */
+export function isInIdList(db: Db, column: string, list: string): RawBuilder<SqlBool> {
+  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
+  return isPostgres
+    ? sql<SqlBool>`${sql.ref(column)} = any(array(select jsonb_array_elements_text(cast(${list} as jsonb))))`
+    : sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${list}))`
+}

@@ -1,0 +1,77 @@
+import type { Awaitable } from '../awaitable.ts'
+import type { DirectReads } from './direct-reads.ts'
+import { ReadEntries, type StoredRows } from './read-entries.ts'
+
+/** Runs a statement on the database, outside of a transaction. */
+export type RunStatement = (sql: string, parameters: readonly unknown[]) => Promise<Record<string, unknown>[]>
+
+/** The same text as before means that no transaction has committed since, on any machine. */
+const snapshotQuery = 'select pg_current_snapshot()::text as snapshot'
+
+/** While commits follow one another, a check would only be one more round trip: reads go without it for this time. */
+const busyMs = 50
+
+/**
+ * Caches the results of prepared reads as long as PostgreSQL's snapshot stays the same. A cached read waits for a check of the
+ * snapshot that was sent after the read; waiting reads share one check. Rows that are unchanged stay the same objects.
+ */
+export class PostgresReadCache implements DirectReads {
+  readonly #run: RunStatement
+  readonly #now: () => number
+  readonly #entries = new ReadEntries<undefined>(() => undefined)
+  #snapshot: unknown
+  /** Counts snapshots. */
+  #epoch = 1
+  /** The check that is not sent yet; a read may join it. */
+  #queued: Promise<void> | undefined
+  #last: Promise<unknown> = Promise.resolve()
+  #isChecked = false
+  #busyUntil = 0
+
+  constructor(run: RunStatement, now: () => number = () => performance.now()) {
+    this.#run = run
+    this.#now = now
+  }
+
+  read(sql: string, parameters: readonly unknown[]): Awaitable<StoredRows> {
+    if (this.#isChecked) return this.#cached(sql, parameters)
+    if (this.#now() < this.#busyUntil || !this.#entries.find(sql, parameters)) return this.#query(sql, parameters, 0)
+    return this.#check().then(() => this.#cached(sql, parameters))
+  }
+
+  #cached(sql: string, parameters: readonly unknown[]): Awaitable<StoredRows> {
+    const entry = this.#entries.find(sql, parameters)
+    if (entry?.rows && entry.readAt === this.#epoch) return entry.rows
+    return this.#query(sql, parameters, this.#epoch)
+  }
+
+  /** `epoch` is that of a check before the query, or 0: then the rows are not known to be those of any snapshot. */
+  async #query(sql: string, parameters: readonly unknown[], epoch: number): Promise<StoredRows> {
+    return this.#entries.store(sql, parameters, await this.#run(sql, parameters), epoch)
+  }
+
+  /** Sends one check at a time; the next one serves all reads that came meanwhile. */
+  #check(): Promise<void> {
+    this.#queued ??= this.#last.then(() => {
+      this.#queued = undefined
+      const sent = this.#ask()
+      this.#last = sent.catch(() => {})
+      return sent
+    })
+    return this.#queued
+  }
+
+  async #ask(): Promise<void> {
+    const [row] = await this.#run(snapshotQuery, [])
+    if (row?.snapshot !== this.#snapshot) {
+      this.#epoch += 1
+      if (this.#snapshot !== undefined) this.#busyUntil = this.#now() + busyMs
+    }
+    this.#snapshot = row?.snapshot
+    // The check holds until the event of its answer ends: news of a later commit arrives as another event.
+    this.#isChecked = true
+    process.nextTick(() => {
+      this.#isChecked = false
+    })
+  }
+}
