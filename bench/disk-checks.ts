@@ -67,7 +67,7 @@ async function fillDisk(): Promise<void> {
 const plan = { ...emptyPlan, language: 'node', buildCommand: 'node make.cjs', startCommand: 'sleep 600' }
 const built = await measured(() =>
   runtime.build(
-    { owner, service: '', sourceFolder: source, plan, secrets: {}, allotment: resources, timeoutMs: 600_000 } as Parameters<
+    { owner, service: '', sourceFolder: source, plan, secrets: {}, resources, timeoutMs: 600_000 } as Parameters<
       typeof runtime.build
     >[0],
     () => undefined,
@@ -81,7 +81,7 @@ try {
     await runtime.start(
       {
         ...{ instanceId, owner, service: '', artifact, command: null, entrypoint: null, env: {}, port: null },
-        ...{ volumes: [], network: null, allotment: resources, restart: false },
+        ...{ volumes: [], network: null, resources, restart: false },
       },
       never,
     )

@@ -74,7 +74,7 @@ async function build(tool: string, range: string, name: string): Promise<string[
     sourceFolder: join(place.path, 'source'),
     plan,
     secrets: {},
-    allotment: resources,
+    resources,
     timeoutMs: 120_000,
   }
   await runtime

@@ -41,5 +41,5 @@ export function addRestore(program: Command): void {
 /** Reports only the error's message: a stack trace does not help a user who has lost a machine. */
 function asCliError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof CliError) return error
-  return new CliError(error.name === 'NotAge' ? `This file ${error.message}` : error.message)
+  return new CliError(error.name === 'InvalidAgeFile' ? `This file ${error.message}` : error.message)
 }

@@ -128,7 +128,7 @@ describe('POST /projects/:id/restart', () => {
     expect(after!.instance.instanceId).not.toBe(before!.instance.instanceId)
     expect(after!.request.artifact).toEqual(before!.request.artifact)
     expect(after!.request.env.GREETING).toBe('hello')
-    expect(after!.request.allotment.memoryMb).toBe(256)
+    expect(after!.request.resources.memoryMb).toBe(256)
     const steps = (await scene.request('GET /deployments/:id', deploymentId)).body.data.steps
     expect(steps.find(({ name }: { name: string }) => name === 'build').status).toBe('skipped')
   })

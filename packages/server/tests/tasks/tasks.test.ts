@@ -114,7 +114,7 @@ describe('a scheduled task', () => {
     const [run] = await runsOf(id, cronJobId)
     expect(run).toMatchObject({ id: body.data.id, status: 'succeeded', exitCode: 0, error: null, startedAt: expect.any(String) })
     expect(requests).toHaveLength(1)
-    expect(requests[0]).toMatchObject({ port: null, restart: false, allotment: live?.allotment, env: live?.env })
+    expect(requests[0]).toMatchObject({ port: null, restart: false, resources: live?.resources, env: live?.env })
     const words = ['node', '-e', 'x; y', '$HOME', '`id`', 'a b', '|', 'tee;', 'touch', '/tmp/pwned']
     expect(requests[0]?.command).toEqual(words)
     const { body: logs } = await scene.request('GET /cron-runs/:id/logs', run.id)

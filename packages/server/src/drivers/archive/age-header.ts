@@ -31,15 +31,16 @@ export async function makeHeader(recipients: readonly string[]): Promise<AgeHead
 /** Length of the header in bytes; undefined when more bytes are needed. Throws when the bytes are not a header. */
 export function headerLength(start: Buffer): number | undefined {
   const magic = 'age-encryption.org/v1\n'
-  if (!magic.startsWith(start.toString('latin1', 0, Math.min(start.length, magic.length)))) throw new NotAge('is not an age file')
+  if (!magic.startsWith(start.toString('latin1', 0, Math.min(start.length, magic.length))))
+    throw new InvalidAgeFile('is not an age file')
   const mark = start.indexOf(endMark)
   const end = mark === -1 ? -1 : start.indexOf('\n', mark + endMark.length)
   if (end !== -1 && end < maxHeaderLength) return end + 1
-  if (start.length >= maxHeaderLength) throw new NotAge('has an age header that is too long')
+  if (start.length >= maxHeaderLength) throw new InvalidAgeFile('has an age header that is too long')
   return undefined
 }
 
-/** The key of the payload. Rejects with `NotAge` when none of the identities can decrypt it. */
+/** The key of the payload. Rejects with `InvalidAgeFile` when none of the identities can decrypt it. */
 export async function openHeader(header: Uint8Array, identities: readonly string[]): Promise<Uint8Array> {
   const { Decrypter } = await import('age-encryption')
   const decrypter = new Decrypter()
@@ -47,11 +48,11 @@ export async function openHeader(header: Uint8Array, identities: readonly string
   try {
     return await decrypter.decryptHeader(header)
   } catch (cause) {
-    throw new NotAge('was encrypted with another key, or its header was changed', { cause })
+    throw new InvalidAgeFile('was encrypted with another key, or its header was changed', { cause })
   }
 }
 
 /** The message continues after "This file". */
-export class NotAge extends Error {
-  override readonly name = 'NotAge'
+export class InvalidAgeFile extends Error {
+  override readonly name = 'InvalidAgeFile'
 }

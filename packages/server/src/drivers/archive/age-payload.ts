@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { type AgeHeader, NotAge } from './age-header.ts'
+import { type AgeHeader, InvalidAgeFile } from './age-header.ts'
 
 /**
  * Payload of the age format, version 1: chunks of 64 KiB, each encrypted with ChaCha20-Poly1305 under a nonce of its number and
@@ -42,7 +42,7 @@ export function sealFile({ header, fileKey }: AgeHeader, content: Uint8Array): B
 
 /** Decrypts one chunk. Throws for a chunk that was modified, moved or truncated. */
 export function openChunk(key: Uint8Array, counter: number, isLast: boolean, sealed: Uint8Array): Buffer {
-  if (sealed.length < tagBytes || (sealed.length === tagBytes && counter > 0)) throw new NotAge('is truncated')
+  if (sealed.length < tagBytes || (sealed.length === tagBytes && counter > 0)) throw new InvalidAgeFile('is truncated')
   const decipher = createDecipheriv('chacha20-poly1305', key, chunkNonce(counter, isLast), { authTagLength: tagBytes })
   decipher.setAuthTag(sealed.subarray(-tagBytes))
   try {
@@ -50,13 +50,13 @@ export function openChunk(key: Uint8Array, counter: number, isLast: boolean, sea
     decipher.final()
     return content
   } catch (cause) {
-    throw new NotAge('is damaged or incomplete: decryption failed', { cause })
+    throw new InvalidAgeFile('is damaged or incomplete: decryption failed', { cause })
   }
 }
 
 /** Decrypts a complete payload in memory. */
 export function openPayload(fileKey: Uint8Array, payload: Uint8Array): Buffer {
-  if (payload.length < nonceBytes + tagBytes) throw new NotAge('is truncated')
+  if (payload.length < nonceBytes + tagBytes) throw new InvalidAgeFile('is truncated')
   const key = payloadKey(fileKey, payload.subarray(0, nonceBytes))
   const chunks = Math.ceil((payload.length - nonceBytes) / sealedChunkBytes)
   const content = Buffer.allocUnsafeSlow(Math.max(0, payload.length - nonceBytes - chunks * tagBytes))

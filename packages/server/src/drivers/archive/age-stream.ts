@@ -1,8 +1,8 @@
-import { headerLength, NotAge, openHeader } from './age-header.ts'
+import { headerLength, InvalidAgeFile, openHeader } from './age-header.ts'
 import { nonceBytes, openChunk, payloadKey, sealedChunkBytes } from './age-payload.ts'
 
 /**
- * Decrypts an age file as a stream; each chunk is returned after it was authenticated. Throws `NotAge`, also when the file is
+ * Decrypts an age file as a stream; each chunk is returned after it was authenticated. Throws `InvalidAgeFile`, also when the file is
  * truncated.
  */
 export async function* openAgeStream(source: AsyncIterable<Uint8Array>, identities: readonly string[]): AsyncGenerator<Buffer> {
@@ -24,6 +24,6 @@ export async function* openAgeStream(source: AsyncIterable<Uint8Array>, identiti
       counter += 1
     }
   }
-  if (!key) throw new NotAge('is incomplete, or is not an age file')
+  if (!key) throw new InvalidAgeFile('is incomplete, or is not an age file')
   yield openChunk(key, counter, true, rest)
 }

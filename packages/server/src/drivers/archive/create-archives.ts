@@ -1,6 +1,6 @@
 import type { Secret } from '../../platform/secrets/secret.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
-import { NotAge } from './age-header.ts'
+import { InvalidAgeFile } from './age-header.ts'
 import { type Archives, defaultPartBytes } from './archive.ts'
 import { contentKeyOf, recipientOf } from './instance-key.ts'
 import { PartWorkers } from './part-workers.ts'
@@ -41,7 +41,9 @@ export async function createArchives(settings: ArchiveSettings): Promise<Archive
       try {
         return await workers.run({ do: 'open', sealed, compression: compressionHere, identities: revealIdentities(), maxBytes })
       } catch (error) {
-        throw error instanceof NotAge ? new StoreFailure('corrupt', `This file ${error.message}`, { cause: error }) : error
+        throw error instanceof InvalidAgeFile
+          ? new StoreFailure('corrupt', `This file ${error.message}`, { cause: error })
+          : error
       }
     },
     close: () => workers.close(),

@@ -1,4 +1,4 @@
-import { NotAge } from './age-header.ts'
+import { InvalidAgeFile } from './age-header.ts'
 import type { Compression } from './archive.ts'
 import { contentHash, isEqual, openPart, type SealedPart, sealPart } from './seal-part.ts'
 
@@ -34,6 +34,6 @@ export async function doPartTask(task: PartTask): Promise<Hashed | SealedPart | 
   const { sealed, content } = task
   const plain = await openPart(sealed, task)
   if (content && !content.keys.some((key) => isEqual(contentHash(plain, key), content.hash)))
-    throw new NotAge('has other content than its index states')
+    throw new InvalidAgeFile('has other content than its index states')
   return plain
 }

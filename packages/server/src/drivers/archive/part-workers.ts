@@ -1,5 +1,5 @@
 import { Threads } from '../../platform/threads.ts'
-import { NotAge } from './age-header.ts'
+import { InvalidAgeFile } from './age-header.ts'
 import type { PartResult, PartTask } from './part-work.ts'
 
 /** Worker threads that process parts. */
@@ -16,7 +16,7 @@ export class PartWorkers {
         const bytes = task.do === 'open' ? task.sealed : task.plain
         return bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer as ArrayBuffer] : []
       },
-      failed: (message) => new NotAge(message),
+      failed: (message) => new InvalidAgeFile(message),
     })
   }
 

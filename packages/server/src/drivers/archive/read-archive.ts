@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { collectYoung, inSteadyMemory } from '../../platform/steady-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
-import { NotAge } from './age-header.ts'
+import { InvalidAgeFile } from './age-header.ts'
 import { type ArchiveIndex, type ArchivePart, type ArchiveReadOptions, maxPartBytes } from './archive.ts'
 import type { PartWorkers } from './part-workers.ts'
 import { freeBuffer } from './seal-part.ts'
@@ -42,7 +42,7 @@ export async function* readArchive(index: ArchiveIndex, reading: ArchiveReadOpti
       yield plain
       reading.abort.throwIfAborted()
       if (returnedBytes < collectAfterBytes) continue
-      // The returned chunks are garbage by now.
+      // The caller no longer uses the returned chunks, so they can be collected.
       returnedBytes = 0
       collectYoung()
     }
@@ -67,10 +67,10 @@ async function readPart(
   try {
     const maxBytes = part.plainBytes
     const plain = await workers.run({ do: 'open', sealed, compression, identities, maxBytes, expectedBytes: maxBytes, content })
-    if (plain.length !== part.plainBytes) throw new NotAge('is shorter than its index states')
+    if (plain.length !== part.plainBytes) throw new InvalidAgeFile('is shorter than its index states')
     return plain
   } catch (error) {
-    throw error instanceof NotAge ? corrupt(part.name, error.message, error) : error
+    throw error instanceof InvalidAgeFile ? corrupt(part.name, error.message, error) : error
   }
 }
 
@@ -90,7 +90,7 @@ async function fetchPart({ name, sizeBytes }: ArchivePart, { store, abort }: Arc
     if (at + chunk.length > sizeBytes) throw corrupt(name, 'is larger than it was when it was stored')
     sealed.set(chunk, at)
     at += chunk.length
-    // The chunk belongs to this reader alone, so its memory is freed; a chunk of a shared buffer is smaller than the buffer.
+    // A chunk as large as its buffer shares the buffer with no other chunk, so the buffer can be freed.
     if (chunk.length === chunk.buffer.byteLength) freeBuffer(chunk)
   }
   if (at < sizeBytes) throw corrupt(name, 'is shorter than it was when it was stored')

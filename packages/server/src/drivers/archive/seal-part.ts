@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import zlib from 'node:zlib'
-import { headerLength, makeHeader, NotAge, openHeader } from './age-header.ts'
+import { headerLength, InvalidAgeFile, makeHeader, openHeader } from './age-header.ts'
 import { openPayload, sealFile } from './age-payload.ts'
 import type { Compression } from './archive.ts'
 
@@ -33,11 +33,11 @@ export interface OpenPartOptions {
   expectedBytes?: number
 }
 
-/** Rejects with `NotAge` when the part is not exactly what was encrypted. */
+/** Rejects with `InvalidAgeFile` when the part is not exactly what was encrypted. */
 export async function openPart(sealed: Uint8Array, opening: OpenPartOptions): Promise<Buffer> {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
   const length = headerLength(bytes)
-  if (length === undefined) throw new NotAge('is truncated')
+  if (length === undefined) throw new InvalidAgeFile('is truncated')
   const fileKey = await openHeader(bytes.subarray(0, length), opening.identities)
   const compressed = openPayload(fileKey, bytes.subarray(length))
   freeBuffer(sealed)
@@ -78,6 +78,6 @@ function decompress(bytes: Uint8Array, { compression, maxBytes, expectedBytes }:
     return compression === 'zstd' ? zlib.zstdDecompressSync(bytes, options) : zlib.gunzipSync(bytes, options)
   } catch (cause) {
     const isTooLarge = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE'
-    throw new NotAge(isTooLarge ? 'is larger than allowed' : 'cannot be decompressed', { cause })
+    throw new InvalidAgeFile(isTooLarge ? 'is larger than allowed' : 'cannot be decompressed', { cause })
   }
 }

@@ -1,5 +1,5 @@
 import { StoreFailure } from '../archive-store/store-failure.ts'
-import { NotAge } from './age-header.ts'
+import { InvalidAgeFile } from './age-header.ts'
 import {
   type ArchiveIndex,
   type ArchiveReadOptions,
@@ -48,7 +48,9 @@ export function createTransferReader(identity: string, workers: PartWorkers): Tr
       try {
         return await workers.run({ do: 'open', sealed: Uint8Array.from(given), compression, identities, maxBytes })
       } catch (error) {
-        throw error instanceof NotAge ? new StoreFailure('corrupt', `The bundle ${error.message}`, { cause: error }) : error
+        throw error instanceof InvalidAgeFile
+          ? new StoreFailure('corrupt', `The bundle ${error.message}`, { cause: error })
+          : error
       }
     },
   }

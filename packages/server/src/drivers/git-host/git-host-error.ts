@@ -12,7 +12,7 @@ export type GitHostErrorKind =
   | 'refused'
   | 'limited'
   | 'timed_out'
-  | 'away'
+  | 'unreachable'
   | 'invalidResponse'
 
 /** The message is for users, and contains no credential and no query of a URL. */

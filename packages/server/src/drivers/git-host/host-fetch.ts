@@ -76,7 +76,7 @@ function unreachable(title: string, cause: unknown, signal: AbortSignal | null):
         : /CERT|TLS|SSL|SIGNED/.test(code)
           ? `has an untrusted TLS certificate (${code})`
           : 'cannot be reached'
-  return new GitHostError('away', `${title} ${message}`)
+  return new GitHostError('unreachable', `${title} ${message}`)
 }
 
 function codeOf(cause: unknown): string {

@@ -80,7 +80,8 @@ async function postForm(
   const fields = Fields.of(Buffer.from(await response.arrayBuffer()))
   // Hosts return `error` in a 200 response as well as in a 400 or 401.
   if (fields && (response.ok || fields.has('error'))) return fields
-  if (response.status >= 500) throw new GitHostError('away', `${title} answers ${response.status}`, { status: response.status })
+  if (response.status >= 500)
+    throw new GitHostError('unreachable', `${title} answers ${response.status}`, { status: response.status })
   throw new GitHostError('invalidResponse', `${title} answers a login with ${response.status} and no JSON`, {
     status: response.status,
   })

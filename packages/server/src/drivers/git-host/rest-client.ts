@@ -147,7 +147,7 @@ function toGitHostError({ status, headers }: Response, text: string, title: stri
   }
   if (status === 409 || /already (been taken|exists)/i.test(detail))
     return new GitHostError('conflict', `${title} refuses this${detail}`, extra)
-  if (status >= 500) return new GitHostError('away', `${title} answers ${status}: it is down or overloaded`, extra)
+  if (status >= 500) return new GitHostError('unreachable', `${title} answers ${status}: it is down or overloaded`, extra)
   return new GitHostError('refused', `${title} refuses this${detail}`, extra)
 }
 

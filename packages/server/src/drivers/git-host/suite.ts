@@ -190,7 +190,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       expect(limited).toEqual(failing('limited'))
       expect(limited.resetAt.getTime()).toBeGreaterThan(Date.now() + 500_000)
       scene.intercept({ status: 503, json: {} })
-      expect(await errorKinds('b')).toBe('away')
+      expect(await errorKinds('b')).toBe('unreachable')
       scene.intercept({ json: { hello: 'world' } })
       expect(await errorKinds('c')).toBe('invalidResponse')
       scene.intercept({ status: 403, json: { message: 'You may not' } })

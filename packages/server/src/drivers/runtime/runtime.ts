@@ -217,7 +217,7 @@ export interface BuildRequest {
   secrets: Record<string, string>
   /** Keys of the secret variables. Absent: all of them are secret. */
   secretKeys?: readonly string[]
-  allotment: ResourceLimits
+  resources: ResourceLimits
   timeoutMs: number
   /** Credentials for pulling base images. */
   registryLogins?: readonly RegistryLogin[]
@@ -281,7 +281,7 @@ export interface StartRequest {
   volumes: { id: string; name: string; mountPath: string; readOnly: boolean }[]
   /** Null: the instance can reach no other instance by name. */
   network: NetworkRequest | null
-  allotment: ResourceLimits
+  resources: ResourceLimits
   /** Restarts the instance, with growing pauses, whenever it ends by itself. False: not before `setRestart`. */
   restart: boolean
   /** Labels for other tools that read the engine. Labels reserved by Berth are ignored. */

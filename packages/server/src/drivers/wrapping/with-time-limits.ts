@@ -11,7 +11,7 @@ type SignalPosition<Args> = {
 export interface TimeLimit<Function> {
   ms: number
   /** Index of the caller's signal argument. Required where the method takes one, so that a call that times out is also aborted. */
-  abortAt: [SignalPosition<ArgumentsOf<Function>>] extends [never] ? null : SignalPosition<ArgumentsOf<Function>>
+  signalIndex: [SignalPosition<ArgumentsOf<Function>>] extends [never] ? null : SignalPosition<ArgumentsOf<Function>>
 }
 
 export type TimeLimits<Driver> = { [Method in MethodNames<Driver>]?: TimeLimit<Driver[Method]> }
@@ -37,12 +37,12 @@ export function withTimeLimits<Driver extends object>(
   driver: Driver,
   { title, limits, timeoutError = timedOut }: Options<Driver>,
 ): Driver {
-  const table = limits as Record<string, { ms: number; abortAt: number | null }>
+  const table = limits as Record<string, { ms: number; signalIndex: number | null }>
   return wrapMethods(driver, Object.keys(limits) as MethodNames<Driver>[], (call, args, method) => {
-    const { ms, abortAt } = table[method]!
-    const callerSignal = abortAt === null ? undefined : (args[abortAt] as AbortSignal | undefined)
+    const { ms, signalIndex } = table[method]!
+    const callerSignal = signalIndex === null ? undefined : (args[signalIndex] as AbortSignal | undefined)
     const work = (signal: AbortSignal) =>
-      call(...(abortAt === null ? args : withSignalAt(args, abortAt, signal))) as Promise<unknown>
+      call(...(signalIndex === null ? args : withSignalAt(args, signalIndex, signal))) as Promise<unknown>
     return within(
       { ms, abort: callerSignal, timeoutError: () => timeoutError(`${title} did not answer within ${ms / 1000} s`) },
       work,

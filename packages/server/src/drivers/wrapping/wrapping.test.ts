@@ -22,7 +22,7 @@ class Clerk {
 }
 
 const limited = (clerk: Clerk, ms: number) =>
-  withTimeLimits(clerk, { title: 'the clerk', limits: { greet: { ms, abortAt: 1 }, count: { ms, abortAt: null } } })
+  withTimeLimits(clerk, { title: 'the clerk', limits: { greet: { ms, signalIndex: 1 }, count: { ms, signalIndex: null } } })
 
 test('a wrapped driver answers as it did, and keeps what is not wrapped', async () => {
   const driver = limited(new Clerk(), 60_000)
@@ -41,7 +41,7 @@ test('a call that heeds no signal ends at its limit, in words, and its signal sa
 
 test('the failure is the one that the interface promises', async () => {
   const timeoutError = (message: string) => new RangeError(message)
-  const driver = withTimeLimits(new Clerk(), { title: 'it', limits: { count: { ms: 5, abortAt: null } }, timeoutError })
+  const driver = withTimeLimits(new Clerk(), { title: 'it', limits: { count: { ms: 5, signalIndex: null } }, timeoutError })
   await expect(driver.count()).rejects.toBeInstanceOf(RangeError)
 })
 

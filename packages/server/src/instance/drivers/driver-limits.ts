@@ -27,10 +27,10 @@ function limitEdge(edge: EdgeDriver, log: Log): EdgeDriver {
     title: 'the edge',
     limits: {
       // Longer than the time after which an edge that does not respond is replaced.
-      apply: { ms: 40_000, abortAt: 1 },
-      activity: { ms: 40_000, abortAt: null },
-      ruleHits: { ms: 40_000, abortAt: null },
-      switchCounters: { ms: 40_000, abortAt: null },
+      apply: { ms: 40_000, signalIndex: 1 },
+      activity: { ms: 40_000, signalIndex: null },
+      ruleHits: { ms: 40_000, signalIndex: null },
+      switchCounters: { ms: 40_000, signalIndex: null },
     },
   })
   return withCallLog(limited, { title: 'edge', log, methods: ['apply', 'drain'] })
@@ -40,13 +40,13 @@ const limitRuntime = (runtime: Runtime, serverId: string | null): Runtime =>
   withTimeLimits(runtime, {
     title: serverId === null ? 'The runtime' : 'The Docker engine of the server',
     limits: {
-      check: { ms: 15_000, abortAt: 0 },
-      usage: { ms: 30_000, abortAt: 0 },
+      check: { ms: 15_000, signalIndex: 0 },
+      usage: { ms: 30_000, signalIndex: 0 },
       // A preview of a deletion waits for both; a size that takes longer is not shown.
-      listArtifacts: { ms: 15_000, abortAt: null },
-      volumeSizeBytes: { ms: 15_000, abortAt: null },
-      removeArtifact: { ms: 60_000, abortAt: 1 },
-      removeBuilds: { ms: 120_000, abortAt: 1 },
+      listArtifacts: { ms: 15_000, signalIndex: null },
+      volumeSizeBytes: { ms: 15_000, signalIndex: null },
+      removeArtifact: { ms: 60_000, signalIndex: 1 },
+      removeBuilds: { ms: 120_000, signalIndex: 1 },
     },
   })
 
@@ -67,7 +67,7 @@ function limitRuntimes(runtimes: Runtimes): Runtimes {
 const limitStores = (stores: ArchiveStores): ArchiveStores =>
   withTimeLimits(stores, {
     title: 'The destination',
-    limits: { hostKeyOf: { ms: 20_000, abortAt: 1 } },
+    limits: { hostKeyOf: { ms: 20_000, signalIndex: 1 } },
     timeoutError: (message) => new StoreFailure('timeout', message),
   })
 
@@ -75,6 +75,6 @@ const limitStores = (stores: ArchiveStores): ArchiveStores =>
 export const limitReader = (reader: ServerReader): ServerReader =>
   withTimeLimits(reader, {
     title: 'The server',
-    limits: { ping: { ms: 15_000, abortAt: 0 } },
+    limits: { ping: { ms: 15_000, signalIndex: 0 } },
     timeoutError: (message) => new ServerUnreachable('unreachable', message),
   })

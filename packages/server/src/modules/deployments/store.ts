@@ -9,14 +9,14 @@ import type {
   DeploymentRow,
   DeploymentsTable,
   InstanceRow,
+  InstancesTable,
   LiveEnvironmentRow,
-  ReplicasTable,
   VolumeRow,
 } from '../../platform/db/tables/deployments.ts'
 import { projectsOf } from '../projects/index.ts'
 import { listLive, updateLive } from './live-environments.ts'
 
-/** All SQL of the deployments module. */
+/** SQL of deployments, instances and volumes. */
 
 export const inProgressStatuses: readonly DeploymentStatus[] = (['queued', 'building', 'deploying'] as const).filter(
   (status) => !settledDeployment.has(status),
@@ -124,14 +124,14 @@ export const listCurrentProduction = (db: Db, projectIds: readonly string[]) =>
 
 /** Whether any other deployment, of any project, uses the artifact. */
 export async function isArtifactUsed(db: Db, reference: string, exceptIds: readonly string[]): Promise<boolean> {
-  const query = await db
+  const user = await db
     .selectFrom('deployments')
     .select('id')
     .where('artifacts', 'like', `%${JSON.stringify(reference)}%`)
     .$if(exceptIds.length > 0, (query) => query.where('id', 'not in', exceptIds))
     .limit(1)
     .executeTakeFirst()
-  return query !== undefined
+  return user !== undefined
 }
 
 /** Ends the deployments of a deleted environment: none is live, and artifacts and variables are dropped. */
@@ -166,13 +166,13 @@ export async function listUsedUploads(
   sessionIds: readonly string[],
   { exceptProject }: { exceptProject?: string } = {},
 ): Promise<ReadonlySet<string>> {
-  let keptIds = db
+  let used = db
     .selectFrom('deployments')
     .select('uploadSessionId')
     .distinct()
     .where('uploadSessionId', 'in', [...sessionIds, ''])
-  if (exceptProject) keptIds = keptIds.where('projectId', '!=', exceptProject)
-  const rows = await keptIds.execute()
+  if (exceptProject) used = used.where('projectId', '!=', exceptProject)
+  const rows = await used.execute()
   return new Set(rows.map(({ uploadSessionId }) => uploadSessionId as string))
 }
 
@@ -283,8 +283,8 @@ export const findPlan = (
 /** A whole project, or one of its environments. */
 type EnvironmentFilter = { projectId: string; environment?: string | undefined }
 
-export const insertInstance = (db: Db, row: Insertable<ReplicasTable>) => db.insertInto('instances').values(row).execute()
-export const updateInstance = (db: Db, id: string, changes: Updateable<ReplicasTable>) =>
+export const insertInstance = (db: Db, row: Insertable<InstancesTable>) => db.insertInto('instances').values(row).execute()
+export const updateInstance = (db: Db, id: string, changes: Updateable<InstancesTable>) =>
   db.updateTable('instances').set(changes).where('id', '=', id).execute()
 /** Positions by instance, saved in one statement. */
 export const saveLogPositions = async (db: Db, positions: ReadonlyMap<string, string>): Promise<void> => {
@@ -307,7 +307,7 @@ export const saveLogPositions = async (db: Db, positions: ReadonlyMap<string, st
 }
 const maxPositionsPerStatement = 100
 /** Returns false when the instance was stopped meanwhile. */
-export const markStarted = async (db: Db, id: string, changes: Updateable<ReplicasTable>): Promise<boolean> => {
+export const markStarted = async (db: Db, id: string, changes: Updateable<InstancesTable>): Promise<boolean> => {
   const update = db.updateTable('instances').set(changes).where('id', '=', id).where('state', '!=', 'retired')
   return (await update.returning('id').execute()).length > 0
 }

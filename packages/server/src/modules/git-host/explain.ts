@@ -21,7 +21,7 @@ export function explained(error: unknown): unknown {
     case 'limited':
       return new Failure('git_host_limited', { ...more, retryAfterSeconds: secondsUntil(resetAt) })
     case 'timed_out':
-    case 'away':
+    case 'unreachable':
     case 'invalidResponse':
       return new Failure('remote_unreachable', more)
   }

@@ -72,7 +72,7 @@ export class EdgeSync {
       const { waiting, uncertified, servedWrong, ...facts } = await readFacts(this.#deps, this.#certificates)
       const { table, unreadable, aliases } = edgeTable(facts)
       const { warnings, refused } = await this.#deps.driver.apply(table)
-      for (const warning of warnings) this.#deps.log.warn({ warning }, 'routing: edge ignored part of the table')
+      for (const warning of warnings) this.#deps.log.warn({ warning }, 'routing: edge skipped a part of the routing table')
       const notInForce = new Map([...unreadable, ...Object.entries(refused)])
       for (const [hostname, reason] of notInForce) this.#deps.log.warn({ hostname, reason }, 'routing: edge rejected a host')
       const inForce = Object.entries(table.hosts).filter(([hostname]) => !notInForce.has(hostname))

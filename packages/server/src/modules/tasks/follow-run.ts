@@ -37,7 +37,7 @@ async function start({ run, instance, deploymentId, command }: BegunRun, deps: T
   await deps.instances.start(instance, { deploymentId, command }, abort).catch((error: unknown) => {
     if (abort.aborted || error instanceof TaskNotStarted) throw error
     // Not retried: the command may have been started.
-    deps.log.error({ err: error, runId: run.id }, 'tasks: start failed')
+    deps.log.error({ err: error, runId: run.id }, 'tasks: instance of a run not started')
     throw new TaskNotStarted(`The instance could not be started: ${errorMessage(error)}`)
   })
   // The task was deleted, or its project disabled, while the instance was starting.

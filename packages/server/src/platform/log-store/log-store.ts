@@ -105,7 +105,7 @@ class OpenStreams {
   readonly #memory: PendingMemory
   readonly #open = new Map<string, OpenStream>()
   readonly #removing = new Map<string, Promise<void>>()
-  readonly #packing = new Mutex()
+  readonly #compression = new Mutex()
   #closed = false
 
   constructor(settings: LogStoreSettings) {
@@ -195,7 +195,7 @@ class OpenStreams {
         now,
         onError,
         memory: this.#memory,
-        withLock: (work) => this.#packing.run(work),
+        withLock: (work) => this.#compression.run(work),
       }),
     )
     const entry: OpenStream = { opened: opening, stream: null, users: 0 }

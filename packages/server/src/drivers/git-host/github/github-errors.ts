@@ -37,8 +37,8 @@ export function asGitHostError(error: unknown, title: string): unknown {
       `${title} refuses this${detail ? `: ${detail}` : ''}`,
       extra,
     )
-  if (status === 500 && !response) return new GitHostError('away', `${title} is unreachable`)
-  if (status >= 500) return new GitHostError('away', `${title} answers ${status}: it is down or overloaded`, extra)
+  if (status === 500 && !response) return new GitHostError('unreachable', `${title} is unreachable`)
+  if (status >= 500) return new GitHostError('unreachable', `${title} answers ${status}: it is down or overloaded`, extra)
   return new GitHostError('refused', `${title} answers ${status}${detail ? `: ${detail}` : ''}`, extra)
 }
 

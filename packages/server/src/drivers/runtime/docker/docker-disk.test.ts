@@ -40,7 +40,7 @@ describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () 
         owner: { projectId, deploymentId: `dep_${seed}`, environment: 'production' },
         artifact: { kind: 'image', reference: partOf('busyboxImage'), sizeBytes: 0, startCommand: null },
         entrypoint: ['sh', '-c', `${script}; while true; do sleep 1; done`],
-        allotment: { cpuCores: 1, memoryMb: 64, diskMb: 32 },
+        resources: { cpuCores: 1, memoryMb: 64, diskMb: 32 },
         restart: true,
         ...more,
       },

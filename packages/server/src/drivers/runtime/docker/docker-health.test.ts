@@ -26,7 +26,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
   const start = (changes: Partial<StartRequest> = {}) =>
     runtime.start(
       {
-        ...{ instanceId: `ins_${seed}${randomBytes(3).toString('hex')}`, owner, service: '', artifact, allotment: resources },
+        ...{ instanceId: `ins_${seed}${randomBytes(3).toString('hex')}`, owner, service: '', artifact, resources },
         ...{ command: ['sleep', '600'], entrypoint: null, env: {}, port: null, volumes: [], network: null, restart: false },
         ...changes,
       },
@@ -47,7 +47,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     const check = 'HEALTHCHECK --interval=1s --timeout=5s --retries=1 CMD test -f /tmp/well || { echo not well; exit 1; }'
     await writeFile(join(source, 'Dockerfile'), `FROM ${partOf('busyboxImage')}\nLABEL seed=${seed}\n${check}\n`)
     const plan = { ...emptyPlan, kind: 'dockerfile' as const, dockerfilePath: 'Dockerfile' }
-    const request = { owner, service: '', sourceFolder: source, plan, secrets: {}, allotment: resources, timeoutMs: 60_000 }
+    const request = { owner, service: '', sourceFolder: source, plan, secrets: {}, resources, timeoutMs: 60_000 }
     artifact = await runtime.build(request, () => undefined, never)
   })
   afterAll(async () => {

@@ -42,7 +42,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
         port: null,
         volumes: [],
         network: null,
-        allotment: { cpuCores: 1, memoryMb: 128, diskMb: 500 },
+        resources: { cpuCores: 1, memoryMb: 128, diskMb: 500 },
         restart: false,
         ...changes,
       },

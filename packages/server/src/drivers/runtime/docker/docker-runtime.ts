@@ -157,7 +157,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       await ensureFilter()
       const started = await startInstance(request, parts, abort)
       changes.instanceStarted(started)
-      diskLimits.instanceStarted(request.allotment.diskMb)
+      diskLimits.instanceStarted(request.resources.diskMb)
       return started
     },
     setRestart: (instanceId, policy, abort) => setRestart(instanceId, policy, engine, abort),

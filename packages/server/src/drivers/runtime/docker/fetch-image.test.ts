@@ -59,7 +59,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     await runtime.start(
       {
         ...{ instanceId, owner: owner(project), service: '', artifact, command: null, entrypoint: null, env: {}, port: null },
-        ...{ volumes: [], network: null, allotment: resources, restart: false, registryLogins: logins },
+        ...{ volumes: [], network: null, resources, restart: false, registryLogins: logins },
       },
       never,
     )
@@ -129,7 +129,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
         sourceFolder: source,
         plan,
         secrets: {},
-        allotment: resources,
+        resources,
         timeoutMs: 60_000,
       }
       return runtime.build({ ...request, registryLogins }, () => undefined, never)

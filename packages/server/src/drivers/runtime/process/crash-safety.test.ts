@@ -44,7 +44,7 @@ const build = (runtime: Runtime, change: Partial<BuildPlan> = {}) =>
       sourceFolder: source,
       plan: { ...plan, ...change },
       secrets: {},
-      allotment: resources,
+      resources,
       timeoutMs: 60_000,
     },
     () => {},
@@ -52,7 +52,7 @@ const build = (runtime: Runtime, change: Partial<BuildPlan> = {}) =>
   )
 const requestFor = async (runtime: Runtime): Promise<StartRequest> => ({
   ...{ instanceId: 'ins_one', owner, service: '', command: null, entrypoint: null, env: {}, port: 3000, volumes: [] },
-  ...{ network: null, allotment: resources, restart: true, artifact: await build(runtime) },
+  ...{ network: null, resources, restart: true, artifact: await build(runtime) },
 })
 const recordFile = () => join(folder, 'processes', 'instances', 'ins_one', 'record.json')
 const record = async () => JSON.parse(await readFile(recordFile(), 'utf8'))

@@ -36,7 +36,7 @@ afterEach(async () => {
 const build = (change: Partial<BuildPlan>) =>
   runtime.build(
     {
-      ...{ owner, service: '', sourceFolder: join(folder, 'source'), secrets: {}, allotment: resources, timeoutMs: 60_000 },
+      ...{ owner, service: '', sourceFolder: join(folder, 'source'), secrets: {}, resources, timeoutMs: 60_000 },
       plan: { ...plan, ...change },
     },
     () => {},
@@ -51,7 +51,7 @@ async function start(program: string): Promise<void> {
     {
       ...{ instanceId: 'ins_full', owner, service: '', artifact, command: null, entrypoint: null, env: {}, port: 3000 },
       ...{ volumes: [{ id: 'vol_full', name: 'data', mountPath: '/data', readOnly: false }], network: null },
-      ...{ allotment: resources, restart: true },
+      ...{ resources, restart: true },
     },
     never,
   )

@@ -60,7 +60,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     const request = {
       owner,
       service: '',
-      allotment: resources,
+      resources,
       sourceFolder: join(folder, 'source'),
       secrets: {},
       timeoutMs: 60_000,
@@ -84,7 +84,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
         instanceId: `ins_fixed_${name}`,
         owner,
         service: '',
-        allotment: resources,
+        resources,
         entrypoint: null,
         volumes: [],
         network: null,

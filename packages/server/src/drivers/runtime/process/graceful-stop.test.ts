@@ -51,7 +51,7 @@ describe.each(ways)('a graceful stop, isolation $kind', ({ kind, skip }) => {
   /** Starts the program, stops it when it is ready, and returns its output. */
   async function stopped(command: string[], graceSeconds: number): Promise<string[]> {
     const plan = { ...emptyPlan, language: 'node', port: 3000 }
-    const more = { owner, service: '', allotment: resources }
+    const more = { owner, service: '', resources }
     const source = { sourceFolder: join(folder, 'source'), secrets: {}, timeoutMs: 60_000, plan }
     const artifact = await runtime.build({ ...more, ...source }, () => {}, never)
     const run = { instanceId: 'ins_grace', artifact, command, entrypoint: null, env: {}, port: null, volumes: [], network: null }

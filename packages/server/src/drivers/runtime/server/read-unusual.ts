@@ -4,31 +4,31 @@ const defaultShmBytes = 64 * 1024 ** 2
 
 /**
  * Names the settings of a container that a takeover would lose, because Berth does not read them otherwise. The texts contain
- * no strings of the server, only numbers.
+ * numbers of the server's configuration, never its strings.
  */
 export function unusualSettings(config: Record<string, unknown>, host: Record<string, unknown>): string[] {
   const shmBytes = count(host.ShmSize)
   const settings: [string, boolean][] = [
     [`${Math.round(shmBytes / 1024 ** 2)} MB of shared memory`, shmBytes > 0 && shmBytes !== defaultShmBytes],
-    ['limits of the system (ulimits)', list(host.Ulimits).length > 0],
+    ['resource limits (ulimits)', list(host.Ulimits).length > 0],
     ['an init process', flag(host.Init)],
-    ['further host names (extra_hosts)', texts(host.ExtraHosts).length > 0],
+    ['additional host names (extra_hosts)', texts(host.ExtraHosts).length > 0],
     ['custom name servers', texts(host.Dns).length > 0],
-    ['settings of the kernel (sysctls)', keys(host.Sysctls).length > 0],
-    ['rights taken away (cap_drop)', texts(host.CapDrop).length > 0],
+    ['kernel settings (sysctls)', keys(host.Sysctls).length > 0],
+    ['dropped capabilities (cap_drop)', texts(host.CapDrop).length > 0],
     ['security options', texts(host.SecurityOpt).length > 0],
-    ['further groups', texts(host.GroupAdd).length > 0],
+    ['additional groups (group_add)', texts(host.GroupAdd).length > 0],
     ['links to other containers', texts(host.Links).length > 0],
-    ['mounts in memory (tmpfs)', keys(host.Tmpfs).length > 0],
-    ['the memory segments of the server or of another container', /^(host|container:)/.test(text(host.IpcMode))],
+    ['tmpfs mounts', keys(host.Tmpfs).length > 0],
+    ['the IPC namespace of the server or of another container', /^(host|container:)/.test(text(host.IpcMode))],
     ['the host name of the server', text(host.UTSMode) === 'host'],
     ['a domain name', text(config.Domainname) !== ''],
     ['a custom runtime', !['', 'runc', 'io.containerd.runc.v2'].includes(text(host.Runtime))],
     ['a terminal', flag(config.Tty)],
     ['pinned CPU cores (cpuset)', text(host.CpusetCpus) !== ''],
-    ['a share of the processor (cpu_shares)', count(host.CpuShares) > 0],
+    ['a CPU weight (cpu_shares)', count(host.CpuShares) > 0],
     ['reserved memory', count(host.MemoryReservation) > 0],
-    ['logs that go elsewhere', !['', 'json-file', 'local', 'journald'].includes(text(record(host.LogConfig).Type))],
+    ['another log driver', !['', 'json-file', 'local', 'journald'].includes(text(record(host.LogConfig).Type))],
   ]
   return settings.filter(([, isSet]) => isSet).map(([message]) => message)
 }

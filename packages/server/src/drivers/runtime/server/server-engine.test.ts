@@ -48,7 +48,7 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
       port: null,
       volumes: [],
       restart: false,
-      allotment: resources,
+      resources,
     }
     const network = { name: `${owner.projectId}-production`, aliases: ['web'], services: 2 }
     await runtime.start({ instanceId, owner, service: 'web', artifact, network, ...rest }, never)
@@ -68,7 +68,7 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
     const lines: string[] = []
     await runtime.build(
       {
-        ...{ owner, service: '', sourceFolder: source, allotment: resources, timeoutMs: 60_000 },
+        ...{ owner, service: '', sourceFolder: source, resources, timeoutMs: 60_000 },
         plan: { ...emptyPlan, kind: 'dockerfile', dockerfilePath: 'Dockerfile' },
         secrets: { TOKEN: secret },
       },

@@ -49,13 +49,13 @@ export function buildSuite(suite: SuiteBench): void {
 
     test('one over its memory is ended and says so', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
-      const eats = build('eats', { buildCommand: 'node program.cjs eat' }, { allotment: { ...resources, memoryMb: 96 } })
+      const eats = build('eats', { buildCommand: 'node program.cjs eat' }, { resources: { ...resources, memoryMb: 96 } })
       await expect(eats).rejects.toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('96 MB') })
     })
 
     test('one that starts processes without end is ended and says so', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
-      const forks = build('forks', { buildCommand: 'node program.cjs fork' }, { allotment: { ...resources, memoryMb: 1024 } })
+      const forks = build('forks', { buildCommand: 'node program.cjs fork' }, { resources: { ...resources, memoryMb: 1024 } })
       await expect(forks).rejects.toMatchObject({ code: 'too_many_processes' })
     })
 
@@ -68,7 +68,7 @@ export function buildSuite(suite: SuiteBench): void {
           sourceFolder: suite.source,
           plan: { ...plan, buildCommand: 'sleep 100' },
           secrets: {},
-          allotment: resources,
+          resources,
           timeoutMs: 60_000,
         },
         ({ message }) => message.includes('sleep') && setTimeout(() => abort.abort(), 200),
@@ -96,7 +96,7 @@ export function buildSuite(suite: SuiteBench): void {
         sourceFolder: suite.source,
         plan,
         secrets: {},
-        allotment: resources,
+        resources,
         timeoutMs: 60_000,
       }
       const made = await suite.runtime.build(request, () => undefined, never)
@@ -125,7 +125,7 @@ export function buildSuite(suite: SuiteBench): void {
         port: null,
         volumes: [],
         network: null,
-        allotment: resources,
+        resources,
         restart: false,
       }
       await expect(suite.runtime.start(request, never)).rejects.toBeInstanceOf(ArtifactMissing)

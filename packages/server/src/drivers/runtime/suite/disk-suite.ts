@@ -15,7 +15,7 @@ export function diskSuite(suite: SuiteBench): void {
       const volumes = [{ id, name: 'my-data', mountPath: '/data', readOnly: false }]
       const changes: InstanceChange[] = []
       const end = suite.runtime.onChange((change) => changes.push(change))
-      const one = await start({ volumes, allotment: small, restart: true })
+      const one = await start({ volumes, resources: small, restart: true })
       await call(one, 'fill', where).catch(() => 'it was ended before it could answer')
       const found = () => suite.runtime.inspect(one.instanceId)
       await expect.poll(found).toMatchObject({ state: 'exited', diskFull: true, restarts: 0 })
@@ -29,8 +29,8 @@ export function diskSuite(suite: SuiteBench): void {
     })
 
     test('and one that keeps to it runs on', async () => {
-      const one = await start({ allotment: { ...resources, diskMb: 64 }, restart: true })
-      const full = await start({ allotment: small, restart: true })
+      const one = await start({ resources: { ...resources, diskMb: 64 }, restart: true })
+      const full = await start({ resources: small, restart: true })
       expect(await call(one, 'fill', 'folder')).toBe('filled')
       await call(full, 'fill', 'folder').catch(() => 'it was ended before it could answer')
       // By then the runtime has measured the other instance as well.
@@ -42,7 +42,7 @@ export function diskSuite(suite: SuiteBench): void {
 
   test('a build that writes more than it may is ended while it writes', async () => {
     const write = "require('fs').writeFileSync('big', Buffer.alloc(48 << 20, 1)); setInterval(() => {}, 1000)"
-    const failure = await build('full', { buildCommand: `node -e "${write}"` }, { allotment: small }).catch(
+    const failure = await build('full', { buildCommand: `node -e "${write}"` }, { resources: small }).catch(
       (error: unknown) => error,
     )
     expect(failure).toBeInstanceOf(BuildFailed)

@@ -70,7 +70,7 @@ export function endsSuite(suite: SuiteBench): void {
         volumes: [{ id: volumeId, name: 'my-data', mountPath: '/data', readOnly: false }],
         port: null,
         restart: true,
-        allotment: { ...resources, memoryMb: 96 },
+        resources: { ...resources, memoryMb: 96 },
       })
       const { ends, unlisten } = listen(wanted.instanceId)
       await suite.runtime.start(wanted, never)

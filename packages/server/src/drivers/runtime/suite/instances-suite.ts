@@ -132,7 +132,7 @@ export function instancesSuite(suite: SuiteBench): void {
     test('one over its memory is ended, and that is known', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
       const { instanceId } = await suite.runtime.start(
-        request({ command: ['node', 'program.cjs', 'eat'], port: null, allotment: { ...resources, memoryMb: 96 } }),
+        request({ command: ['node', 'program.cjs', 'eat'], port: null, resources: { ...resources, memoryMb: 96 } }),
         never,
       )
       await until(async () => (await suite.runtime.inspect(instanceId))?.state === 'exited')

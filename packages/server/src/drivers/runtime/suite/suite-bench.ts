@@ -55,7 +55,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
   const build = (
     deployment: string,
     changes: Partial<BuildPlan>,
-    more: Partial<Pick<BuildRequest, 'timeoutMs' | 'secrets' | 'allotment'>> & { environment?: string } = {},
+    more: Partial<Pick<BuildRequest, 'timeoutMs' | 'secrets' | 'resources'>> & { environment?: string } = {},
   ) =>
     runtime.build(
       {
@@ -64,7 +64,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
         sourceFolder: source,
         plan: { ...plan, ...changes },
         secrets: more.secrets ?? {},
-        allotment: more.allotment ?? resources,
+        resources: more.resources ?? resources,
         timeoutMs: more.timeoutMs ?? 150_000,
       },
       (line) => lines.push(line),
@@ -81,7 +81,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
     port: 3000,
     volumes: [],
     network: null,
-    allotment: resources,
+    resources,
     restart: false,
     ...changes,
   })

@@ -121,7 +121,7 @@ async function runBuild(plan: BuildPlan, service: string, deploying: StepContext
         plan,
         secrets: env,
         secretKeys: await secretKeysOf(deployment, deps),
-        allotment: resources.build,
+        resources: resources.build,
         timeoutMs: buildLimitMs,
         registryLogins: await deps.registries.loginsOf(project.organizationId),
       },

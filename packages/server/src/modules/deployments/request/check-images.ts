@@ -120,7 +120,10 @@ async function queryRegistries(
         if (!(error instanceof RegistryFailure)) throw error
         if (error.reason === 'unreachable') unreachable.add(host)
         const { id: projectId, image } = project
-        deps.log.warn({ projectId, image, reason: error.message }, 'deployments: image was not compared with its registry')
+        deps.log.warn(
+          { projectId, image, reason: error.message },
+          'deployments: digest of image not read from its registry, skipped',
+        )
       }
     }
   }

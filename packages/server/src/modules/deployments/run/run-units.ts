@@ -177,7 +177,7 @@ export function requestFor(
     port: unit.port,
     volumes,
     network: unit.service ? { name: networkOf(deployment), also: usedBy.map(networkOf), ...networksFor(unit, plan) } : null,
-    allotment: unit.allotment,
+    resources: unit.allotment,
     // The restart policy is set once the unit is healthy, so a version that crashes at startup is not restarted.
     restart: false,
     ...(unit.labels ? { labels: unit.labels } : {}),

@@ -13,11 +13,12 @@ import { redirectUri } from './redirect-uri.ts'
 import { type ConnectFlow, consume, newState } from './state.ts'
 
 /**
- * The cloud's side of a login for a linked instance. The browser goes from the git host to the cloud, and on to the instance with
- * a code; the instance redeems the code through its link. Nothing is stored here: the code contains the host's response, sealed
- * for the instance that started the flow, and the response is exchanged when the code is redeemed.
+ * The cloud's side of a login for a linked instance. The git host redirects the browser to the cloud with the host's code. The
+ * cloud redirects it to the instance with a handoff code, and the instance redeems the handoff code through its link. The cloud
+ * stores nothing: the handoff code is this object, sealed. The host's code is exchanged for tokens when the handoff code is redeemed.
  */
 interface Waiting {
+  /** The git host's code. */
   code: string
   provider: ConnectFlow['provider']
   organizationId: string
@@ -33,15 +34,15 @@ export const refuseOutsideCloud = ({ mode }: GitHostDeps): void => {
 }
 
 export function startHandoff({ provider, ...handoff }: HandoffBody, caller: Caller, deps: GitHostDeps): { url: string } {
-  const { code } = deps.hosts[provider].signIn
-  if (!code) fail('no_source', { message: `This cloud has no OAuth app at ${hostTitles[provider]}` })
+  const { code: codeFlow } = deps.hosts[provider].signIn
+  if (!codeFlow) fail('no_source', { message: `This cloud has no OAuth app at ${hostTitles[provider]}` })
   if (URL.parse(handoff.returnTo)?.origin !== handoff.returnTo.toLowerCase()) refuse('returnTo', 'is not a valid origin')
   // The instance sends this request, not a browser on this machine.
   const state = newState({ caller, browser: { isThisMachine: false }, provider, source: 'oauth', handoff }, deps)
-  return { url: code.url(state, redirectUri(deps)) }
+  return { url: codeFlow.url(state, redirectUri(deps)) }
 }
 
-/** The URL to which the browser is redirected. */
+/** The URL at the instance to which the browser is redirected, with a handoff code for the host's code. */
 export function handOver(flow: ConnectFlow, code: string, deps: GitHostDeps): string {
   const { provider, organizationId, userId } = flow
   const { returnTo, state, challenge } = flow.handoff!

@@ -138,6 +138,6 @@ async function renewedByCloud(
     .then(tokensFrom)
     .catch((error: unknown) => {
       if (!(error instanceof Failure)) throw error
-      throw new GitHostError(error.code === 'no_source' ? 'unauthorized' : 'away', error.message)
+      throw new GitHostError(error.code === 'no_source' ? 'unauthorized' : 'unreachable', error.message)
     })
 }

@@ -56,5 +56,5 @@ async function decided(
   const { state } = await get()
   if (state === expected) return
   if (state === 'aborted' || state === 'failed') throw new SideFailed('conflict', 'The cloud cancelled the transfer')
-  throw new Error(`the cloud has not committed the transfer: it is ${state}`)
+  throw new Error(`The cloud has not committed the transfer: its side is in the state ${state}`)
 }

@@ -103,7 +103,7 @@ export interface LiveEnvironmentsTable {
 }
 
 /** A workload that the runtime was told to run: written before the call, so that a crash leaves no unknown workload. */
-export interface ReplicasTable {
+export interface InstancesTable {
   id: string
   deploymentId: string
   projectId: string
@@ -175,7 +175,7 @@ export interface DeployHooksTable {
 export interface DeploymentsTables {
   deployments: DeploymentsTable
   liveEnvironments: LiveEnvironmentsTable
-  instances: ReplicasTable
+  instances: InstancesTable
   volumes: VolumesTable
   imageChecks: ImageChecksTable
   deployHooks: DeployHooksTable
@@ -183,7 +183,7 @@ export interface DeploymentsTables {
 
 export type DeploymentRow = Selectable<DeploymentsTable>
 export type LiveEnvironmentRow = Selectable<LiveEnvironmentsTable>
-export type InstanceRow = Selectable<ReplicasTable>
+export type InstanceRow = Selectable<InstancesTable>
 export type VolumeRow = Selectable<VolumesTable>
 export type ImageCheckRow = Selectable<ImageChecksTable>
 export type DeployHookRow = Selectable<DeployHooksTable>

@@ -26,7 +26,7 @@ export interface BuildContainerSettings {
   image: string
   labels: LabelMap
   network: string
-  allotment: ResourceLimits
+  resources: ResourceLimits
   deadline: number
   timeoutMs: number
 }
@@ -75,7 +75,7 @@ export class BuildContainer {
           WorkingDir: '/',
           Healthcheck: { Test: ['NONE'] },
           HostConfig: {
-            ...limitsOf(settings.allotment, maxBuildProcesses),
+            ...limitsOf(settings.resources, maxBuildProcesses),
             ...securitySettings(false),
             ...buildCpuSettings(engine),
             NetworkMode: settings.network,
@@ -99,7 +99,7 @@ export class BuildContainer {
     this.#engine = parts.engine
     this.#onLine = parts.onLine
     this.#abort = AbortSignal.any([parts.abort, this.#endController.signal])
-    const { diskMb } = parts.setting.allotment
+    const { diskMb } = parts.setting.resources
     const onExceeded = () => this.#stopFor('disk_full', diskFullText(this.#currentCommand, diskMb))
     this.#disk = new BuildDisk(diskMb, () => this.sizeBytes(), onExceeded)
     this.#checkTimer = setInterval(() => {
@@ -194,7 +194,7 @@ export class BuildContainer {
     const filters = { container: [this.container.id], event: ['oom'] }
     try {
       for await (const _event of eventsOf(filters, this.#engine, { abort: this.#endController.signal })) {
-        const { memoryMb } = this.#settings.allotment
+        const { memoryMb } = this.#settings.resources
         this.#stopFor('out_of_memory', `${this.#currentCommand} exceeded the build memory limit of ${memoryMb} MB`)
       }
     } catch {

@@ -65,9 +65,9 @@ export async function buildDockerfile(
     await downloaded.remove()
   }
   const image = await callEngine(() => parts.engine.getImage(reference).inspect(), { abort })
-  if (image.Size - baseImageSize(image, guarded.bases) > request.allotment.diskMb * 1024 * 1024) {
+  if (image.Size - baseImageSize(image, guarded.bases) > request.resources.diskMb * 1024 * 1024) {
     await removeQuietly(reference, parts.engine)
-    throw new BuildFailed('disk_full', diskFullText('The build', request.allotment.diskMb))
+    throw new BuildFailed('disk_full', diskFullText('The build', request.resources.diskMb))
   }
   return { kind: 'image', reference, sizeBytes: image.Size, startCommand: plan.startCommand, content: contentOf(image) }
 }
@@ -162,7 +162,7 @@ const addTimeoutMs = 10 * 60_000
 /** Fetches the URLs of ADD. The engine would fetch them from the machine's own network, and reach services on loopback. */
 async function downloadAddedFiles(
   added: readonly AddedFile[],
-  { allotment: resources }: BuildRequest,
+  { resources }: BuildRequest,
   parts: BuildParts,
   report: (line: string) => void,
   abort: AbortSignal,

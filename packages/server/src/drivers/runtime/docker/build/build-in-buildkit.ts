@@ -36,7 +36,7 @@ export async function buildInBuildKit(
     )
   const message = 'Building with BuildKit'
   report(onlyTimeLimitReason === null ? message : `${message}, which has only a time limit here: ${onlyTimeLimitReason}`)
-  const { cpuCores, memoryMb } = request.allotment
+  const { cpuCores, memoryMb } = request.resources
   const limits = { cpuCores, memoryMb, processes: maxBuildProcesses, cores: buildCores() }
   const marker = stepMarkerOf(request, parts)
   const onLimitExceeded = (limit: ExceededLimit) => builder.stopForLimit(limit)

@@ -100,13 +100,13 @@ export async function runCommands(build: Build): Promise<BuildContainer> {
 }
 
 async function settingFor(image: string, { request, parts, deadline }: Build) {
-  const { owner, service, allotment: resources, timeoutMs } = request
+  const { owner, service, resources, timeoutMs } = request
   return {
     name: `berth-build-${[owner.deploymentId, service].filter(Boolean).join('-')}`,
     image,
     labels: parts.labels.ofOwner('build', owner, service),
     network: await parts.networks.withNetworks(null, [], async ([shared]) => shared?.network ?? ''),
-    allotment: resources,
+    resources,
     timeoutMs,
     deadline,
   }
@@ -207,7 +207,7 @@ async function inspectImage(image: string, { engine }: BuildParts): Promise<{ id
 
 export const workFolder = ({ plan }: BuildRequest) => posix.join(appFolder, plan.rootDirectory)
 
-async function refuseTooLarge(container: BuildContainer, { allotment: resources }: BuildRequest): Promise<void> {
+async function refuseTooLarge(container: BuildContainer, { resources }: BuildRequest): Promise<void> {
   const sizeBytes = await container.withLimits(() => container.sizeBytes())
   if (sizeBytes > resources.diskMb * 1024 * 1024)
     throw new BuildFailed('disk_full', diskFullText('The build', resources.diskMb), [...container.tail])

@@ -18,7 +18,7 @@ export async function buildStatic(
   abort: AbortSignal,
   parts: BuildParts,
 ): Promise<Artifact> {
-  const { owner, service, plan, allotment: resources } = request
+  const { owner, service, plan, resources } = request
   const target = join(parts.artifactsFolder, [owner.deploymentId, service].filter(Boolean).join('.'))
   const draft = `${target}.draft`
   for (const folder of [draft, target]) await rm(folder, { recursive: true, force: true })
@@ -57,7 +57,7 @@ async function buildInContainer(
       const archive = await container.container.getArchive({ path: `${output}/.`, abortSignal: signal }).catch(() => {
         throw missingOutput(request)
       })
-      await unpackPages(archive as unknown as AsyncIterable<Uint8Array>, target, request.allotment.diskMb)
+      await unpackPages(archive as unknown as AsyncIterable<Uint8Array>, target, request.resources.diskMb)
     })
   } finally {
     await container.end()

@@ -30,7 +30,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
         sourceFolder: source,
         plan: { ...emptyPlan, kind: 'dockerfile', dockerfilePath: 'Dockerfile', ...changes },
         secrets: { NPM_TOKEN: canary },
-        allotment: { cpuCores: 1, memoryMb: 256, diskMb: 2000 },
+        resources: { cpuCores: 1, memoryMb: 256, diskMb: 2000 },
         timeoutMs: 120_000,
       },
       ({ message }) => lines.push(message),

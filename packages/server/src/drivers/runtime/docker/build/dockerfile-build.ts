@@ -41,7 +41,7 @@ export class DockerfileBuild {
     this.#layers = new ClassicLayers(engine)
     this.writtenBytes = () => this.#layers.writtenBytes()
     this.#disk = new BuildDisk(
-      request.allotment.diskMb,
+      request.resources.diskMb,
       () => this.writtenBytes(),
       () => this.stopForLimit('disk_full'),
     )
@@ -49,7 +49,7 @@ export class DockerfileBuild {
 
   /** Runs the build. `wasKilledForMemory` is called when a step was killed and no event gave the reason. */
   async run(tar: NodeJS.ReadableStream, options: Record<string, unknown>, wasKilledForMemory = () => false): Promise<void> {
-    const { timeoutMs, allotment: resources } = this.#request
+    const { timeoutMs, resources } = this.#request
     const minutes = Math.max(1, Math.round(timeoutMs / 60_000))
     const timeoutTimer = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), timeoutMs)
     const { Memory, MemorySwap, NanoCpus } = limitsOf(resources, maxBuildProcesses)
@@ -124,7 +124,7 @@ export class DockerfileBuild {
 
   /** Ends the build because it exceeded a limit. */
   stopForLimit(code: 'out_of_memory' | 'too_many_processes' | 'disk_full'): void {
-    const { memoryMb, diskMb } = this.#request.allotment
+    const { memoryMb, diskMb } = this.#request.resources
     const messages = {
       out_of_memory: `The build exceeded the build memory limit of ${memoryMb} MB`,
       too_many_processes: `The build started more than ${maxBuildProcesses} processes`,

@@ -46,7 +46,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
         sourceFolder: source || (await folder(typeof files === 'string' ? { Dockerfile: files } : files)),
         plan: { ...emptyPlan, kind: 'dockerfile', dockerfilePath: 'Dockerfile', ...changes },
         secrets: {},
-        allotment: { cpuCores: 1, memoryMb: 256, diskMb: 2000 },
+        resources: { cpuCores: 1, memoryMb: 256, diskMb: 2000 },
         timeoutMs: 120_000,
         ...request,
       },
@@ -119,7 +119,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
   )('$builder: a build that writes more than it may is ended while it writes: $what', async ({ builder, steps }) => {
     const write = (step: string) => step.replace(/write (\S+) (\d+)/, 'dd if=/dev/zero of=$1 bs=1048576 count=$2')
     const text = [`FROM ${base}`, ...steps.map((step) => `RUN : ${seed} && ${write(step)}`)].join('\n')
-    const failed = build(builder, text, { request: { allotment: { cpuCores: 1, memoryMb: 256, diskMb: 32 } } })
+    const failed = build(builder, text, { request: { resources: { cpuCores: 1, memoryMb: 256, diskMb: 32 } } })
     await expect(failed).rejects.toMatchObject({
       code: 'disk_full',
       message: 'The build exceeded the build disk limit of 32 MB',
@@ -130,9 +130,9 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     '%s: a result that is larger than a build may write is refused, however fast it was written',
     async (builder) => {
       const text = `FROM ${base}\nRUN : ${seed} && dd if=/dev/zero of=/big bs=1048576 count=40\n`
-      const request = { allotment: { cpuCores: 1, memoryMb: 256, diskMb: 32 } }
+      const request = { resources: { cpuCores: 1, memoryMb: 256, diskMb: 32 } }
       await expect(build(builder, text, { request })).rejects.toMatchObject({ code: 'disk_full' })
-      expect(await build(builder, text, { request: { allotment: { ...request.allotment, diskMb: 64 } } })).toMatchObject({
+      expect(await build(builder, text, { request: { resources: { ...request.resources, diskMb: 64 } } })).toMatchObject({
         kind: 'image',
       })
     },
@@ -284,7 +284,7 @@ describeNeeding(['docker', 'busyboxImage'], 'The build cache', () => {
             sourceFolder: folder,
             plan: { ...emptyPlan, kind: 'dockerfile', dockerfilePath: 'Dockerfile' },
             secrets: {},
-            allotment: { cpuCores: 1, memoryMb: 256, diskMb: 2000 },
+            resources: { cpuCores: 1, memoryMb: 256, diskMb: 2000 },
             timeoutMs: 120_000,
           },
           () => undefined,

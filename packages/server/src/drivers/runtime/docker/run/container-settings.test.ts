@@ -23,7 +23,7 @@ test('a plan from before turns IPv6 off and never on: the egress filter is for I
       port: null,
       volumes: [],
       network: { name: 'n', aliases: [] },
-      allotment: { cpuCores: 1, memoryMb: 64, diskMb: 100 },
+      resources: { cpuCores: 1, memoryMb: 64, diskMb: 100 },
       container: { sysctls: { 'net.ipv6.conf.all.disable_ipv6': value, 'net.core.somaxconn': '77' } },
     } as unknown as StartRequest
     const location = { image: 'a', labels: {}, networks: [], hostPort: null, volumeNames: new Map(), isUnprivileged: true }

@@ -43,7 +43,7 @@ export function containerSettings(request: StartRequest, resources: ContainerRes
     ...healthcheckFor(request.healthProgram),
     ...(first ? { NetworkingConfig: { EndpointsConfig: { [first.network]: { Aliases: [...first.aliases] } } } } : {}),
     HostConfig: {
-      ...limitsOf(request.allotment, Math.min(request.container?.pidsLimit ?? maxProcesses, maxProcesses)),
+      ...limitsOf(request.resources, Math.min(request.container?.pidsLimit ?? maxProcesses, maxProcesses)),
       ...securitySettings(resources.isUnprivileged, request.container?.capDrop ?? [], request.container?.capAdd ?? []),
       ...hostConfigOf(request),
       NetworkMode: first?.network ?? 'none',
@@ -86,7 +86,7 @@ const containerConfigOf = ({
 })
 
 /** Settings of HostConfig. Data in tmpfs and shared memory counts towards the container's memory limit. */
-function hostConfigOf({ container = {}, allotment: resources, network }: StartRequest) {
+function hostConfigOf({ container = {}, resources, network }: StartRequest) {
   const { readOnly, shmMb, tmpfs, extraHosts, ulimits, sysctls, groups, dns, dnsSearch, dnsOptions, init } = container
   const reserved = container.memoryReservationMb
   return {

@@ -85,7 +85,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
   // The engine publishes no ports on internal networks. The machine reaches the container by its address.
   const isInternalOnly = network !== null && joined.every(({ internal }) => internal)
   const internalPort = isInternalOnly && request.port !== null ? { inside: String(request.port) } : {}
-  const disk = String(request.allotment.diskMb)
+  const disk = String(request.resources.diskMb)
   const extraLabels = { id: instanceId, disk, ...(network ? { network: network.name } : {}), ...internalPort }
   const resources = { image, volumeNames, isUnprivileged: parts.labels.isThisBerth(info.Config?.Labels) && user !== null }
   for (let tries = 1; ; tries++) {

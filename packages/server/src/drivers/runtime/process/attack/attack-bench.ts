@@ -27,14 +27,14 @@ const start = async (runtime: Runtime, name: string, env: Record<string, string>
     sourceFolder,
     plan: whole,
     secrets: env,
-    allotment: resources,
+    resources,
     timeoutMs: 60_000,
   }
   const artifact = await runtime.build(requested, ({ message }) => console.error(`${name}: ${message}`), never)
   const lateAfterBuild = commands().filter((line) => line.includes(mark)).length
   const volumes = [{ id: `vol_${name}`, name: 'data', mountPath: '/data', readOnly: false }]
   await runtime.createVolume({ id: `vol_${name}`, projectId: `prj_${name}`, name: 'data' })
-  const rest = { service: '', command: null, entrypoint: null, port: null, network: null, allotment: resources, restart: false }
+  const rest = { service: '', command: null, entrypoint: null, port: null, network: null, resources, restart: false }
   await runtime.start({ ...rest, instanceId: `ins_${name}`, owner: owner(name), artifact, env, volumes }, never)
   return lateAfterBuild
 }

@@ -29,7 +29,7 @@ const runtime = createProcessRuntime({ folder, environment: process.env, sandbox
 const owner = { projectId: 'prj_nested', deploymentId: 'dep_nested', environment: 'production' }
 const plan = { ...emptyPlan, language: 'shell', startCommand: 'sleep 600', port: 3000 }
 const artifact = await runtime.build(
-  { owner, service: '', sourceFolder: source, plan, secrets: {}, allotment: resources, timeoutMs: 60_000 },
+  { owner, service: '', sourceFolder: source, plan, secrets: {}, resources, timeoutMs: 60_000 },
   () => undefined,
   never,
 )
@@ -51,7 +51,7 @@ const outcome = async (mountPath: string) => {
   const instanceId = `ins_${count++}`
   const outer = { id: 'vol_outer', name: 'outer', mountPath: '/data', readOnly: false }
   const volumes = [outer, { id: 'vol_fakes', name: 'fakes', mountPath, readOnly: false }]
-  const rest = { service: '', command: null, entrypoint: null, port: null, network: null, allotment: resources, restart: false }
+  const rest = { service: '', command: null, entrypoint: null, port: null, network: null, resources, restart: false }
   await runtime.start({ ...rest, instanceId, owner, artifact, env: {}, volumes }, never)
   while ((await runtime.inspect(instanceId))?.state === 'running' && !(await isProgramRunning(instanceId))) await pause(50)
   const { state, exitCode } = (await runtime.inspect(instanceId)) ?? {}

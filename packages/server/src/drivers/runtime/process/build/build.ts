@@ -89,7 +89,7 @@ async function runCommands(
   parts: BuildParts,
   tools: ToolSet,
 ) {
-  const { plan, allotment: resources } = request
+  const { plan, resources } = request
   const limits = {
     cpuCores: resources.cpuCores,
     memoryMb: resources.memoryMb,
@@ -189,7 +189,7 @@ interface LimitWatch {
 }
 
 /** Measures the disk usage of a build. Its home counts only with its growth: earlier builds may have filled it. */
-const diskMeasurementOf = ({ allotment: resources }: BuildRequest, target: string, home: string) =>
+const diskMeasurementOf = ({ resources }: BuildRequest, target: string, home: string) =>
   new DiskMeasurement({
     growingFolder: home,
     countedFolders: [join(target, 'app'), join(target, 'tmp')],
@@ -293,7 +293,7 @@ function asBuildFailure(
   error: unknown,
   command: string,
   { group, diskExceeded }: LimitWatch,
-  { allotment: resources, timeoutMs }: BuildRequest,
+  { resources, timeoutMs }: BuildRequest,
   { tail, reason }: { tail: string[]; reason: string | null },
 ): unknown {
   if (diskExceeded.signal.aborted)

@@ -14,7 +14,7 @@ export async function finishArtifact(
   { paths, sandbox }: { paths: Paths; sandbox: Sandbox },
   tools: readonly string[],
 ): Promise<Artifact> {
-  const { plan, owner, service, allotment: resources } = request
+  const { plan, owner, service, resources } = request
   const reference = plan.kind === 'static' ? await staticOutput(request, target, app, paths) : target
   const others = (await readdir(target)).map((name) => join(target, name)).filter((path) => path !== app)
   const sizes = await measureFolders([app, ...others])

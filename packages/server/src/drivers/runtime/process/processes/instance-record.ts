@@ -16,16 +16,16 @@ export interface InstanceRecord {
   port: number | null
   /** Port that the project's source code names. */
   hintedPort?: number | null | undefined
-  /** Port that it was found to listen on. */
+  /** Port on which the program was found to listen. */
   listensAt?: number | undefined
-  /** Port that it wants and that another process holds. */
+  /** Port that the program tried to listen on and that another process uses. */
   portTaken?: number | null
   process: ProcessIdentity | null
   /** Device and inode of the folder that the process was started from. The process is not that of a copy of the folder. */
   place?: string
-  /** Runs in its own process namespace. `process` is then bubblewrap's monitor outside of it. */
+  /** The instance is inside its own PID namespace. `process` is then bubblewrap's monitor outside of the namespace. */
   isInside?: boolean
-  /** Folders of the project that it can see. */
+  /** Folders of the project that are mounted into the sandbox. */
   shown?: readonly MountedFolder[]
   startedAt: string | null
   restarts: number
@@ -33,7 +33,7 @@ export interface InstanceRecord {
   outOfMemory: boolean
   /** The most recent end that the runtime did not request. */
   lastEnd?: InstanceEnd
-  /** The runtime ended it for exceeding its disk limit. */
+  /** The runtime killed the instance because it exceeded its disk limit. */
   diskFull?: boolean
   /** The disk limit. */
   diskMb?: number

@@ -54,8 +54,8 @@ export async function programFor(
     ...tools.shown,
   ]
   const user = paths.processUserOf(owner.projectId, instanceId, folder)
-  const takenPortLaunch = isNode(record) ? withPortScript(env, shown, paths, sandbox) : null
-  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, user, shown, builtBytes: record.builtBytes, takenPortLaunch }
+  const otherPortLaunch = isNode(record) ? withPortScript(env, shown, paths, sandbox) : null
+  return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, user, shown, builtBytes: record.builtBytes, otherPortLaunch }
 }
 
 /** Volumes at their mount paths, parents first. Where mounting is impossible, in the runtime's own folder. */
@@ -81,7 +81,7 @@ function withPortScript(
   shown: Program['shown'],
   paths: Paths,
   sandbox: Sandbox,
-): NonNullable<Program['takenPortLaunch']> {
+): NonNullable<Program['otherPortLaunch']> {
   const path = join(paths.of('bin'), 'listen-on-port-1.cjs')
   if (!existsSync(path)) {
     writeFileSync(`${path}.${process.pid}`, listenOnPortInstead, { mode: 0o644 })

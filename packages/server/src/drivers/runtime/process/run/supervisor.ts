@@ -19,12 +19,13 @@ import type { Launch, Sandbox } from '../sandbox/sandbox.ts'
 
 export type Program = Pick<Launch, 'argv' | 'cwd' | 'env' | 'user' | 'shown'> & {
   builtBytes: number | undefined
-  /** Launch settings after the program ended because its port was in use. Null if the language has no such remedy. */
-  takenPortLaunch: Pick<Launch, 'env' | 'shown'> | null
+  /** Settings for a restart after the program exited because its own port was in use. Null: the language has none. */
+  otherPortLaunch: Pick<Launch, 'env' | 'shown'> | null
 }
 
-/** Delay after the start of the control plane before the end of an earlier process is reported, then the polling interval. */
+/** Delay after the start of the control plane before it reports the end of a process that an earlier control plane started. */
 const adoptDelayMs = 500
+/** Interval at which such a process is polled. */
 const pollIntervalMs = 1_000
 const exitWaitMs = 1_000
 const maxRestartDelayMs = 30_000
@@ -65,7 +66,7 @@ export class InstanceSupervisor {
   readonly #programPorts: ProgramPorts
   /** Set while it is decided whether to restart the ended program at another port. */
   #portDecision: Promise<void> | null = null
-  #usesTakenPortLaunch = false
+  #usesOtherPortLaunch = false
   /** The supervisor waits before the next start. */
   isRestarting = false
 
@@ -142,7 +143,7 @@ export class InstanceSupervisor {
     if (request.restart) this.#policy = { name: 'always' }
     this.#program = program
     this.#isStopping = false
-    const { cpuCores, memoryMb } = request.allotment
+    const { cpuCores, memoryMb } = request.resources
     this.#group = createControlGroup(request.instanceId, { cpuCores, memoryMb, processes: maxProcesses })
     this.#records.save(this.record)
     this.#disk?.resetSchedule()
@@ -158,7 +159,7 @@ export class InstanceSupervisor {
   async #spawn(): Promise<void> {
     const program = this.#program as Program
     const port = this.#request?.port === null ? null : await this.#ports.next()
-    const { env, shown } = (this.#usesTakenPortLaunch && program.takenPortLaunch) || program
+    const { env, shown } = (this.#usesOtherPortLaunch && program.otherPortLaunch) || program
     const launched = this.#sandbox.launch({
       ...program,
       shown,
@@ -195,7 +196,7 @@ export class InstanceSupervisor {
       place: this.#records.placeOf(this.record.instanceId),
       isInside: this.#sandbox.hasPidNamespace,
       shown: this.#program?.shown ?? [],
-      diskMb: this.#request?.allotment.diskMb,
+      diskMb: this.#request?.resources.diskMb,
       builtBytes: this.#program?.builtBytes,
       diskFull: false,
       port,
@@ -222,10 +223,10 @@ export class InstanceSupervisor {
   /** Restarts a program once that ended because its port was in use, so that it listens on PORT if it can. */
   async #restartOnOtherPort(): Promise<void> {
     this.record.portTaken = await this.#programPorts.findTakenPort()
-    if (this.record.portTaken === null || this.#usesTakenPortLaunch || !this.#program?.takenPortLaunch) return
+    if (this.record.portTaken === null || this.#usesOtherPortLaunch || !this.#program?.otherPortLaunch) return
     await this.#killRemaining()
     if (this.#isStopping) return
-    this.#usesTakenPortLaunch = true
+    this.#usesOtherPortLaunch = true
     await this.#spawnAgain()
   }
 

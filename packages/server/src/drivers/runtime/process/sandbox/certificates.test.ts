@@ -67,7 +67,7 @@ console.log(await (await fetch('${address}')).text(), hasKey, String(npm_config_
     const runtime = createProcessRuntime({ folder: processes, environment, sandbox })
     const lines: string[] = []
     const owner = { projectId: 'prj_certificates', deploymentId: 'dep_certificates', environment: 'production' }
-    const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
+    const resources = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
     const plan = {
       ...emptyPlan,
       language: 'javascript',
@@ -76,7 +76,7 @@ console.log(await (await fetch('${address}')).text(), hasKey, String(npm_config_
       port: 3000,
     }
     await runtime.build(
-      { owner, service: '', sourceFolder, plan, secrets: {}, allotment, timeoutMs: 60_000 },
+      { owner, service: '', sourceFolder, plan, secrets: {}, resources, timeoutMs: 60_000 },
       ({ message }) => lines.push(message),
       never,
     )

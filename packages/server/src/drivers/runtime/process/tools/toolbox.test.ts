@@ -64,7 +64,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
   const build = (name: string, plan: Partial<BuildPlan>, abort = never): Promise<Artifact> =>
     runtime.build(
       {
-        ...{ owner: owner(name), service: '', allotment: resources, secrets: {}, timeoutMs: 60_000 },
+        ...{ owner: owner(name), service: '', resources, secrets: {}, timeoutMs: 60_000 },
         sourceFolder: join(folder, 'source'),
         plan: { ...emptyPlan, language: 'javascript', port: 3000, ...plan },
       },
@@ -104,7 +104,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
       owner: owner('one'),
       service: '',
       artifact,
-      allotment: resources,
+      resources,
       entrypoint: null,
       env: {},
     }
