@@ -1,7 +1,7 @@
 /** Maximum length of an entry's changes as JSON: an entry is kept forever, and a page has up to 500 of them. */
 export const changesCharacters = 4096
 
-/** Limits per level, tried in order until the whole fits. */
+/** Truncation limits, tried in order until the result fits. */
 const bounds = [
   { text: 500, items: 50 },
   { text: 100, items: 20 },

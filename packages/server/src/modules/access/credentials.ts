@@ -83,8 +83,8 @@ export const roleOf = async (db: Db, userId: string, organizationId: string): Pr
   (await findMember.first(db, { userId, organizationId }))?.role
 
 /**
- * Whether the caller is an operator. A user's session is one in every organisation; a token only in the set-up organisation, and
- * never if limited to projects.
+ * Whether the caller is an operator. An operator's session counts in every organisation; a token counts only in the set-up
+ * organisation, and not if it is limited to projects.
  */
 async function isOperator(db: Db, { userId, organizationId, tokenId, projectIds }: Caller): Promise<boolean> {
   const setUp = await findSetupOrganization.first(db, {})

@@ -8,7 +8,7 @@ import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 
 export interface SignUpSettings {
   mode: 'closed' | 'invitation' | 'open'
-  /** Limit over all clients. */
+  /** Limit for all clients together. */
   perHour: number
 }
 
@@ -28,11 +28,12 @@ export interface AccessDeps {
   organizationsEach?: number | null
   /** Quota limits and usage of an organisation; absent: no quotas. */
   quotasOf?(organizationId: string): Promise<Quotas | null>
-  /** A cloud: its organisations do not trust each other, and the operator does not trust them. */
+  /** True for a cloud: its organisations do not trust each other, and the operator does not trust them. */
   isCloud?: boolean
   mailer?: Pick<Mailer, 'configured' | 'send'>
   /**
-   * Projects are not isolated here and the operator did not declare all users trusted: one user may deploy, in one organisation.
+   * True where projects are not isolated and the operator did not declare all users trusted. Then one user may deploy, in one
+   * organisation.
    */
   isSingleUser?: boolean
 }

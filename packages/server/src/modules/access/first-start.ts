@@ -38,7 +38,7 @@ export async function prepareFirstStart(
   }
 }
 
-/** Whether a user can sign in or set the instance up. Stays true once it is. */
+/** Whether a user can sign in or set the instance up. Once true, it stays true. */
 export function createReadiness({ database: { db } }: AccessDeps): () => Awaitable<boolean> {
   let isReady = false
   const check = async () => {
@@ -49,7 +49,7 @@ export function createReadiness({ database: { db } }: AccessDeps): () => Awaitab
   return () => isReady || check()
 }
 
-/** Whether the first owner exists. Stays true once it is. */
+/** Whether the first owner exists. Once true, it stays true. */
 export function createSetUpCheck({ database: { db } }: AccessDeps): () => Awaitable<boolean> {
   let isSetUp = false
   const check = async () => {

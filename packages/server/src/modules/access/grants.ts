@@ -6,11 +6,11 @@ import type { AccessDeps } from './deps.ts'
 import { refuseSecondDeployer } from './one-person.ts'
 import { findMembership, findUserByEmail } from './store.ts'
 
-/** The project is gone. */
+/** Called when the project is deleted. */
 export const deleteGrants = (db: Db, projectId: string): Promise<unknown> =>
   db.deleteFrom('grants').where('projectId', '=', projectId).execute()
 
-/** A grant of a project that moves, by e-mail address: users have other ids on another instance. */
+/** An exported grant of a transferred project. It names the user by e-mail address, because ids differ between instances. */
 export interface TravellingGrant {
   email: string
   level: Level
@@ -25,7 +25,7 @@ export const grantsOf = (db: Db, projectId: string): Promise<TravellingGrant[]> 
     .orderBy('users.email')
     .execute()
 
-/** Replaces the grants of a project by those that a move brought. Returns the ones that this organisation cannot have, and why. */
+/** Replaces the grants of a project with imported ones. Returns those that do not apply in this organisation, with the reason. */
 export async function replaceGrants(
   { id: projectId, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
   grants: readonly TravellingGrant[],
@@ -63,7 +63,7 @@ function refusalOf(level: Level, role: Role, deps: Pick<AccessDeps, 'isSingleUse
   }
 }
 
-/** `null` goes back to the level of the person's role. */
+/** `null` removes the grant: the level of the user's role applies again. */
 export async function setGrant(
   project: ProjectRow,
   { userId, level }: { userId: string; level: Level | null },

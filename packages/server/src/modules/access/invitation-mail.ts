@@ -27,13 +27,13 @@ export interface Invited {
 export const invitationLink = (row: Invited, deps: Pick<AccessDeps, 'secretBox' | 'publicUrl'>): string =>
   `${deps.publicUrl()}/invitations/${codeOf(row, 'invitation', deps)}?email=${encodeURIComponent(row.email)}`
 
-/** Mails the code with the commit; 429 when the mailbox or the organisation had too many. */
+/** Enqueues the mail with the code in the caller's transaction. 429 when the mailbox or the organisation had too many. */
 export async function mailInvitation(
   { db, enqueue, lock }: Pick<TransactionContext, 'db' | 'enqueue' | 'lock'>,
   { id, organizationId, email }: Invited,
   now: number,
 ): Promise<void> {
-  // One after the other, so that a hundred at once are counted.
+  // Serialized, so that concurrent invitations are all counted.
   await lock('invitation-mails')
   await db
     .deleteFrom('invitationMails')
@@ -59,7 +59,7 @@ export async function mailInvitation(
   await enqueue(invitationMailKind.of({ organizationId }), { invitationId: id })
 }
 
-/** A withdrawn or used invitation is mailed no more. */
+/** Sends nothing for an invitation that was withdrawn or used. */
 export const invitationMailJob = (deps: AccessDeps) =>
   job<InvitationMail, unknown>(invitationMailKind, {
     deadlineMs: 60_000,

@@ -15,9 +15,8 @@ export interface Attempt {
 }
 
 /**
- * Runs a check of a password or code. Unless it succeeds, it counts as a wrong sign-in for the account, existing or not, from all
- * clients together. A browser that has signed in to the account before has its own counter, so an attacker cannot lock the owner
- * out.
+ * Checks a password or code. A failed check counts as a wrong sign-in for the account, existing or not, from all clients
+ * together. A browser that has signed in to the account before has its own counter, so an attacker cannot lock the owner out.
  */
 export async function limitAttempts<Result>(attempt: Attempt, deps: AccessDeps, check: () => Promise<Result>): Promise<Result> {
   const account = attempt.email.toLowerCase()

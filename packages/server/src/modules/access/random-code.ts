@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** Five random bits a character. */
+/** Each character holds five random bits. */
 export function randomCode(characters: number): string {
   let code = ''
   for (const byte of randomBytes(characters)) code += alphabet[byte & 31]

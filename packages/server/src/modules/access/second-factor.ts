@@ -12,8 +12,8 @@ import { countRecoveryCodes, deleteRecoveryCodes, replaceRecoveryCodes, spendRec
 import { newTotpSecret, stepOfTotpCode, totpUri } from './totp.ts'
 
 /**
- * Attempts per user until a right code, besides the limits of `limitAttempts`, which forget after a minute: an attacker who knows
- * the password could otherwise try enough codes in a day.
+ * Failed attempts per user before further ones are refused. The limits of `limitAttempts` reset after a minute, so without this
+ * limit an attacker who knows the password could try enough codes in a day.
  */
 const maxAttempts = { count: 10, withinMs: 3_600_000 }
 

@@ -2,8 +2,8 @@ export const sessionSeconds = 30 * 24 * 60 * 60
 const deviceSeconds = 365 * 24 * 60 * 60
 
 /**
- * A cookie of the dashboard: scripts cannot read it, other sites' forms do not carry it. On https its name begins with
- * `__Host-`, so that no other host of the same domain (a project's, say) can plant one; there no other name is read.
+ * A cookie of the dashboard: scripts cannot read it, other sites' forms do not carry it. On https its name begins with `__Host-`,
+ * so that another host of the same domain (such as a project's) cannot set it; a cookie without the prefix is ignored there.
  */
 function cookie(name: string, seconds: number) {
   const nameFor = (secure: boolean) => (secure ? `__Host-${name}` : name)

@@ -241,7 +241,7 @@ export const showAudit = ({ changes, changesLength, ...row }: ListedAudit): Audi
 
 export const auditList = createListResponse(showAudit)
 
-// Queries for other modules, which join the unexecuted ones into their own statements.
+// Queries for other modules. Unexecuted queries are subqueries for their statements.
 
 /** Members of an organisation, as a subquery. */
 export const membersOf = (db: Db, organizationId: string) =>

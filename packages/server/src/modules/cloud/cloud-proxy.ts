@@ -11,7 +11,7 @@ import { cloudUnreachable } from './request-cloud.ts'
 /** Forwards requests to the cloud for projects that are not on this instance. */
 export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => ({
   isLinked: (organizationId) => links.has(organizationId),
-  // The object stays the same until the link changes.
+  // The same object is returned until the link changes.
   linkOf: (organizationId) => links.of(organizationId),
   async forwardUpload(organizationId, upload) {
     const link = (await links.of(organizationId)) ?? fail('not_found')
@@ -34,8 +34,8 @@ type Sent = Omit<ForwardedRequest, 'projectId'>
 const importWaitMs = 10_000
 
 /**
- * The cloud releases a project, at the end of a transfer to this instance, a moment before it is available here. A read waits for
- * that moment and is served here; any other request is refused, as during the whole transfer.
+ * The cloud releases a project at the end of its transfer, a moment before it is available here. A read waits for that moment and
+ * is answered here. Any other request is refused, as during the whole transfer.
  */
 async function refuseImporting(
   { organizationId, projectId }: { organizationId: string; projectId: string },

@@ -4,7 +4,7 @@ import type { CloudDeps } from './deps.ts'
 
 export const forgetKind = sharedKind<{ projectId: string }>('cloud.forget')
 
-/** Removes the hidden copy of a project that was deleted in the cloud. May run twice. */
+/** Removes the kept copy of a project that was deleted in the cloud. May run twice. */
 export const forgetJob = (deps: CloudDeps) =>
   job<{ projectId: string }, unknown>(forgetKind, {
     deadlineMs: 3_600_000,

@@ -26,7 +26,7 @@ export function gitHostLinks({ api }: Pick<CloudDeps, 'api'>, links: Links): Clo
   const fetchTokens = async (organizationId: string, path: string, sent: object): Promise<HandedTokens> => {
     const { status, body } = await post(organizationId, path, sent)
     if (status === 200 && body?.data) return body.data
-    // 400 concerns the login itself; any other status is a problem of the link.
+    // A 400 concerns the login itself; any other status is a problem of the link.
     const code = status === 400 ? 'no_source' : 'cloud_unreachable'
     return fail(code, { message: `The cloud did not provide a login: ${body?.error ?? `it answered ${status}`}` })
   }

@@ -7,7 +7,7 @@ export interface Account {
   expiresAt: number | null
 }
 
-/** Checks that the URL is a cloud, and which account the token belongs to: a link is stored only after both checks. */
+/** Checks that the URL is a cloud, and which account the token belongs to. A link is stored only after both checks. */
 export async function proveAccount(api: CloudApi, address: CloudAddress): Promise<Account> {
   const health = await requestWithAnyLink(api, { ...address, token: 'none' }, { method: 'GET', path: '/api/health' })
   if (health.body?.data?.mode !== 'cloud')

@@ -5,7 +5,7 @@ import type { Link } from './links.ts'
 import { requestCloud } from './request-cloud.ts'
 import { saveFeedPosition } from './store.ts'
 
-/** Deliveries are committed a little later than their time: this much is read again. */
+/** The period that is read again, because deliveries are committed a little later than their time. */
 const overlapMs = 2 * 60_000
 const pageSize = 200
 const maxAnnounced = 50

@@ -33,7 +33,7 @@ export class LinkRevoked extends Failure {
   }
 }
 
-/** The cloud's response exceeds the limit of any Berth response. */
+/** The cloud's response exceeds the maximum size of any Berth response. */
 export class CloudAnswerTooLong extends CloudUnreachable {}
 
 /**
@@ -72,7 +72,7 @@ async function textOf(body: Readable, maxBytes: number, withinMs: number): Promi
   }
 }
 
-/** Maps an error to `cloud_unreachable`; the caller's own abort is returned unchanged. */
+/** Maps an error to `cloud_unreachable`. The caller's own abort is returned unchanged. */
 export function cloudUnreachable(error: unknown): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error
   const reason = error instanceof CloudUnreachable ? error.message : 'its response is invalid'

@@ -30,7 +30,7 @@ export async function linkedOrganizations(db: Db): Promise<string[]> {
   return rows.map(({ organizationId }) => organizationId)
 }
 
-/** False: the link or its position has changed since it was read. */
+/** Returns false when the link or its position has changed since it was read. */
 export async function saveFeedPosition(
   db: Db,
   {

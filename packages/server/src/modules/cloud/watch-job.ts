@@ -32,7 +32,7 @@ export const watchJob = (deps: CloudDeps, links: Links) =>
 async function watchOne(organizationId: string, deps: CloudDeps, links: Links, abort: AbortSignal): Promise<void> {
   const limited = AbortSignal.any([abort, AbortSignal.timeout(perLinkMs)])
   for (const check of [relayFeed, watchMissing]) {
-    // Read again: the first check writes to the link's row.
+    // Reads the link again, because the first check writes to its row.
     const link = await links.read(organizationId)
     if (!link) return
     await check(link, deps, limited).catch((error: unknown) =>

@@ -4,7 +4,7 @@ import { forgetSoon } from './forget-job.ts'
 import { accountOf, type Link } from './links.ts'
 import { requestCloud } from './request-cloud.ts'
 
-/** A project must be missing for this long: a cloud that is being restored from a backup may lack it temporarily. */
+/** Time for which a project must be missing: a cloud that is being restored from a backup may lack it temporarily. */
 const missingMs = 10 * 60_000
 const maxConcurrent = 100
 

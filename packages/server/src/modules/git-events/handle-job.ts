@@ -11,8 +11,8 @@ import { handleKind } from './record-deliveries.ts'
 import { findDelivery, hasNewerWaiting, listNewerHandled, markHandled } from './store.ts'
 
 /**
- * If more deliveries of one branch or pull request are queued, they arrive faster than they can be built, and only the last ones
- * are handled.
+ * Limit of queued deliveries of one branch or pull request. Above it they arrive faster than they can be built, and only the
+ * newest are handled.
  */
 const maxWaiting = 10
 
@@ -25,7 +25,7 @@ export const handleJob = (deps: GitEventsDeps) =>
   job<{ key: string }, unknown>(handleKind, {
     deadlineMs: 10 * 60_000,
     concurrency: 4,
-    // A push during a move waits for it, for about half an hour.
+    // A push during a transfer waits for its end, for about half an hour.
     maxAttempts: 14,
     async run({ key }, _deps, _abort, { attempt }) {
       const { db } = deps.database

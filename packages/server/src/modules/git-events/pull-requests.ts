@@ -56,7 +56,7 @@ function reported(
   }
 }
 
-/** Deliveries may arrive out of order by up to this time, because hosts send them from many machines. */
+/** Maximum time by which deliveries arrive out of order: hosts send them from many machines. */
 const disorderMs = 60_000
 
 /**

@@ -4,7 +4,7 @@ import type { PushDelivery } from '../git-host/index.ts'
 import type { EnvironmentRow, GitEventsDeps, ProjectRow } from './deps.ts'
 import { noteRefusal } from './for-each-project.ts'
 
-/** A deployment of each environment that follows the branch, in each project that deploys on push. */
+/** Deploys each environment that follows the branch, in each project that deploys on push. */
 export async function deployPush(projects: readonly ProjectRow[], delivery: PushDelivery, deps: GitEventsDeps): Promise<void> {
   const requests = await Promise.all(projects.map((project) => requestsOf(project, delivery, deps)))
   const unqueued = await deps.deployments.deployMany(requests.flat())
@@ -33,7 +33,10 @@ async function requestsOf(project: ProjectRow, delivery: PushDelivery, deps: Git
   }))
 }
 
-/** Production follows the project's branch, or the repository's own; another environment only a branch that it names. */
+/**
+ * Production follows the project's branch, or else the repository's default one. Another environment follows only a branch that
+ * it names.
+ */
 function followed({ slug, branch, pullRequest }: EnvironmentRow, project: ProjectRow, { defaultBranch }: PushDelivery) {
   if (pullRequest !== null) return null
   return branch ?? (slug === 'production' ? (project.gitBranch ?? defaultBranch ?? null) : null)

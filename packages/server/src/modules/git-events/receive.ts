@@ -14,7 +14,7 @@ export interface Received {
   rawBody: Buffer
 }
 
-/** Records a delivery together with its job. Handling is left to the job, because the host's request times out soon. */
+/** Records a delivery together with its job. The job handles it, because the host's request times out soon. */
 export async function receive(
   { provider, ...inbound }: Received,
   record: (incoming: Incoming) => Promise<boolean>,
@@ -38,7 +38,7 @@ export async function receive(
 
 /**
  * Whether any project needs the delivery. Most pushes are to branches that are not deployed, and a job for each would be most of
- * the work.
+ * the load.
  */
 async function concernsAnybody(
   provider: GitHostProvider,

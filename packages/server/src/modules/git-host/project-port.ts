@@ -17,7 +17,7 @@ import { createHookStates, type HookState } from './webhooks/hook-states.ts'
 import { findWebhookOf, repositoryKey } from './webhooks/webhook-store.ts'
 import { deleteWebhook, isWorking, registerWebhook } from './webhooks/webhooks.ts'
 
-/** A repository as a project names it. Where it is not on a known host, there is no connection and every query returns nothing. */
+/** A project's repository. On an unknown host there is no connection, and every query returns nothing. */
 export interface RepositoryAt {
   provider: string | null
   owner: string | null

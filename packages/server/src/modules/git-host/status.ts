@@ -65,7 +65,7 @@ function withoutState(link: string): string | null {
   return url?.href ?? null
 }
 
-/** Never fails when the host is unreachable: the state is then `error`, with the known accounts. */
+/** An unreachable host is no failure: the state is then `error`, with the known accounts. */
 export async function showHome(caller: Caller, provider: GitHostProvider | undefined, deps: GitHostDeps): Promise<GitHostHome> {
   const rows = ofProvider(await listConnections(deps.database.db, caller.organizationId), provider)
   const common = { state: stateOf(rows), accounts: accountsOf(rows) }

@@ -16,7 +16,7 @@ export interface AdoptedService {
 /** Facts about the whole adoption, while one of its services is built. */
 export interface AdoptionParts {
   image: ReadImage | undefined
-  /** Names in the project of the services that it depends on, as far as they are adopted too. */
+  /** Project names of the services that this one depends on, as far as they are adopted too. */
   dependsOn: string[]
   volumes: AdoptedVolumes
   /** Names of the project's variables. */
@@ -79,7 +79,7 @@ const sameAs = (one: string[] | null, other: string[] | null | undefined) =>
   JSON.stringify(one ?? []) === JSON.stringify(other ?? [])
 const clampLimit = (value: number, min: number, limit: number) => (value > 0 ? Math.min(Math.max(value, min), limit) : null)
 
-/** Published ports first: the first port is the one that requests go to. */
+/** Published ports come first: requests go to the first port. */
 const portsOf = ({ ports }: ReadContainer): number[] => {
   const tcp = ports
     .filter(({ protocol }) => protocol === 'tcp')

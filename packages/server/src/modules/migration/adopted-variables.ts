@@ -12,8 +12,8 @@ export interface AdoptedVariables {
 }
 
 /**
- * Names that Docker accepts: Elasticsearch has a `discovery.type`. The project's own variable that holds the value has a
- * stricter name.
+ * Names that Docker accepts, such as `discovery.type` of Elasticsearch. The project variable that holds the value has a stricter
+ * name.
  */
 const variableName = /^[A-Za-z_][A-Za-z0-9_./-]*$/
 const maxKeyLength = 255

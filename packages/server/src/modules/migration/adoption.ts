@@ -40,7 +40,7 @@ export function adoptionOf(
   return { serverId, parts, volumes: volumes.byName, renamed, warnings }
 }
 
-/** Names in the project of the services that it depends on within its own stack. */
+/** Project names of the services that this one depends on, within its own stack. */
 function namesOfNeeded({ labels }: NamedService, services: readonly NamedService[], { stacks }: Discovery): string[] {
   if (!labels) return []
   const inFile = stacks.get(labels.project)?.files.file?.services.find(({ name }) => name === labels.service)

@@ -12,7 +12,7 @@ const maxVariables = 500
 
 export interface Facts extends AdoptionFacts {
   image: ReadImage | undefined
-  /** The service in the Compose file; undefined where there is no file, or the file does not name it. */
+  /** The service in the Compose file; undefined if there is no file, or the file does not contain it. */
   inFile: ComposeService | undefined
 }
 

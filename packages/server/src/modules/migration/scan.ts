@@ -8,7 +8,7 @@ import { stackOf } from './stack.ts'
 import { adoptedContainers } from './store.ts'
 
 const limitMs = 90_000
-/** Concurrent reads of one server: each may hold all of a server's output in memory. Further ones wait. */
+/** Maximum concurrent reads of one server: each may hold all of a server's output in memory. Further reads wait. */
 const lanes = 2
 let nextLane = 0
 

@@ -72,7 +72,7 @@ function found(file: ComposeFile, project: string): FilesOfStack {
   return { state: isUnreadable ? 'unreadable' : 'read', file: isUnreadable ? null : file, warnings: messages }
 }
 
-/** Paths where a read may block for ever; a label of any image can name one. */
+/** Paths where a read may block forever. Any image can name one in a label. */
 const notOnDisk = /^\/(proc|sys|dev)(\/|$)/
 
 /** Reads one file with its own timeout: a file that cannot be read must not hide the rest of the server. */

@@ -57,7 +57,7 @@ export function stackOf(
   }
 }
 
-/** Container names by the volume or network they use; an index, since a server may list thousands of both. */
+/** Container names by the volume or network that they use. An index, since a server may have thousands of both. */
 function usersBy(containers: readonly ReadContainer[], uses: (container: ReadContainer) => string[]): Map<string, string[]> {
   const users = new Map<string, string[]>()
   for (const container of containers) {

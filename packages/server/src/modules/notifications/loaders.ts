@@ -3,7 +3,7 @@ import type { NotificationsDeps } from './deps.ts'
 import { findDelivery } from './feed/feed-store.ts'
 import { findChannelOf, findSubscriptionOf } from './store.ts'
 
-/** How the guard finds the object that a route names: the caller's own, subscriptions and deliveries of the active organisation. */
+/** Loaders of the objects in route paths: the caller's own channels, subscriptions and deliveries of the active organisation. */
 export const notificationsLoaders = ({
   database: { db },
 }: NotificationsDeps): Pick<Loaders, 'channel' | 'subscription' | 'delivery'> => ({

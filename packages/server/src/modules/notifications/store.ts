@@ -61,7 +61,7 @@ export async function countChannels(db: Db, { userId }: User): Promise<number> {
 export const findInAppChannel = (db: Db, owner: User): Promise<ChannelRow | undefined> =>
   channelsOf(db, owner).where('kind', '=', 'in_app').orderBy('createdAt').orderBy('id').limit(1).executeTakeFirst()
 
-/** Held by whatever creates or deletes a channel of the user. */
+/** Lock held while a channel of the user is created or deleted. */
 export const channelsLock = ({ userId }: User) => `notifications:channels:${userId}`
 
 export async function optOutOfFeed(db: Db, { userId }: User, now: number): Promise<void> {
@@ -165,7 +165,7 @@ export const putDefault = (
     .returningAll()
     .executeTakeFirstOrThrow()
 
-/** `config` as a read may show it. */
+/** The `config` without secrets, as the API shows it. */
 export const showChannel = (row: ChannelRow, config: Record<string, unknown>): Channel => ({
   id: row.id,
   kind: row.kind,

@@ -100,7 +100,7 @@ function messageOf(error: unknown): string {
   return errorMessage(error)
 }
 
-/** Whether a certificate covers the host name that is not to be renewed yet. */
+/** Whether a certificate covers the host name and is not due for renewal. */
 async function findGood(hostname: string, deps: EdgeDeps): Promise<boolean> {
   const existing = await findInUse(deps.database.db, hostname, deps)
   return existing !== undefined && !isDue(existing, nowOf(deps))

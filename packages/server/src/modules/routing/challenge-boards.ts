@@ -43,7 +43,7 @@ function dnsBoard(domain: string, { dnsChallenge, dns, settings, log }: EdgeDeps
         .catch((error: unknown) => log.warn({ err: error, name }, 'certificates: challenge record not removed'))
     },
   }
-  /** A resolver that does not answer, or has cached the missing record, is no reason to fail: the authority queries DNS itself. */
+  /** No failure if a resolver does not answer or has cached the missing record: the authority queries DNS itself. */
   async function isVisible(value: string): Promise<boolean> {
     const records: readonly string[] = await dns.txt(name, abort).catch(() => [])
     return records.includes(value)

@@ -61,7 +61,7 @@ export function edgeMetrics({ traffic, metered, state, overdueCertificates, now 
 const withCode = (code: string, samples: readonly Sample[]): Sample[] =>
   samples.map(({ labels, value }) => ({ labels: { ...labels, code }, value }))
 
-/** Every eighth bucket, that is a factor of four, from 1 ms to 65 s. */
+/** Every eighth bucket: a factor of four between two, from 1 ms to 65 s. */
 const boundaries = [8, 16, 24, 32, 40, 48, 56, 64, 72]
 
 function durations(latency: Float64Array): Sample[] {

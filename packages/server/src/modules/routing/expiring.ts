@@ -12,7 +12,7 @@ export interface ExpiringCertificate {
 
 const renewalTakesMs = 86_400_000
 
-/** Certificates of connected domains that expire by `until`, or have, though a day went by in which they were to be renewed. */
+/** Certificates of connected domains that expire by `until` or have expired, and were due for renewal more than a day ago. */
 export async function expiringCertificates(
   until: Date,
   { database, settings, ...deps }: Pick<EdgeDeps, 'database' | 'clock' | 'settings'>,

@@ -12,7 +12,7 @@ const firstUseShare = 0.75
 const longestBackoffMs = day
 const keptMs = 8 * day
 
-/** Why an order has to wait, and until when. */
+/** The reason why an order has to wait, and until when. */
 export interface OrderDelay {
   until: number
   reason: string

@@ -51,7 +51,7 @@ export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
     },
   })
 
-/** Renews certificates of assigned names, and forgets names that are served no more. */
+/** Renews certificates of assigned names, and forgets names that are no longer served. */
 async function renewAssigned(
   { db, enqueue }: TransactionContext,
   state: EdgeState,
@@ -62,7 +62,7 @@ async function renewAssigned(
   for (const { hostname, tls, nextOrderAt } of await db.selectFrom('assignedHostnames').selectAll().execute()) {
     const isServed = instanceNames.includes(hostname) || (state.hostnames.has(hostname) && isAssigned(hostname, deps))
     if (!isServed || coverageOf(state, hostname) === 'wildcard') {
-      // While the edge has no table, nothing is known about the names that it serves.
+      // Without a table at the edge, the names that it serves are unknown.
       if (state.problem === null) await db.deleteFrom('assignedHostnames').where('hostname', '=', hostname).execute()
     } else if (isWanting(hostname, tls) && (nextOrderAt ?? 0) <= nowOf(deps))
       await enqueue(certifyKind.of(orderOwner(state.hostnames.get(hostname))), { hostname }, orderKeys(hostname))

@@ -18,8 +18,8 @@ export const cancelAbandonedSchedule: Schedule<unknown> = {
 const minutes = 60_000
 const urgent: ReadonlySet<TransferSideRow['state']> = new Set(['releasing', 'ready', 'landing', 'landed', 'failed'])
 /**
- * An export blocks changes of its project, and may have stopped it: cancelled after this long without a request of its
- * coordinator.
+ * Time without a request of its coordinator after which an export is cancelled: it blocks changes of its project, and may have
+ * stopped it.
  */
 const abandonedMs = 15 * minutes
 const openMs = 24 * 60 * minutes
@@ -28,7 +28,7 @@ const keptRowsMs = 60 * openMs
 /**
  * Cancels transfers whose coordinator no longer sends requests. This is safe before the cutover: the coordinator needs this
  * side's consent before it makes the other side serve. A transfer that this instance coordinates is left to its job, which may
- * have been interrupted after it asked the other side to serve.
+ * have been interrupted after it requested that the other side serves.
  */
 export const cancelAbandonedJob = (deps: TransfersDeps) =>
   job<NoPayload, unknown>(kind, {

@@ -30,7 +30,7 @@ export interface TransfersDeps {
     ): Promise<DeploymentRow>
     find(id: string): Promise<DeploymentRow | undefined>
     cancel(deployment: DeploymentRow, message: string): Promise<unknown>
-    /** Starts a deployment that was built and held. */
+    /** Starts a deployment that was built and waits for the import. */
     resume(deploymentId: string): Promise<unknown>
     summary(projectId: string): Promise<DeploymentSummary | undefined>
   }
@@ -39,7 +39,7 @@ export interface TransfersDeps {
     /** May be repeated: existing rows are left unchanged. */
     write(project: { projectId: string; organizationId: string }, history: History): Promise<void>
   }
-  /** Names the parts of a project that a transfer leaves behind. */
+  /** Lists the parts of a project that a transfer does not move. */
   untransferredParts(projectId: string): Promise<string[]>
   /** Connection to the linked cloud; undefined in a cloud, which coordinates no transfers. */
   cloud: CloudConnection | undefined

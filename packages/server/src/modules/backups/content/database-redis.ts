@@ -8,7 +8,7 @@ export const redis: DatabaseKind = {
   kind: 'redis',
   recognises: ({ image }) => /^(redis|valkey|redis-stack|redis-stack-server|keydb)$/.test(imageName(image)),
   async dumps(unit, abort) {
-    // A server with an append-only file loads that at its start and not the RDB; the file can be copied at any time.
+    // A server with an append-only file loads that file at its start instead of the RDB. The file can be copied at any time.
     if ((await setting(unit, 'appendonly', abort)) === 'yes') return null
     const [folder, file] = [await setting(unit, 'dir', abort), await setting(unit, 'dbfilename', abort)]
     const volume = unit.volumes.find(({ mountPath }) => posix.normalize(mountPath) === posix.normalize(folder))

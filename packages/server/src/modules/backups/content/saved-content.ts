@@ -37,7 +37,7 @@ export interface ContentRequest {
   /** null: the whole project. */
   serviceId: string | null
   payload: BackupPayload
-  /** A safety run saves all data that exists, also where that is none. */
+  /** A safety run saves all data that exists, and does not fail if there is none. */
   isSafety: boolean
 }
 

@@ -71,7 +71,7 @@ const settleJob = (deps: BackupsDeps): Job<SettlePayload, unknown> =>
     },
   })
 
-/** Ends the operation and the restore's streams, once nothing of the project changes any more. */
+/** Ends the operation and the restore's streams once nothing changes the project any more. */
 async function finishSettling(
   restore: RestoreRow,
   { dataState, isEnding, isAbandoned }: Pick<RestoreRow, 'dataState'> & Pick<SettlePayload, 'isEnding' | 'isAbandoned'>,
@@ -189,7 +189,7 @@ async function bringOnline({ projectId }: RestoreRow, deps: BackupsDeps): Promis
   })
 }
 
-/** Makes the undo point. For a deleted project it saves the volumes that the deletion kept. */
+/** Makes the safety run. For a deleted project it saves the volumes that the deletion kept. */
 async function makeSafetyRun(
   restore: RestoreRow,
   { run, manifest }: OpenedArchive,
@@ -239,8 +239,8 @@ async function failRestore(
 }
 
 /**
- * A cause that prevents putting the old data back (full disk, unreachable destination) is often temporary. The restore ends
- * after the retries.
+ * Retries putting the old data back: its cause of failure (full disk, unreachable destination) is often temporary. The restore
+ * ends after the retries.
  */
 const settleLater = (restore: RestoreRow, deps: BackupsDeps): Promise<unknown> =>
   deps.database.transaction(async (transaction) => {

@@ -3,7 +3,7 @@ import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { countStoredByRecipient, setMissingRecipient } from './stored-run-store.ts'
 
-/** Key of runs from before keys were recorded, once their key was found to be missing. */
+/** Placeholder key of runs that do not name their key, set when that key was found to be missing. */
 export const lostRecipient = 'lost'
 
 export const howToRestoreKey =

@@ -58,8 +58,8 @@ export async function performRun(runId: string, deps: BackupsDeps, abort: AbortS
 }
 
 /**
- * Records this attempt as the newest, which alone may end the run: an earlier one that was presumed dead may still be running,
- * and its objects are removed. Returns its name, null for the first.
+ * Records this attempt as the newest; only the newest attempt may end the run. An earlier attempt that was presumed dead may
+ * still be running, and its objects are removed. Returns the attempt's name, null for the first attempt.
  */
 const beginAttempt = (run: RunRow, deps: BackupsDeps): Promise<string | null> =>
   deps.database.transaction(async (transaction) => {

@@ -23,7 +23,7 @@ export const listApplications = (deps: GitHostDeps): Promise<GitApplication[]> =
 export async function showApplication(provider: GitHostProvider, deps: GitHostDeps): Promise<GitApplication> {
   const { settings, origin, row, problem } = deps.live.of(provider)
   const { webUrl, appId, appSlug, clientId } = settings
-  // An app can be created at GitHub from here: its webhook address matters before that.
+  // GitHub apps can be created here, so the webhook address matters before there is an application.
   const needsHook = provider === 'github' || hasApplication(settings)
   const hookProblem = needsHook ? unreachableHook(hostTitles[provider], webUrl, deps.publicUrl()) : null
   return {

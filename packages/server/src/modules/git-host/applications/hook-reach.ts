@@ -3,7 +3,9 @@ import { reachOf } from '../../../drivers/web-request/address-reach.ts'
 
 type Reach = 'loopback' | 'private' | 'public'
 
-/** How far away a host can be to connect to this name, by its text alone: nothing is resolved. */
+/**
+ * The network from which this name can be reached: any, a private one, or this machine. Decided by its text; nothing is resolved.
+ */
 function reachOfName(url: string): Reach {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '').toLowerCase()
   if (/(^|\.)localhost$/.test(host) || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))) return 'loopback'
@@ -11,7 +13,7 @@ function reachOfName(url: string): Reach {
   return !host.includes('.') || /\.(local|internal|lan|home\.arpa)$/.test(host) ? 'private' : 'public'
 }
 
-/** Why the git host cannot deliver to the address, and what to do; null where nothing speaks against it. */
+/** The reason why the git host cannot deliver to the address, and what to do; null if no reason is known. */
 export function unreachableHook(title: string, hostUrl: string, deliveryUrl: string): string | null {
   const [from, to] = [reachOfName(hostUrl), reachOfName(deliveryUrl)]
   const isReachable = to === 'public' || from === 'loopback' || (to === 'private' && from === 'private')

@@ -25,7 +25,7 @@ export interface LiveHost {
   origin: Origin
   /** The stored row, also while it is not in use. */
   row: GitApplicationRow | null
-  /** Why the stored row is not in use; null: it is, or there is none. */
+  /** Why the stored row is not in use; null: it is in use, or there is none. */
   problem: string | null
 }
 
@@ -95,7 +95,7 @@ export class LiveHosts {
     this.#started += 1
     const order = this.#started
     const rows = await listApplicationRows(this.#deps.database.db)
-    // A read that started later may have finished first.
+    // Another read that started later may already have finished.
     if (order < this.#applied) return
     this.#applied = order
     for (const provider of providers) {

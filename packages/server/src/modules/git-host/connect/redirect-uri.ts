@@ -1,5 +1,5 @@
 import type { GitHostDeps } from '../deps.ts'
 
-/** Where git hosts send browsers back to. */
+/** The URL to which git hosts redirect browsers. */
 export const redirectUri = ({ publicUrl }: Pick<GitHostDeps, 'publicUrl'>): string =>
   `${publicUrl()}/api/gitprovider/connect/redirect`

@@ -59,14 +59,14 @@ function answerOf(query: RedirectQuery, flow: ConnectFlow, { headers }: Context,
 }
 
 /**
- * Whether the browser belongs to the user who started the flow: it has their session, or is signed in as them. A browser that is
- * signed in as another user is rejected, because the link would connect that user's account. Of a browser that is not signed in,
- * nothing is known.
+ * Whether the browser belongs to the user who started the flow: it has the same session, or is signed in as the same user. A
+ * browser that is signed in as another user is rejected, because the link would connect that user's account. A browser that is
+ * not signed in is unknown.
  */
 function isStarter(flow: ConnectFlow, context: Context, deps: GitHostDeps): boolean {
   const { sessionId, userId, fromThisMachine } = flow
   const caller = context.isSignedIn ? context.caller : null
-  // The login goes to another instance: every user must consent.
+  // The login goes to another instance, so every user must consent.
   if (flow.handoff) return false
   if (caller ? caller.userId !== userId : sessionId !== null)
     throw new ConnectFailed(
@@ -97,7 +97,7 @@ async function connectAccount(flow: ConnectFlow, answer: PendingAnswer, deps: Gi
   await storeAccount(flow, { ...tokens, byCloud: flow.byCloud !== null }, account, deps)
 }
 
-/** Collects the login from the cloud, which holds it for the link that the flow started with. */
+/** Collects the login from the cloud, through the link with which the flow started. */
 async function collected({ organizationId, byCloud }: ConnectFlow, code: string, deps: GitHostDeps): Promise<AccountTokens> {
   if ((await deps.cloudLinks?.linkOf(organizationId)) !== byCloud!.link)
     throw new ConnectFailed('expired', 'The cloud link has changed. Connect again from Berth.')

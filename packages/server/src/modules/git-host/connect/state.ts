@@ -56,7 +56,9 @@ export const newState = (
     deps,
   )
 
-/** A state parameter: random, signed by this instance, valid for ten minutes and once. Only when it is used is its hash stored. */
+/**
+ * A state parameter: random, signed by this instance, valid for ten minutes and for one use. Its hash is stored when it is used.
+ */
 export function stateOf(flow: ConnectFlow, deps: GitHostDeps): string {
   const { organizationId, userId, provider, source, sessionId, fromThisMachine, installationId, isConfirmed } = flow
   const more = {

@@ -26,11 +26,11 @@ export async function usableSources(
   return usableRows.sort((one, other) => rank(one) - rank(other))
 }
 
-/** Connections that may reach a repository of the owner; an app only on the account where it is installed. */
+/** Connections that may have access to a repository of the owner. An app has access only to the account where it is installed. */
 export const sourcesFor = (rows: readonly GitConnectionRow[], owner: string): GitConnectionRow[] =>
   rows.filter(({ source, accountLogin }) => source !== 'app' || accountLogin.toLowerCase() === owner.toLowerCase())
 
-/** Runs the work with the first connection that succeeds; one that is denied access gives way to the next. */
+/** Runs the work with each connection until one succeeds. An error of denied access continues with the next connection. */
 export async function throughSources<Result>(
   rows: readonly GitConnectionRow[],
   deps: GitHostDeps,

@@ -14,11 +14,11 @@ interface RequestedState {
   state: Promise<HookState>
 }
 
-/** How long an answer of the host is given again. */
+/** Time for which the host's response is cached. */
 const freshMs = 10_000
 const maxStates = 1_000
 
-/** The state of our webhook as the host reports it. Concurrent and repeated queries within a short time share one call. */
+/** The state of Berth's webhook as the host reports it. Concurrent and repeated queries within a short time share one call. */
 export function createHookStates(deps: GitHostDeps) {
   const states = new Map<string, RequestedState>()
   return (row: GitWebhookRow, request: () => Promise<HookState>): Promise<HookState> => {

@@ -58,7 +58,7 @@ async function register(location: WebhookTarget, deps: GitHostDeps): Promise<Reg
     : await host.createHook(access, name, settings).catch((error: unknown) => rethrowWithPublicUrlHint(error, settings.url))
   if (await saveWebhook({ id, hook, ...settings }, existing, location, deps))
     return { webhook: showWebhook({ ...hook, url: settings.url }), isNew: !reusable }
-  // Another control plane was faster: keep its webhook and delete ours.
+  // Another control plane has stored a webhook first: keep that one and delete ours.
   if (!reusable) await host.deleteHook(access, name, hook.id)
   return register(location, deps)
 }

@@ -10,7 +10,7 @@ export interface DeliverySettings {
   smtpUrl: Secret | null
 }
 
-/** The real way out, as the instance's settings say. Throws ConfigError for a setting that cannot be one. */
+/** The real drivers, from the instance's settings. Throws ConfigError for an invalid setting. */
 export function createDeliveryDrivers({ allowPrivateWebhooks, smtpUrl }: DeliverySettings): NotificationsDeps['drivers'] {
   if (smtpUrl) checkSmtpUrl(smtpUrl)
   return { webRequest: createWebRequest({ allowPrivate: allowPrivateWebhooks }), mailer: mailerWhenNeeded(smtpUrl) }
@@ -25,7 +25,7 @@ function checkSmtpUrl(smtpUrl: Secret): void {
   }
 }
 
-/** The mail library is loaded with the first mail: many instances never send one, and starting stays quick. */
+/** The mail library is loaded with the first mail: many instances never send one, and the start stays quick. */
 function mailerWhenNeeded(smtpUrl: Secret | null): Mailer {
   let loaded: Promise<Mailer> | undefined
   const load = async () => (await import('../../../drivers/mail/mailer.ts')).createMailer({ smtpUrl })

@@ -9,7 +9,7 @@ export const burst = {
   gatherMs: 1_000,
   /** Maximum deliveries in a digest; the next one starts another. */
   largest: 500,
-  /** How far back digests count: one waits for up to a window, and counts for one more. */
+  /** Age up to which digests count: one waits for up to a window, and counts for one more. */
   memoryMs: 180_000,
 } as const
 

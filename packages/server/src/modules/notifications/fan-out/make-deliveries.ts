@@ -46,8 +46,8 @@ export async function makeDeliveries(targets: readonly Target[], making: Making)
 let lastMade = 0
 
 /**
- * The feed is ordered by this time, so each new delivery gets its own. The clock wins when it is far off, such as after it was set
- * back.
+ * The feed is ordered by this time, so each new delivery gets its own. The clock's time is used when it differs much, such as
+ * after the clock was set back.
  */
 const momentAfterLast = (now: number) => (lastMade >= now && lastMade < now + 1_000 ? lastMade + 1 : now)
 

@@ -8,7 +8,7 @@ import { channelsLock, findInAppChannel, insertChannel, isOptedOutOfFeed } from 
 import { channelsToNotify, isOnByDefault, lacksFeed } from './audience.ts'
 import type { Target } from './plan-deliveries.ts'
 
-/** The channels that get an announcement; two that agree in these three have the same. */
+/** The channels that get an announcement. Announcements that agree in these three fields have the same channels. */
 export async function findTargets(
   transaction: TransactionContext,
   { organizationId, category, userId }: Pick<Announcement, 'organizationId' | 'category' | 'userId'>,
@@ -17,7 +17,7 @@ export async function findTargets(
   const onByDefault = isOnByDefault(category, await store.findDefault(transaction.db, organizationId, category))
   const rows = await store.findPeople(transaction.db, organizationId, category, userId)
   const targets: Target[] = []
-  // In one order, so that two announcements that create feeds for the same users never wait for each other.
+  // Sorted, so that two announcements that create feeds for the same users cannot deadlock.
   for (const [person, userRows] of [...Map.groupBy(rows, (row) => row.userId)].sort(byUser)) {
     const channels = userRows.flatMap(asTarget)
     const isOptedOut = userRows.some(({ feedOptOutAt }) => feedOptOutAt !== null)
@@ -43,7 +43,7 @@ const asTarget = ({ userId, channelId, kind, enabled, verified, subscribed }: st
         },
       ]
 
-/** The in-app channel of a user is made for the first alert. Another organisation's announcement may have made it just now. */
+/** Creates the in-app channel of a user for the first alert, unless another organisation's announcement has just created it. */
 async function makeFeed({ db, lock }: TransactionContext, userId: string, deps: NotificationsDeps): Promise<Target[]> {
   await lock(channelsLock({ userId }))
   if (await isOptedOutOfFeed(db, { userId })) return []

@@ -29,10 +29,10 @@ export async function streamFeed(stream: FeedStream, reader: feed.Reader, deps: 
 
 const maxRemembered = 1_000
 const maxMissed = 200
-/** Clocks of control planes differ by so much at most, and a commit comes a little after its time. */
+/** Maximum difference between the clocks of control planes, plus the time until a commit. */
 const skewMs = 5_000
 
-/** Writes each entry once, whichever way it was heard of. */
+/** Writes each entry once, whether a signal announced it or a catch-up read it. */
 class Relay {
   readonly #stream: FeedStream
   readonly #reader: feed.Reader

@@ -2,7 +2,7 @@ import { daysFrom } from './expiry.ts'
 import type { Notice } from './once.ts'
 import type { MissedBackups } from './watched.ts'
 
-/** A backup that should have happened and did not is announced once for each time that it was due. */
+/** Announces a missed backup once for each due time. */
 export async function backupNotices(backups: MissedBackups, now: Date): Promise<Notice[]> {
   const missed = await backups.missed(now)
   return missed.map(({ policyId, organizationId, projectId, projectName, dueAt }) => ({

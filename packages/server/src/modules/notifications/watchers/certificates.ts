@@ -12,7 +12,7 @@ export async function certificateNotices(certificates: CertificateExpiries, now:
 
 function noticeOf({ hostname, organizationId, projectId, issuedAt, expiresAt }: ExpiringCertificate, now: Date): Notice[] {
   const [first, ...rest] = warningsDue(daysBefore, { from: issuedAt, until: expiresAt }, now).map(
-    // With its end in the key, the next certificate of the same name is another matter.
+    // The key contains the expiry, so the next certificate of the same name is announced separately.
     (days) => `certificate:${hostname}:${expiresAt.getTime()}:${days}`,
   )
   if (!first) return []

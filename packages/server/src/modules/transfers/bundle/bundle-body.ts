@@ -30,7 +30,7 @@ const History = Type.Object({
 })
 export type History = Static<typeof History>
 
-/** Content of a bundle. Encrypted, since it contains the project's secrets in clear text. */
+/** Content of a bundle. It is encrypted, because it contains the project's secrets in plain text. */
 export const BundleBody = Type.Object({
   project: ProjectBundle,
   contentKey: Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' }),

@@ -32,7 +32,7 @@ export async function refuseFullDisk(bytes: number, deps: TransfersDeps): Promis
 
 const checkEveryBytes = 64 * 1024 ** 2
 
-/** Passes the content through, and fails before writing it would fill the disk. */
+/** Returns the content unchanged; fails before a write would fill the disk. */
 export async function* untilDiskFull(content: AsyncIterable<Uint8Array>, deps: TransfersDeps): AsyncGenerator<Uint8Array> {
   await refuseFullDisk(0, deps)
   let since = 0

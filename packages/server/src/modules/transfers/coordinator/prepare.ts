@@ -13,7 +13,7 @@ export interface TransferContext {
   transfer: CloudTransferRow
   sides: Sides
   retryLimits: RetryLimits
-  /** No step of the transfer has been done yet. */
+  /** Whether no step of the transfer has been done yet. */
   isNew: boolean
   deps: CoordinatorDeps
   abort: AbortSignal
@@ -31,8 +31,8 @@ export class SideFailed extends Error {
 }
 
 /**
- * Runs the transfer up to the cutover: the target has and has checked everything and runs the project without a route, while the
- * source has stopped. May be restarted at any line: the states of both sides show which steps are done.
+ * Runs the transfer up to the cutover. Then the target has checked everything and runs the project without a route, and the
+ * source has stopped it. May be restarted at any line: the states of both sides show which steps are done.
  */
 export async function prepare(context: TransferContext): Promise<void> {
   const { sides, abort, retryLimits } = context
@@ -107,7 +107,7 @@ async function until<Side extends TransferExport | TransferImport>(
   alsoGet?: () => Promise<unknown>,
 ): Promise<Side> {
   for (let polls = 1; ; polls += 1) {
-    // A side that is not polled for long cancels itself.
+    // A side cancels itself if it is not polled for long.
     if (alsoGet && polls % 50 === 0) await retryWhileUnreachable(alsoGet, retryLimits, abort)
     const side = await retryWhileUnreachable(get, retryLimits, abort)
     if (expectedStates.includes(side.state)) return side

@@ -13,7 +13,7 @@ export interface TransferTarget {
   openImport(): Promise<TransferImport>
   get(): Promise<TransferImport>
   change(change: ImportChange): Promise<TransferImport>
-  /** Rejects when the received bytes have another hash. */
+  /** Rejects if the hash of the received bytes differs. */
   write(
     file: { name: string; sizeBytes: number; sha256: string },
     bytes: AsyncIterable<Uint8Array>,

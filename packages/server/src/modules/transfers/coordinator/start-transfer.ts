@@ -27,7 +27,7 @@ export interface TransferRequest {
 export interface Transferred {
   projectId: string
   location: 'local' | 'cloud'
-  /** Parts of the project that were not transferred, or are not in force at the target. */
+  /** Parts of the project that were not transferred, or do not work at the target. */
   warnings: string[]
 }
 
@@ -82,7 +82,7 @@ const recordTransfer = (
     return id
   })
 
-/** Longest wait for the rollback, which may need an unreachable cloud; after it the client gets the reason of the failure. */
+/** Maximum wait for the rollback, which may need an unreachable cloud. Then the client gets the reason of the failure. */
 const rollbackMs = 10_000
 
 async function waitUntilEnded(id: string, { database, retryLimits }: CoordinatorDeps): Promise<Transferred> {

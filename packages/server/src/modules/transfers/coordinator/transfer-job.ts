@@ -89,7 +89,7 @@ async function rollBackHere(transfer: CloudTransferRow, deps: CoordinatorDeps): 
       ? localSource(transfer, deps).change('aborted')
       : localTarget(transfer, deps).change({ state: 'aborted' })
   await called.catch((error: unknown) => {
-    // The side was never begun, or has ended already.
+    // The side has not begun the transfer, or has already ended it.
     if (!(error instanceof Failure)) throw error
   })
 }
@@ -121,7 +121,7 @@ const recordFailure = (
 ): Promise<unknown> =>
   updateTransfer(database.db, id, { phase: 'failed', errorCode: code, errorMessage: message, finishedAt: clock.now().getTime() })
 
-/** Records where the project lives now, and its original folder. */
+/** Records on which instance the project is now, and its original folder. */
 async function noteMoved({ direction, projectId, organizationId, cloud }: CloudTransferRow, db: Db, now: number): Promise<void> {
   if (direction === 'to_self_hosted') return void (await deleteCloudProject(db, projectId))
   const localPath = (await findAnyProject(db, projectId))?.localPath ?? null

@@ -12,7 +12,7 @@ import { changeSideState } from '../rows/change-side-state.ts'
 import { findSide, insertSide } from '../rows/side-store.ts'
 import { exportKey, exportKind } from './export-job.ts'
 
-/** Begins to pack the project, which continues to serve. The same transfer again returns the existing one. */
+/** Starts packing the project, which continues to serve. A repeated request for the same transfer returns the existing export. */
 export async function startExport(
   project: Pick<ProjectRow, 'id' | 'organizationId'>,
   { transfer, recipient, withData = true }: ExportBody,
@@ -70,7 +70,7 @@ async function requestRelease(row: TransferSideRow, deps: TransfersDeps): Promis
   })
 }
 
-/** The project lives on the other instance from here on. The stopped copy is kept, in case the other side loses it. */
+/** The other instance serves the project from here on. The stopped copy is kept, in case the other side loses it. */
 async function finishExport(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
   if (row.state === 'departed') return
   await deps.database.transaction(async (transaction) => {

@@ -7,7 +7,7 @@ import { howToCancel } from '../rows/other-transfer.ts'
 import { openImports } from '../rows/side-store.ts'
 
 const megabyte = 1_000_000
-/** Smallest size that counts for a file, however small it is: a disk block. */
+/** Minimum size that a file counts with: a disk block. */
 const leastBytes = 4096
 
 /** Bytes of each open import, counted once from the disk and then as files arrive. */

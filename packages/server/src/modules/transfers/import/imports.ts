@@ -14,7 +14,7 @@ import { forgetCount } from './import-quota.ts'
 
 const maxOpen = 5
 
-/** Opens an import; the same request again returns the existing one. */
+/** Opens an import. A repeated request returns the existing one. */
 export async function openImport(
   id: string,
   { project, identity }: ImportBody,

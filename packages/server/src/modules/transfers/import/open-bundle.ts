@@ -14,7 +14,7 @@ import { type Manifest, manifestName, readManifest } from '../bundle/manifest.ts
 import type { TransfersDeps } from '../deps.ts'
 import { TransferFailed } from '../failures.ts'
 
-/** A bundle whose every byte is signed by its sender, and whose content has the shape of the API. */
+/** A verified bundle: all of it is signed by its sender, and its content is valid. */
 export interface OpenedBundle {
   body: BundleBody
   /** A hash of the project without its volumes. */

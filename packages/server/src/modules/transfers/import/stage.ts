@@ -55,7 +55,7 @@ async function recordProject(row: TransferSideRow, bundle: OpenedBundle, deps: T
 
 /** Starts a held deployment and waits until it is live; no route leads to it. */
 export async function startHeldDeployment(deploymentId: string, deps: TransfersDeps, abort: AbortSignal): Promise<void> {
-  // Requested repeatedly: the job that built it may not have ended yet, and would ignore the call.
+  // Requested repeatedly, because the job that built it may not have ended yet and would ignore the request.
   await until(
     deploymentId,
     (row) => row.status === 'live',

@@ -11,7 +11,7 @@ interface ChatUrlRules {
 export function chatUrlOf(fields: ConfigFields, { hosts, provider, previous }: ChatUrlRules): string {
   const text = fields.text('webhookUrl', 2_048)
   if (previous && text === redactedChatUrl(previous)) return previous
-  // The mask of another channel would parse as an address that leads nowhere.
+  // The redacted form of another channel's URL would parse as an address, but nothing listens there.
   const url = text.includes('…') ? null : URL.parse(text)
   const fits =
     url?.protocol === 'https:' &&

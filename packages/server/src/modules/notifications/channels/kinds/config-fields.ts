@@ -11,7 +11,7 @@ export class ConfigFields {
     this.#values = isObject ? { ...input } : {}
   }
 
-  /** Filled text, trimmed; anything else is a problem. */
+  /** Non-empty text, trimmed; anything else is a problem. */
   text(name: string, maxLength: number): string {
     return this.optionalText(name, maxLength) ?? this.refuse(name, 'is required')
   }
@@ -25,7 +25,7 @@ export class ConfigFields {
     return value.trim()
   }
 
-  /** Notes the problem, the first one of a field alone. */
+  /** Records a problem; only the first one of each field. */
   refuse(name: string, message: string): string {
     const field = `config.${name}`
     if (!this.problems.some((problem) => problem.field === field || problem.field === 'config'))

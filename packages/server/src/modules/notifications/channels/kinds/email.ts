@@ -34,7 +34,10 @@ export const email: ChannelKind<Config, Secrets> = {
 const localPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 const domain = /^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
 
-/** The forms that mail servers at large take: no comments, no quoted local part, a domain with a dot (or in another script). */
+/**
+ * Address forms that all common mail servers accept: no comments, no quoted local part, a domain with a dot (or in another
+ * script).
+ */
 function isMailAddress(address: string): boolean {
   const [local = '', host = '', ...rest] = address.split('@')
   return (

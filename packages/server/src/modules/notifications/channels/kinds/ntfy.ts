@@ -41,7 +41,7 @@ export const ntfy: ChannelKind<Config, Secrets> = {
   },
 }
 
-/** A token belongs to its server: it is not carried to another one. */
+/** A token belongs to its server and is not sent to another one. */
 const sameServer = (a: string, b: string | undefined) => webUrl(a)?.origin === webUrl(b)?.origin
 
 /** The message, limited to 4,096 bytes: the server turns longer ones into attachments. */

@@ -7,7 +7,7 @@ import { slack } from './slack.ts'
 import { telegram } from './telegram.ts'
 import { webhook } from './webhook.ts'
 
-/** Every way to reach a person. A further one is a file and a word here. */
+/** All kinds of channels. A new kind is a file and an entry here. */
 export const channelKinds: readonly ChannelKind[] = [email, webhook, inApp, slack, discord, telegram, ntfy]
 
 export function channelKind(name: string): ChannelKind | undefined {

@@ -35,7 +35,7 @@ export const webhook: ChannelKind<Config, Secrets> = {
     const data = { ...(projectId === undefined ? {} : { projectId }), ...message.data }
     const body = JSON.stringify({ id, category, organizationId, subject, text, data, createdAt })
     const headers = { 'berth-event': category, 'berth-delivery': id, 'berth-signature': signatureOf(secret, body, now()) }
-    // Only "gone" is final: any other answer may be a receiver that is being deployed, and the tries are promised.
+    // Only 410 (gone) is final: any other status may come from a receiver that is being deployed, and retries are promised.
     await post(webRequest, { url, headers, body, receiver: 'The receiver', final: [410], secrets: [secret] }, abort)
   },
 }
