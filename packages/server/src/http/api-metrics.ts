@@ -3,7 +3,7 @@ import { type MetricSource, metricSource } from '../platform/metrics/metric-sour
 
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
-/** Metrics of the API, the dashboard's files included. A path or a client is no label: a client could invent any number of them. */
+/** Metrics of the API, the dashboard's files included. Paths and clients are not labels: a client could create any number of them. */
 export class ApiMetrics {
   readonly source: MetricSource
   readonly #byStatus = new Map<number, number>()

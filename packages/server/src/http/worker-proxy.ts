@@ -17,7 +17,7 @@ export interface WorkerSettings {
 
 export type WorkerState = 'ok' | 'starting' | 'away'
 
-/** A worker that restarts is waited for this long; the request was not sent to it yet. */
+/** Time to wait for a worker that restarts. The request has not been sent to it yet. */
 const connectMs = 5_000
 const connectPauseMs = 100
 /** Deadline of a response's head. A write may wait for a whole transfer. */

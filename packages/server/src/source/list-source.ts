@@ -8,7 +8,7 @@ export interface SourceEntry {
 }
 
 /** The paths to exclude: generated folders, or those of a `.dockerignore`. */
-export type Excluded = { kind: 'made-anew' } | { kind: 'dockerignore'; text: string }
+export type Excluded = { kind: 'generated' } | { kind: 'dockerignore'; text: string }
 
 /** Names that every build creates again, or that are of no use to a build. */
 const generatedNames = new Set(['.git', 'node_modules', '.venv', '__pycache__', '.DS_Store'])

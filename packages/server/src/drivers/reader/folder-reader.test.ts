@@ -80,7 +80,7 @@ test('the real one detects and lists as if it were here', async () => {
   writeFileSync(join(folder, 'node_modules/x'), '')
   symlinkSync('/etc', join(folder, 'out'))
   expect(await reader.detect(folder, own)).toMatchObject({ framework: 'nextjs' })
-  expect(await reader.list(folder, { kind: 'made-anew' }, own)).toEqual([
+  expect(await reader.list(folder, { kind: 'generated' }, own)).toEqual([
     { path: 'out', type: 'symlink' },
     { path: 'package.json', type: 'file' },
     { path: 'web', type: 'directory' },

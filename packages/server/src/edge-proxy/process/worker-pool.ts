@@ -13,7 +13,7 @@ export type WorkerEvent =
   | { event: 'records'; batch: Omit<RecordBatch, 'json'> & { json: string } }
   | { event: 'wake'; projectId: string; hostname: string }
   | { event: 'certificate'; hostname: string }
-  | { event: 'news'; news: LimitChanges }
+  | { event: 'limit-changes'; changes: LimitChanges }
 
 interface WorkerProcess {
   child: ReturnType<typeof spawnEdge>
@@ -107,7 +107,7 @@ export class WorkerPool {
 
   retry(): void {
     this.#local.retry()
-    this.#requestSiblings('askAgain', []).catch(() => {})
+    this.#requestSiblings('retry', []).catch(() => {})
   }
 
   async close(graceMs: number): Promise<void> {
@@ -171,15 +171,16 @@ export class WorkerPool {
   }
 
   #onWorkerMessage(from: WorkerProcess, event: WorkerEvent): void {
-    if (event.event === 'news') {
-      this.#local.addRemoteCounts(event.news)
-      this.#sendLimitChanges(event.news, from)
+    if (event.event === 'limit-changes') {
+      this.#local.addRemoteCounts(event.changes)
+      this.#sendLimitChanges(event.changes, from)
     } else this.#onEvent(event)
   }
 
   #sendLimitChanges(changes: LimitChanges, except: WorkerProcess | undefined): void {
     if (changes.length === 0) return
-    for (const worker of this.#processes) if (worker !== except) worker.caller.request('hear', [changes]).catch(() => {})
+    for (const worker of this.#processes)
+      if (worker !== except) worker.caller.request('addLimitChanges', [changes]).catch(() => {})
   }
 }
 

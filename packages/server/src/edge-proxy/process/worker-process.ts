@@ -43,7 +43,7 @@ export function runWorkerProcess(): void {
   setInterval(() => {
     sendRecords()
     const changes = worker?.takeChanges() ?? []
-    if (changes.length > 0) sendEvent({ event: 'news', news: changes })
+    if (changes.length > 0) sendEvent({ event: 'limit-changes', changes })
   }, reportIntervalMs)
   // Without the edge process the worker gets no new tables.
   process.on('disconnect', () => process.exit(0))
@@ -60,9 +60,9 @@ const callsOf = (worker: EdgeWorker | undefined, sendRecords: () => void) =>
     activity: () => worker.activity(),
     takeHits: () => worker.takeHits(),
     switchCounters: (id: string) => worker.switchCounters(id),
-    askAgain: () => worker.retry(),
+    retry: () => worker.retry(),
     takeTraffic: () => worker.takeTraffic(),
-    hear: (changes: LimitChanges) => worker.addRemoteCounts(changes),
+    addLimitChanges: (changes: LimitChanges) => worker.addRemoteCounts(changes),
     close: async (graceMs: number) => {
       await worker.close(graceMs)
       sendRecords()

@@ -18,7 +18,9 @@ export interface StreamTokens {
   mintForUpload(path: string, caller: Caller): Promise<string>
   /** Records a token that the cloud issued, for a stream there. */
   note(token: string, path: string, caller: Caller): Promise<void>
+  /** The caller of the token, which is deleted; null for an invalid token. */
   spend(token: string, path: string): Promise<Caller | null>
+  /** The caller of a reusable token; null for an invalid one. */
   use(token: string, path: string): Promise<Caller | null>
 }
 

@@ -7,7 +7,7 @@ import type { TransactionContext } from '../../platform/transaction.ts'
 import { projectTransfers } from './bundle/project-transfers.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
-import { hookJob, moveJob } from './git/hook-job.ts'
+import { hookJob, updateWebhookJob } from './git/hook-job.ts'
 import { keepRemotes } from './git/keep-remotes.ts'
 import { readRemote, remoteOf, repositoryAt } from './git/project-remote.ts'
 import { removeHookJob } from './git/transfer-webhook.ts'
@@ -114,7 +114,7 @@ export function createProjects(deps: ProjectsDeps) {
         checkJob(deps),
         thinJob(deps),
       ],
-      ...[hookJob(deps), moveJob(deps), removeHookJob(deps), resumeJob(deps), sweepOperationsJob(deps)],
+      ...[hookJob(deps), updateWebhookJob(deps), removeHookJob(deps), resumeJob(deps), sweepOperationsJob(deps)],
     ],
     schedules: [sweepSchedule, checkSchedule, thinSchedule, sweepOperationsSchedule],
     create: (body: CreateProject, caller: Caller, recordedWith?: RecordedWith) => createProject(body, caller, deps, recordedWith),

@@ -12,7 +12,7 @@ export interface RunEnding {
   error: string | null
 }
 
-/** While a task keeps failing, its members get one notification in this time. */
+/** Minimum time between two notifications of a task that keeps failing. */
 const announceEveryMs = 60 * 60_000
 
 /** Records the end of a run, once: a run that has ended stays as it is. */

@@ -140,7 +140,7 @@ async function startUntilHealthy(deployment: DeploymentRow, deps: DeploymentsDep
     abort.throwIfAborted()
     deps.log.warn(
       { err: error, deploymentId: deployment.id, service },
-      'deployments: a service did not come up, the others serve',
+      'deployments: a service did not start, the others are running',
     )
   }
 }

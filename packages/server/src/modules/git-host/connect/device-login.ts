@@ -58,10 +58,10 @@ export async function pollDeviceLogin(caller: Caller, provider: GitHostProvider,
   const deviceCode = deps.secretBox.open(row.deviceCode, sealedFor.gitDeviceCode(row.id))
   deps.scrubber.register(deviceCode)
   const response = await device.poll(deviceCode, { timeoutMs: 10_000 })
-  return validated(row, response, deps)
+  return applyPoll(row, response, deps)
 }
 
-async function validated(row: GitDeviceLoginRow, response: DevicePoll, deps: GitHostDeps): Promise<ConnectPoll> {
+async function applyPoll(row: GitDeviceLoginRow, response: DevicePoll, deps: GitHostDeps): Promise<ConnectPoll> {
   const { db } = deps.database
   if (response.status === 'pending') {
     const intervalSeconds = Math.max(response.intervalSeconds ?? 0, row.intervalSeconds)

@@ -24,7 +24,7 @@ export const hookJob = (deps: ProjectsDeps) =>
   })
 
 /** Updates an existing webhook to the current delivery address; creates none. */
-export const moveJob = (deps: ProjectsDeps) =>
+export const updateWebhookJob = (deps: ProjectsDeps) =>
   job<RepositoryWithHook, unknown>(moveKind, {
     deadlineMs: 60_000,
     maxAttempts: 6,

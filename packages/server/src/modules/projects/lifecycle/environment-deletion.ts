@@ -25,7 +25,7 @@ interface RemovalPayload extends DeletionOptions {
 }
 
 /**
- * Enqueued in the transaction that sets `deletingSince`, as a project's removal is: it continues also after this process ends.
+ * Enqueued in the transaction that sets `deletingSince`, like the removal of a project: it continues after this process ends.
  */
 const removal = sharedKind<RemovalPayload>('projects.remove-environment')
 const uniqueKey = (environmentId: string) => `${removal.kind}:${environmentId}`

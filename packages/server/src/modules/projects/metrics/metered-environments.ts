@@ -27,7 +27,7 @@ export interface Metered {
   omitted: number
 }
 
-/** Projects with metrics of their own, the oldest first: it bounds the size of a scrape. */
+/** Projects with metrics of their own, the oldest first: the limit bounds the size of a scrape. */
 const maxProjects = 5_000
 const keptMs = 10_000
 

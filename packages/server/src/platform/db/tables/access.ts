@@ -163,7 +163,7 @@ export interface AuditLogTable {
 }
 
 /** Facts about the instance itself, such as the hash of the set-up code. */
-export interface InstallationTable {
+export interface InstanceFactsTable {
   key: string
   value: string
 }
@@ -183,7 +183,7 @@ export interface AccessTables {
   signUps: SignUpsTable
   invitationMails: InvitationMailsTable
   auditLog: AuditLogTable
-  instance: InstallationTable
+  instance: InstanceFactsTable
 }
 
 export type UserRow = Selectable<UsersTable>

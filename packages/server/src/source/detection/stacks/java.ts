@@ -80,7 +80,9 @@ function javaPlan({ folder, manifests }: App, row: JavaRow): Plan {
   const program = hasWrapper ? `./${wrapper}` : tool === 'maven' ? 'mvn' : 'gradle'
   // Gradle writes plain jars to build/libs, and Quarkus to build/quarkus-app.
   const output = tool === 'maven' ? 'target' : row.gradleTask === 'quarkusBuild' ? 'build' : 'build/libs'
-  const evidence: Evidence[] = hasWrapper ? [{ file: folder.full(wrapper), says: `${tool} is brought along` }] : []
+  const evidence: Evidence[] = hasWrapper
+    ? [{ file: folder.full(wrapper), says: `the project contains the wrapper of ${tool}` }]
+    : []
   return {
     type: 'app',
     ecosystem: 'java',

@@ -64,7 +64,7 @@ export async function prepareBuild(
       'bad_plan',
       'The language of the project was not detected. Add a Dockerfile, or set the image to build it in.',
     )
-  const entries = await listSource(request.sourceFolder, { kind: 'made-anew' }, readFor(request, abort))
+  const entries = await listSource(request.sourceFolder, { kind: 'generated' }, readFor(request, abort))
   return { request, recipe, parts, onLine, abort, deadline: performance.now() + request.timeoutMs, entries }
 }
 

@@ -31,7 +31,7 @@ export const discord: ChannelKind<Config, Secrets> = {
   async deliver(message, _config, { webhookUrl }, { webRequest }, abort) {
     const url = new URL(webhookUrl)
     url.searchParams.set('wait', 'true') // else it answers before it knows whether the message can be posted
-    const rules = { receiver: 'Discord', final: [400, 401, 403, 404], words: { field: 'message' } } as const
+    const rules = { receiver: 'Discord', permanentStatuses: [400, 401, 403, 404], messageAt: { field: 'message' } } as const
     const secrets = [webhookUrl, url.pathname, url.pathname.split('/').at(-1) ?? '']
     await post(webRequest, { url: url.href, body: JSON.stringify(discordPayload(message)), secrets, ...rules }, abort)
   },

@@ -36,7 +36,7 @@ export const ntfy: ChannelKind<Config, Secrets> = {
   async deliver(message, { server, topic }, { token }, { webRequest }, abort) {
     const body = JSON.stringify({ topic, ...ntfyPayload(message) })
     const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {}
-    const rules = { receiver: 'The ntfy server', final: [400, 401, 403, 404, 413] }
+    const rules = { receiver: 'The ntfy server', permanentStatuses: [400, 401, 403, 404, 413] }
     await post(webRequest, { url: `${server}/`, headers, body, secrets: token ? [token] : [], ...rules }, abort)
   },
 }

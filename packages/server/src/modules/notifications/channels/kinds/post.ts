@@ -11,9 +11,9 @@ export interface Post {
   /** Name of the receiver in an error reason: "The receiver", "Slack". */
   receiver: string
   /** Statuses that make a failure permanent. */
-  final: readonly number[]
+  permanentStatuses: readonly number[]
   /** Where the provider's error message is in a response. Absent for user-chosen receivers, whose responses are never shown. */
-  words?: 'whole body' | { field: string }
+  messageAt?: 'whole body' | { field: string }
   /** Values removed from the reason, in case the receiver echoes them. */
   secrets: readonly string[]
 }
@@ -34,20 +34,20 @@ function notSent(error: unknown): unknown {
   return error
 }
 
-function refused(response: WebResponse, { receiver, final, words, secrets }: Post): DeliveryFailed {
+function refused(response: WebResponse, { receiver, permanentStatuses, messageAt, secrets }: Post): DeliveryFailed {
   const { status, outcome } = response
-  const reported = words ? clamp(withoutSecrets(wordsIn(response.body, words), secrets), 200) : ''
+  const reported = messageAt ? clamp(withoutSecrets(messageIn(response.body, messageAt), secrets), 200) : ''
   const reason =
     outcome === 'redirected'
       ? `${receiver} answered ${status} with a redirect, which is not followed: enter the address it leads to`
       : `${receiver} answered ${[status, STATUS_CODES[status]].filter(Boolean).join(' ')}${reported ? `: ${reported}` : ''}`
-  return new DeliveryFailed(reason, { permanent: final.includes(status), retryAfterMs: retryAfterMs(response) })
+  return new DeliveryFailed(reason, { permanent: permanentStatuses.includes(status), retryAfterMs: retryAfterMs(response) })
 }
 
-function wordsIn(body: string, words: NonNullable<Post['words']>): string {
-  if (words === 'whole body') return oneLine(body)
+function messageIn(body: string, messageAt: NonNullable<Post['messageAt']>): string {
+  if (messageAt === 'whole body') return oneLine(body)
   try {
-    return oneLine(String(JSON.parse(body)?.[words.field] ?? ''))
+    return oneLine(String(JSON.parse(body)?.[messageAt.field] ?? ''))
   } catch {
     return ''
   }

@@ -27,7 +27,7 @@ export const slack: ChannelKind<Config, Secrets> = {
 
   async deliver(message, _config, { webhookUrl }, { webRequest }, abort) {
     const body = JSON.stringify(slackPayload(message))
-    const rules = { receiver: 'Slack', final: [400, 403, 404, 410], words: 'whole body' } as const
+    const rules = { receiver: 'Slack', permanentStatuses: [400, 403, 404, 410], messageAt: 'whole body' } as const
     await post(webRequest, { url: webhookUrl, body, secrets: [webhookUrl, new URL(webhookUrl).pathname], ...rules }, abort)
   },
 }

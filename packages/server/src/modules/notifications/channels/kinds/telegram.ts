@@ -36,7 +36,7 @@ export const telegram: ChannelKind<Config, Secrets> = {
   async deliver(message, { chatId }, { botToken }, { webRequest, telegramApi = 'https://api.telegram.org' }, abort) {
     const url = `${telegramApi}/bot${botToken}/sendMessage`
     const body = JSON.stringify({ chat_id: chatId, text: telegramText(message), link_preview_options: { is_disabled: true } })
-    const rules = { receiver: 'Telegram', final: [400, 401, 403, 404], words: { field: 'description' } } as const
+    const rules = { receiver: 'Telegram', permanentStatuses: [400, 401, 403, 404], messageAt: { field: 'description' } } as const
     await post(webRequest, { url, body, secrets: [botToken], ...rules }, abort)
   },
 }

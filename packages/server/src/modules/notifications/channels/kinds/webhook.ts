@@ -36,6 +36,6 @@ export const webhook: ChannelKind<Config, Secrets> = {
     const body = JSON.stringify({ id, category, organizationId, subject, text, data, createdAt })
     const headers = { 'berth-event': category, 'berth-delivery': id, 'berth-signature': signatureOf(secret, body, now()) }
     // Only 410 (gone) is final: any other status may come from a receiver that is being deployed, and retries are promised.
-    await post(webRequest, { url, headers, body, receiver: 'The receiver', final: [410], secrets: [secret] }, abort)
+    await post(webRequest, { url, headers, body, receiver: 'The receiver', permanentStatuses: [410], secrets: [secret] }, abort)
   },
 }
