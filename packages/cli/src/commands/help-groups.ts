@@ -24,7 +24,20 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   ],
   'Backups:': ['backups', 'restore', 'backup-instance', 'restore-instance'],
   'Account:': ['login', 'logout', 'whoami', 'account', 'token'],
-  'Instance:': ['up', 'down', 'service', 'doctor', 'settings', 'servers', 'registries', 'migrate', 'storage', 'cloud', 'admin', 'secrets'],
+  'Instance:': [
+    'up',
+    'down',
+    'service',
+    'doctor',
+    'settings',
+    'servers',
+    'registries',
+    'migrate',
+    'storage',
+    'cloud',
+    'admin',
+    'secrets',
+  ],
   'Other:': ['api', 'mcp', 'completion'],
 }
 
