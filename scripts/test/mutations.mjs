@@ -200,8 +200,8 @@ export const mutations = [
   unit(
     'an undeclared field is sent',
     'serialize.ts',
-    'fastJson(unionsToNullable(schema) as never)',
-    '(value) => JSON.stringify(value)',
+    'const serialize = compile(unionsToNullable(schema))',
+    'const serialize: Serialize = (value) => JSON.stringify(value)',
     'http/serialize.test.ts',
   ),
   unit(
