@@ -22,5 +22,5 @@ export async function whileBusy<Result>(run: () => Result): Promise<Result> {
 const sqliteBusy = 5
 
 /** SQLite sets the low byte to the primary result code. */
-const isBusy = (error: unknown): boolean =>
+export const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteBusy

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextEvent } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { SqliteFile } from './sqlite-file.ts'
 import { SqliteReadCache } from './sqlite-read-cache.ts'
 
@@ -112,4 +112,16 @@ test('a trigger or a view makes every write count for every table', async () => 
   expect(parents()).toHaveLength(2)
   writer.run(`insert into "others" values ('x')`, [])
   expect(parents()).toHaveLength(3)
+})
+
+test('while the version cannot be read, since another process recovers the log, every read asks the database', async () => {
+  const busyRecovery = Object.assign(new Error('database is locked'), { errcode: 261 })
+  const readVersion = vi.spyOn(writer, 'valueOf').mockImplementation(() => {
+    throw busyRecovery
+  })
+  const before = parents()
+  await nextEvent()
+  expect(parents()).toEqual(before)
+  expect(queries).toBe(2)
+  readVersion.mockRestore()
 })

@@ -1,5 +1,6 @@
 import type { DirectReads } from './direct-reads.ts'
 import { ReadEntries, type ReadEntry, type StoredRows } from './read-entries.ts'
+import { isBusy } from './sqlite-busy.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { StatementTables } from './statement-tables.ts'
 
@@ -93,7 +94,7 @@ export class SqliteReadCache implements DirectReads {
   #check(): void {
     this.#isChecked = true
     process.nextTick(this.#uncheck)
-    const dataVersion = this.#watcher.valueOf('pragma data_version')
+    const dataVersion = this.#readDataVersion()
     if (dataVersion === this.#dataVersion) return
     this.#dataVersion = dataVersion
     const schemaVersion = this.#reader.valueOf('pragma schema_version')
@@ -101,6 +102,16 @@ export class SqliteReadCache implements DirectReads {
     this.#schemaVersion = schemaVersion
     this.#now += 1
     this.#allChangedAt = this.#now
+  }
+
+  /** While another process recovers the write-ahead log, the version is unknown and equals no other: every read is repeated. */
+  #readDataVersion(): unknown {
+    try {
+      return this.#watcher.valueOf('pragma data_version')
+    } catch (error) {
+      if (isBusy(error)) return Symbol('busy')
+      throw error
+    }
   }
 
   readonly #uncheck = (): void => {
