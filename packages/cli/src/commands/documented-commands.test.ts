@@ -24,6 +24,8 @@ const notRun: Record<string, string> = {
   'account password': 'it reads both passwords from a terminal; the API tests of accounts change a password',
   'admin reset': 'it reads the password from a terminal; the tests of accounts call what it calls',
   'cloud link': 'it needs an account in a cloud with https; the end-to-end tests of the cloud link over the API',
+  'service install': 'it needs systemd and root; unit.test.ts of the command checks the unit that it writes',
+  'service logs': 'it reads the journal of systemd',
 }
 
 interface Documented {
