@@ -30,7 +30,11 @@ const random = (below: number) => {
 }
 
 // Migrates before the processes open it.
-await (await openDatabase(settings)).close()
+const database = await openDatabase(settings)
+const used = await database.db.selectFrom('announcedOnce').select('key').executeTakeFirst()
+await database.close()
+// Values of an earlier run are newer than every write of this one: no read could be found stale.
+if (used) throw new Error('The database was used before, so stale reads would not be found. Give an empty one with --url.')
 const program = join(import.meta.dirname, 'kit', 'stale-reads-process.ts')
 const children = [0, 1].map(() => fork(program, [JSON.stringify(settings)]))
 await Promise.all(children.map((child) => once(child, 'message')))
