@@ -150,12 +150,11 @@ process.on('SIGTERM', () => process.exit(0))
     await hosting.settled(body.data.deploymentId, ({ steps }) => steps.some(isRetired))
     expect(await starts()).toHaveLength(2)
     await hosting.berth.restart()
-    // Containers outlive a control plane that is stopped; processes are started again by the next one.
-    const startsSoFar = runtime === 'docker' ? 2 : 3
-    expect(await starts()).toHaveLength(startsSoFar)
+    // Projects outlive a control plane that is restarted.
+    expect(await starts()).toHaveLength(2)
     expect((await post(project.id, 'disable')).status).toBe(200)
     expect((await post(project.id, 'enable')).status).toBe(200)
-    expect(await starts()).toEqual(Array(startsSoFar + 1).fill(volume))
+    expect(await starts()).toEqual(Array(3).fill(volume))
   })
 
   test('a start script that is one plain command runs as that command: no package manager and no shell beside it', async () => {

@@ -54,6 +54,6 @@ describeOnRuntimes('metrics of what really runs', (runtime) => {
     // A stop on purpose loses nothing either.
     await request('/')
     await hosting.berth.restart()
-    expect(await sums()).toEqual([8, 3, 1, 40])
+    await expect.poll(sums, within).toEqual([8, 3, 1, 40])
   })
 })
