@@ -1,11 +1,9 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Deployment } from '@berth/contract'
-import { openTestDatabase } from '../packages/server/src/platform/test-database.ts'
-import { type Hosting, serving, startHosting, writeApp } from '../tests/kit/hosting.ts'
-import { partOf } from '../tests/kit/machine.ts'
-import { settingsFor } from '../tests/kit/runtimes.ts'
-import { type Berth, startBerth } from '../tests/kit/start-berth.ts'
+import { startApiAndWorker } from '../tests/kit/api-and-worker.ts'
+import { type Hosting, serving, writeApp } from '../tests/kit/hosting.ts'
+import type { Berth } from '../tests/kit/start-berth.ts'
 import { memoryOfTree } from './kit/process-memory.ts'
 import { megabytes, table } from './kit/table.ts'
 
@@ -23,40 +21,14 @@ const isPostgres = flag('database', 'sqlite') === 'postgres'
 const problems: string[] = []
 const counts = { deployments: 0, live: 0, failed: 0, reads: 0, cut: 0 }
 
-if (isPostgres) process.env.BERTH_TEST_POSTGRES_URL ??= partOf('postgres')
-const database = isPostgres ? await openTestDatabase({ kind: 'postgres' }) : undefined
-const shared = database
-  ? {
-      BERTH_DATABASE_URL: database.settings.url!,
-      BERTH_SECRET_KEY: 'a secret that both processes know',
-      BERTH_JOB_LEASE_SECONDS: '5',
-    }
-  : {}
-const worker = await startBerth({
-  env: {
-    ...settingsFor('process'),
-    ...shared,
-    BERTH_ROLE: 'worker',
-    BERTH_ADMIN_EMAIL: 'owner@example.test',
-    BERTH_ADMIN_PASSWORD: 'correct horse battery',
-    BERTH_PROJECT_ROOTS: '/tmp',
-    BERTH_RATE_LIMIT_SCALE: '1000',
-  },
-})
-const hosting = await startHosting({
-  ...(database ? {} : { dataFolder: worker.dataFolder }),
-  env: { ...shared, BERTH_ROLE: 'api', BERTH_WORKER_URL: worker.url, BERTH_EDGE_PORT: new URL(worker.edgeUrl).port },
-})
+const started = await startApiAndWorker(isPostgres ? 'postgres' : 'sqlite')
+const { worker, hosting } = started
 try {
   await run(worker, hosting)
 } catch (error) {
   problems.push(`${(error as Error).stack}\n${worker.output().slice(-4_000)}`)
 } finally {
-  await hosting.berth[Symbol.asyncDispose]()
-  await worker.stop()
-  await hosting[Symbol.asyncDispose]()
-  await worker[Symbol.asyncDispose]()
-  await database?.close()
+  await started[Symbol.asyncDispose]()
 }
 for (const problem of problems) console.error(`FAILED: ${problem}`)
 if (problems.length > 0) process.exitCode = 1

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Hosting, keepRequesting, startHosting, writeApp } from '../tests/kit/hosting.ts'
+import { missingLines, numberedLinesApp, numberedLinesOf } from '../tests/kit/numbered-lines.ts'
 import { table } from './kit/table.ts'
 
 /**
@@ -15,17 +16,6 @@ if (runtime !== 'process' && runtime !== 'docker') throw new Error(`--runtime is
 const restarts = Number(flag('restarts', '10'))
 const count = Number(flag('projects', '2'))
 const connections = Number(flag('connections', '8'))
-const tail = 2_000
-
-/** Answers with its own identity, and numbers the lines of its output. */
-const program = `
-import { createServer } from 'node:http'
-const id = Date.now().toString(36) + '-' + process.pid
-createServer((_, response) => response.end(id)).listen(process.env.PORT, process.env.HOST ?? '0.0.0.0')
-let line = 0
-setInterval(() => console.log('line ' + ++line), 50)
-process.on('SIGTERM', () => process.exit(0))
-`
 
 await using hosting = await startHosting({ runtime, env: { BERTH_SLEEP_AFTER_SECONDS: '86400' } })
 const projects = await deployAll(hosting)
@@ -66,7 +56,7 @@ const isComplete = gaps.every(({ missing }) => missing.length === 0) && results.
 if (failed.length > 0 || !isComplete) process.exitCode = 1
 
 async function deployAll({ folder, makeProject, deploy, settled }: Hosting) {
-  await writeApp(join(folder, 'app'), program)
+  await writeApp(join(folder, 'app'), numberedLinesApp)
   const made = []
   for (let at = 0; at < count; at++) {
     const project = await makeProject({ name: `restarts ${at}`, localPath: join(folder, 'app') })
@@ -77,19 +67,9 @@ async function deployAll({ folder, makeProject, deploy, settled }: Hosting) {
   return made
 }
 
-/**
- * Numbers of the newest lines that are not in the log, and the count of lines that are in it twice: after kill -9 the output of
- * up to a second is read again.
- */
-async function logGaps({ api }: Hosting, projectId: string): Promise<{ missing: number[]; twice: number }> {
-  const { body } = await api('GET', `/projects/${projectId}/logs?tail=${tail}`)
-  const seen = new Map<number, number>()
-  for (const { message } of body.data as { message: string }[]) {
-    const number = Number(/^line (\d+)$/.exec(message)?.[1] ?? 0)
-    if (number) seen.set(number, (seen.get(number) ?? 0) + 1)
-  }
-  if (seen.size === 0) throw new Error('the log has no line')
-  const [first, last] = [Math.min(...seen.keys()), Math.max(...seen.keys())]
-  const numbers = Array.from({ length: last - first + 1 }, (_, at) => first + at)
-  return { missing: numbers.filter((number) => !seen.has(number)), twice: [...seen.values()].filter((times) => times > 1).length }
+/** The missing lines of the log, and the count of lines that are in it twice: after kill -9 the output of up to a second is read again. */
+async function logGaps(hosting: Hosting, projectId: string): Promise<{ missing: number[]; twice: number }> {
+  const counts = await numberedLinesOf(hosting, projectId)
+  if (counts.size === 0) throw new Error('the log has no line')
+  return { missing: missingLines(counts), twice: [...counts.values()].filter((times) => times > 1).length }
 }

@@ -1,42 +1,18 @@
-import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../../packages/server/src/platform/test-database.ts'
-import { type Hosting, startHosting } from '../kit/hosting.ts'
-import { describeNeeding, partOf } from '../kit/machine.ts'
-import { settingsFor } from '../kit/runtimes.ts'
-import { type Berth, startBerth } from '../kit/start-berth.ts'
+import { type ApiAndWorker, startApiAndWorker } from '../kit/api-and-worker.ts'
+import type { Hosting } from '../kit/hosting.ts'
+import { describeNeeding } from '../kit/machine.ts'
+import type { Berth } from '../kit/start-berth.ts'
 
 describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', () => {
-  let database: TestDatabase
+  let started: ApiAndWorker
   let worker: Berth
   let hosting: Hosting
-
   beforeAll(async () => {
-    process.env.BERTH_TEST_POSTGRES_URL ??= partOf('postgres')
-    database = await openTestDatabase({ kind: 'postgres' })
-    const shared = { BERTH_DATABASE_URL: database.settings.url!, BERTH_SECRET_KEY: 'a secret that both processes know' }
-    worker = await startBerth({
-      env: {
-        ...settingsFor('process'),
-        ...shared,
-        BERTH_ROLE: 'worker',
-        BERTH_ADMIN_EMAIL: 'owner@example.test',
-        BERTH_ADMIN_PASSWORD: 'correct horse battery',
-        BERTH_PROJECT_ROOTS: tmpdir(),
-        BERTH_RATE_LIMIT_SCALE: '1000',
-        BERTH_JOB_LEASE_SECONDS: '5',
-      },
-    })
-    const { port: edgePort } = new URL(worker.edgeUrl)
-    hosting = await startHosting({
-      env: { ...shared, BERTH_ROLE: 'api', BERTH_WORKER_URL: worker.url, BERTH_EDGE_PORT: edgePort },
-    })
+    started = await startApiAndWorker('postgres')
+    ;({ worker, hosting } = started)
   })
-  afterAll(async () => {
-    await hosting?.[Symbol.asyncDispose]()
-    await worker?.[Symbol.asyncDispose]()
-    await database?.close()
-  })
+  afterAll(() => started?.[Symbol.asyncDispose]())
 
   const workerState = async () => (await hosting.api('GET', '/health')).body.data.worker
   const makeNode = async (name: string) => hosting.makeProject({ name, localPath: await hosting.copyExample('node') })
@@ -122,29 +98,14 @@ async function retried<Answer extends { status: number }>(send: () => Promise<An
 }
 
 describe('an API process and a worker on the data folder of one SQLite database', () => {
+  let started: ApiAndWorker
   let worker: Berth
   let hosting: Hosting
   beforeAll(async () => {
-    worker = await startBerth({
-      env: {
-        ...settingsFor('process'),
-        BERTH_ROLE: 'worker',
-        BERTH_ADMIN_EMAIL: 'owner@example.test',
-        BERTH_ADMIN_PASSWORD: 'correct horse battery',
-        BERTH_PROJECT_ROOTS: tmpdir(),
-        BERTH_RATE_LIMIT_SCALE: '1000',
-      },
-    })
-    const { port: edgePort } = new URL(worker.edgeUrl)
-    hosting = await startHosting({
-      dataFolder: worker.dataFolder,
-      env: { BERTH_ROLE: 'api', BERTH_WORKER_URL: worker.url, BERTH_EDGE_PORT: edgePort },
-    })
+    started = await startApiAndWorker('sqlite')
+    ;({ worker, hosting } = started)
   })
-  afterAll(async () => {
-    await hosting?.[Symbol.asyncDispose]()
-    await worker?.[Symbol.asyncDispose]()
-  })
+  afterAll(() => started?.[Symbol.asyncDispose]())
 
   test('what one of them writes is read by the other; each of them may be killed', async () => {
     const project = await hosting.makeProject({ name: 'Shared', localPath: await hosting.copyExample('node') })

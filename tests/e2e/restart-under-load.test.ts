@@ -2,17 +2,8 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, keepRequesting, processGroupsOf, startHosting, writeApp } from '../kit/hosting.ts'
+import { missingLines, numberedLinesApp, numberedLinesOf } from '../kit/numbered-lines.ts'
 import { describeOnRuntimes, listOnDocker } from '../kit/runtimes.ts'
-
-/** Answers with its own identity, and numbers the lines of its output. */
-const program = `
-import { createServer } from 'node:http'
-const id = Date.now().toString(36) + '-' + process.pid
-createServer((_, response) => response.end(id)).listen(process.env.PORT, process.env.HOST ?? '0.0.0.0')
-let line = 0
-setInterval(() => console.log('line ' + ++line), 50)
-process.on('SIGTERM', () => process.exit(0))
-`
 
 describeOnRuntimes('a restart of the control plane', (runtime) => {
   let hosting: Hosting
@@ -21,18 +12,14 @@ describeOnRuntimes('a restart of the control plane', (runtime) => {
   const status = async () => (await hosting.api('GET', `/projects/${project.id}`)).body.data.status
   beforeAll(async () => {
     hosting = await startHosting({ runtime, env: { BERTH_SLEEP_AFTER_SECONDS: '86400' } })
-    await writeApp(join(hosting.folder, 'app'), program)
+    await writeApp(join(hosting.folder, 'app'), numberedLinesApp)
     project = await hosting.makeProject({ name: 'Always on', localPath: join(hosting.folder, 'app') })
     expect((await hosting.settled(await hosting.deploy(project.id))).error).toBeNull()
   })
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
-  const linesLogged = async (): Promise<Set<number>> => {
-    const { body } = await hosting.api('GET', `/projects/${project.id}/logs?tail=2000`)
-    return new Set(
-      (body.data as { message: string }[]).map(({ message }) => Number(/^line (\d+)$/.exec(message)?.[1] ?? Number.NaN)),
-    )
-  }
+  const linesLogged = () => numberedLinesOf(hosting, project.id)
+  const lastLine = async () => Math.max(...(await linesLogged()).keys())
 
   test('by SIGTERM and by kill -9 fails no request, restarts no project and loses no line of output', async () => {
     const requests = keepRequesting(hosting.berth.edgeUrl, host(), { everyMs: 5 })
@@ -44,11 +31,9 @@ describeOnRuntimes('a restart of the control plane', (runtime) => {
     const { failures, bodies } = await requests.stop()
     expect(failures).toEqual([])
     expect([...bodies.keys()]).toHaveLength(1)
-    const before = Math.max(...(await linesLogged()))
-    await expect.poll(async () => Math.max(...(await linesLogged()))).toBeGreaterThan(before)
-    const lines = await linesLogged()
-    const expected = Array.from({ length: Math.max(...lines) }, (_, at) => at + 1)
-    expect(expected.filter((line) => !lines.has(line))).toEqual([])
+    const before = await lastLine()
+    await expect.poll(lastLine).toBeGreaterThan(before)
+    expect(missingLines(await linesLogged(), 1)).toEqual([])
   })
 
   test('berth down stops the edge and the projects by name, and the next start starts them again', async () => {

@@ -13,6 +13,9 @@ const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin',
 const examples = join(import.meta.dirname, '..', '..', 'examples')
 const admin = { email: 'owner@example.test', password: 'correct horse battery' }
 
+/** Settings that make the owner at the first start. */
+export const ownerSettings = { BERTH_ADMIN_EMAIL: admin.email, BERTH_ADMIN_PASSWORD: admin.password }
+
 export interface ApiAnswer {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: each test says what it expects to find in it
@@ -72,8 +75,7 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
     env: {
       ...settingsFor(runtime),
       BERTH_PROJECT_ROOTS: sources,
-      BERTH_ADMIN_EMAIL: admin.email,
-      BERTH_ADMIN_PASSWORD: admin.password,
+      ...ownerSettings,
       BERTH_LOG_LEVEL: 'warn',
       // Tests poll a deployment without a pause; rate limits are tested in other files.
       BERTH_RATE_LIMIT_SCALE: '1000',
