@@ -90,8 +90,8 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     expect(failed).toMatchObject({ state: 'synced', url: expect.stringMatching(/^http:/) })
     expect(failed?.reason).toMatch(/^No certificate: .*127\.0\.0\.9.*refused/)
     expect(await hosting.get('away.example.test')).toMatchObject({ status: 200, text: 'the shop' })
-    const feed = await hosting.api('GET', '/notifications/deliveries')
-    expect(JSON.stringify(feed.body.data)).toContain('No certificate for away.example.test')
+    const feed = async () => JSON.stringify((await hosting.api('GET', '/notifications/deliveries')).body.data)
+    await expect.poll(feed).toContain('No certificate for away.example.test')
 
     await pebble.pointName('away.example.test', null)
     expect((await retry()).body.data.routes).toContainEqual(

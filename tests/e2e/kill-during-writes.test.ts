@@ -10,6 +10,7 @@ import type { WriterOrders } from './killed-writer.ts'
 
 const kills = 20
 const writes = 200
+const jobPrefix = 'job '
 
 /** Bundled and with its code cached, it starts in a tenth of the time that its sources take. */
 async function buildWriter(folder: string): Promise<void> {
@@ -24,10 +25,14 @@ async function buildWriter(folder: string): Promise<void> {
   })
 }
 
-/** Runs the writer, and kills it a moment after `killAfter` acknowledged writes. Gives the names that it acknowledged. */
+/**
+ * Runs the writer, and kills it a moment after `killAfter` acknowledged writes, or while the job runs that starts next after
+ * them. Gives the names that it acknowledged.
+ */
 async function runWriter(
   orders: WriterOrders,
   killAfter = Number.POSITIVE_INFINITY,
+  during: 'write' | 'job' = 'write',
 ): Promise<{ acknowledged: string[]; killed: boolean }> {
   const child = spawn(process.execPath, [path.join(orders.folder, 'killed-writer.mjs'), JSON.stringify(orders)], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -40,9 +45,13 @@ async function runWriter(
     complaints += chunk
   })
   const acknowledged: string[] = []
-  for await (const name of createInterface({ input: child.stdout })) {
-    acknowledged.push(name)
-    if (acknowledged.length === killAfter) setTimeout(() => child.kill('SIGKILL'), Math.random() * 5)
+  for await (const line of createInterface({ input: child.stdout })) {
+    const isJob = line.startsWith(jobPrefix)
+    if (!isJob) acknowledged.push(line)
+    if (acknowledged.length < killAfter) continue
+    if (isJob && during === 'job') child.kill('SIGKILL')
+    if (!isJob && during === 'write' && acknowledged.length === killAfter)
+      setTimeout(() => child.kill('SIGKILL'), Math.random() * 5)
   }
   const [code, signal] = await ended
   if (code !== 0 && signal !== 'SIGKILL') throw new Error(`the writer ended with ${code ?? signal}: ${complaints}`)
@@ -64,15 +73,17 @@ describeOnEachDatabase(
       }
       await buildWriter(database.settings.folder)
       // One that ends by itself leaves its code cache for the others.
-      await runWriter({ ...database.settings, round: -1, writes: 0 })
+      const orders = { ...database.settings, jobPrefix }
+      await runWriter({ ...orders, round: -1, writes: 0 })
       const acknowledged: string[] = []
       let deaths = 0
       for (let round = 0; round < kills; round++) {
-        const outcome = await runWriter({ ...database.settings, round, writes }, 20 + Math.floor(Math.random() * (writes - 40)))
+        const killAfter = 20 + Math.floor(Math.random() * (writes - 40))
+        const outcome = await runWriter({ ...orders, round, writes }, killAfter, round % 2 === 0 ? 'write' : 'job')
         acknowledged.push(...outcome.acknowledged)
         if (outcome.killed) deaths++
       }
-      await runWriter({ ...database.settings, round: kills, writes: 0 })
+      await runWriter({ ...orders, round: kills, writes: 0 })
 
       const written = await names(database, 'written')
       expect(deaths).toBe(kills)

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Database, openDatabase } from '../../packages/server/src/platform/database.ts'
 import { createJobs } from '../../packages/server/src/platform/jobs/create-jobs.ts'
@@ -14,18 +15,21 @@ export interface WriterOrders {
   url?: string
   round: number
   writes: number
+  /** Begins the line on stdout of a job that is between its two commits. */
+  jobPrefix: string
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Two commits with a gap between them: a kill finds some jobs before, in and after it. */
-const finish = job<{ name: string }, Database>('test.finish', {
+const finish = job<{ name: string }, Database & Pick<WriterOrders, 'jobPrefix'>>('test.finish', {
   deadlineMs: 10_000,
   maxAttempts: 100,
   concurrency: 4,
   backoff: () => 10,
-  async run({ name }, { db }) {
+  async run({ name }, { db, jobPrefix }) {
     await sql`insert into "begun" values (${name}) on conflict do nothing`.execute(db)
+    writeSync(1, `${jobPrefix}${name}\n`)
     await pause(Math.random() * 20)
     await sql`insert into "finished" values (${name}) on conflict do nothing`.execute(db)
   },
@@ -45,6 +49,8 @@ async function write({ transaction }: Database, { round, writes }: WriterOrders)
       }),
     )
     writeSync(1, `${name}\n`)
+    // SQLite commits without waiting; without a turn of the event loop no job would start before the last write.
+    if (i % 5 === 0) await nextTurn()
   }
 }
 
@@ -54,7 +60,14 @@ async function allJobsEnded({ db }: Database): Promise<boolean> {
 
 const orders = JSON.parse(process.argv[2] as string) as WriterOrders
 const database = await openDatabase(orders)
-const jobs = createJobs({ database, signals: database.signals, deps: database, jobs: [finish], leaseMs: 500, pollMs: 200 })
+const jobs = createJobs({
+  database,
+  signals: database.signals,
+  deps: { ...database, jobPrefix: orders.jobPrefix },
+  jobs: [finish],
+  leaseMs: 500,
+  pollMs: 200,
+})
 await jobs.start()
 await write(database, orders)
 while (!(await allJobsEnded(database))) await pause(20)

@@ -29,8 +29,10 @@ export function diskSuite(suite: SuiteBench): void {
     })
 
     test('and one that keeps to it runs on', async () => {
-      const one = await start({ resources: { ...resources, diskMb: 64 }, restart: true })
-      const full = await start({ resources: small, restart: true })
+      // Plain processes of one artifact share its folder, and in that of the other tests a full one has left its file.
+      const artifact = await build('disk', {})
+      const one = await start({ artifact, resources: { ...resources, diskMb: 64 }, restart: true })
+      const full = await start({ artifact, resources: small, restart: true })
       expect(await call(one, 'fill', 'folder')).toBe('filled')
       await call(full, 'fill', 'folder').catch(() => 'it was ended before it could answer')
       // By then the runtime has measured the other instance as well.
