@@ -81,7 +81,10 @@ export const dialogScenes = ({ projectId, deploymentId, serverId, brokenId, long
       name: 'token-scopes',
       isWhole: true,
       address: '/organization/tokens',
-      act: (page) => page.getByLabel('Limit permissions').check(),
+      async act(page) {
+        await press(page, 'Create a token')
+        await page.getByLabel('Limit permissions').check()
+      },
     },
     { name: 'token-made', address: '/organization/tokens', act: makeToken },
     { name: 'member-remove', address: '/organization/members', act: (page) => press(page, 'Remove viewer@example.test') },
@@ -109,6 +112,7 @@ async function stageRestore(page: Page): Promise<void> {
 }
 
 async function makeToken(page: Page): Promise<void> {
+  await press(page, 'Create a token')
   await page.getByLabel('Name').fill('laptop')
   await press(page, 'Create the token')
   await page.getByRole('dialog').getByText('Copy it now').waitFor()

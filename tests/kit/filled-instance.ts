@@ -126,6 +126,7 @@ export const frontAddressesOf = ({ invitationUrl }: Filled): Record<string, stri
   setup: '/setup?code=none',
   'reset-password': '/reset-password',
   invitation: new URL(invitationUrl).pathname,
+  'sign-up': '/sign-up?code=none&email=ada@example.test',
 })
 
 /** Every address of the dashboard, with the instance's own ids in it. */
@@ -148,6 +149,7 @@ export const addressesOf = ({
   'project-git': `/projects/${projectId}/git`,
   'project-resources': `/projects/${projectId}/resources`,
   'project-backups': `/projects/${projectId}/backups`,
+  'project-tasks': `/projects/${projectId}/tasks`,
   'project-environments': `/projects/${projectId}/environments`,
   'project-settings': `/projects/${projectId}/settings`,
   deployments: '/deployments',

@@ -10,9 +10,10 @@ const records: ProjectDomain['records'] = [
 ]
 const waiting: ProjectDomain = {
   ...{ hostname: shop, kind: 'custom', primary: true, verified: false, state: 'waiting', tls: 'none', records },
+  pointsHere: false,
   reason: 'Not verified.',
 }
-const active: ProjectDomain = { ...waiting, verified: true, state: 'active', tls: 'active', reason: null }
+const active: ProjectDomain = { ...waiting, verified: true, pointsHere: true, state: 'active', tls: 'active', reason: null }
 const free: ProjectDomain = { ...active, hostname: 'shop.apps.example.test', kind: 'free', primary: false, records: [] }
 const route = ({ hostname }: ProjectDomain) => ({ hostname, url: `http://${hostname}:4080` })
 const admin = { hostname: 'admin.shop.apps.example.test', url: 'http://admin.shop.apps.example.test', service: 'admin' }
@@ -39,9 +40,9 @@ describe('berth domains', () => {
       ['http://admin.shop.apps.example.test', 'admin', 'active', 'none'],
       [''],
       ['create these records where shop.example.com is managed:'],
-      ['TYPE', 'NAME', 'VALUE'],
-      ['CNAME', shop, 'shop.apps.example.test'],
-      ['TXT', `_berth.${shop}`, 'berth-verify=abc'],
+      ['TYPE', 'NAME', 'VALUE', 'FOUND'],
+      ['CNAME', shop, 'shop.apps.example.test', 'no'],
+      ['TXT', `_berth.${shop}`, 'berth-verify=abc', 'no'],
       [''],
     ])
     expect((await run([], [free, active])).stdout).not.toContain('TXT')
@@ -66,6 +67,9 @@ describe('berth domains', () => {
     })
     expect(missing.asked.at(-1)).toBe(`POST /projects/${id}/domains/${shop}/verify`)
     expect(await run(['verify', shop], active)).toMatchObject({ code: 0, stdout: `${shop} is verified\n`, stderr: '' })
+    const reason = `${shop} does not resolve yet`
+    const unresolved = await run(['verify', shop], { ...active, pointsHere: false, tls: 'none', reason })
+    expect(unresolved).toMatchObject({ code: 0, stdout: `${shop} is verified\n`, stderr: `${reason}\n` })
   })
 
   test('primary says that the address follows when the domain is active', async () => {

@@ -38,14 +38,14 @@ export function addDomains(program: Command): void {
     },
   )
 
-  common(domains.command('verify <domain>').description('check the TXT record of a domain in DNS now'))
+  common(domains.command('verify <domain>').description('check the DNS records of a domain now'))
     .addHelpText('after', '\nThe exit code is 1 while the domain is not verified.')
     .action(async (hostname: string, _options, command: Command) => {
       const { data } = await connect(command).call(contract.projects.verifyDomain, {
         params: { id: projectIdOf(command), hostname },
       })
       const { verified, reason } = data
-      output(command).result(data, () => (verified ? `${data.hostname} is verified` : recordsText(data.hostname, data.records)))
+      output(command).result(data, () => (verified ? `${data.hostname} is verified` : checkedText(data)))
       if (!verified) throw new CliError(reason ?? `${data.hostname} is not verified.`)
       if (reason) output(command).note(reason)
     })
@@ -76,12 +76,25 @@ function listText(domains: readonly ProjectDomain[], { routes }: Pick<Project, '
   )
   return [
     columns([['ADDRESS', 'KIND', 'STATE', 'CERTIFICATE', ''], ...rows, ...serviceRows]),
-    ...domains.filter(({ verified }) => !verified).map(({ hostname, records }) => `\n${recordsText(hostname, records)}`),
+    ...domains.filter(isWaitingForDns).map((domain) => `\n${checkedText(domain)}`),
   ].join('\n')
 }
+
+/** A certificate proves that requests arrive, also through a proxy with an address of its own. */
+const isWaitingForDns = ({ verified, pointsHere, tls }: ProjectDomain): boolean =>
+  !verified || (pointsHere === false && tls !== 'active')
 
 const recordsText = (hostname: string, records: ProjectDomain['records']): string =>
   [
     `create these records where ${hostname} is managed:`,
     columns([['TYPE', 'NAME', 'VALUE'], ...records.map(({ type, name, value }) => [type, name, value])]),
   ].join('\n')
+
+/** The records with the result of the last check: the TXT record decides `verified`, the others `pointsHere`. */
+const checkedText = ({ hostname, records, verified, pointsHere }: ProjectDomain): string => {
+  const found = (type: string) => (type === 'TXT' ? verified : pointsHere)
+  const rows = records.map(({ type, name, value }) => [type, name, value, foundText(found(type))])
+  return [`create these records where ${hostname} is managed:`, columns([['TYPE', 'NAME', 'VALUE', 'FOUND'], ...rows])].join('\n')
+}
+
+const foundText = (found: boolean | null) => (found === null ? 'unknown' : found ? 'yes' : 'no')

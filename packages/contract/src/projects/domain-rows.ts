@@ -22,7 +22,7 @@ export const domainRows = {
   verifyDomain: route('POST /projects/:id/domains/:hostname/verify', {
     ...write,
     returns: data(ProjectDomain),
-    summary: 'Look up the TXT record of a domain in DNS now',
+    summary: 'Look up the TXT record and the address of a domain in DNS now',
   }),
   makeDomainPrimary: route('POST /projects/:id/domains/:hostname/primary', {
     ...write,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { DomainName, Id, maybe, oneOf, Time } from '../shape.ts'
+import { DomainName, Id, maybe, nullable, oneOf, Time } from '../shape.ts'
 import { tlsStates } from '../states.ts'
 
 export const DnsRecord = Type.Object({ type: oneOf('A', 'AAAA', 'CNAME', 'TXT'), name: Type.String(), value: Type.String() })
@@ -23,6 +23,11 @@ export const ProjectDomain = Type.Object({
   kind: oneOf('free', 'custom'),
   primary: Type.Boolean(),
   verified: Type.Boolean({ description: 'Whether its TXT record was found in DNS; always true for the free host name' }),
+  pointsHere: nullable(
+    Type.Boolean({
+      description: 'Whether the name resolves to this instance; null: not checked yet, or the instance does not know its address',
+    }),
+  ),
   state: Type.Unsafe<'waiting' | 'active' | 'error'>({
     ...oneOf('waiting', 'active', 'error'),
     description:

@@ -1,12 +1,24 @@
 import { expect, test } from 'vitest'
 import { statusLabel, toneOf } from '../text/status-text.ts'
-import { domainActions, domainStatus } from './domain-actions.ts'
+import { domainActions, domainStatus, recordStatus } from './domain-actions.ts'
+
+const works = { pointsHere: true, tls: 'active' } as const
 
 test.each([
-  ['the free host name', { kind: 'free', verified: true, primary: false }, ['canBePrimary']],
-  ['the free host name as primary', { kind: 'free', verified: true, primary: true }, []],
-  ['an unverified domain', { kind: 'custom', verified: false, primary: true }, ['canVerify', 'canRemove', 'showsRecords']],
-  ['a verified domain', { kind: 'custom', verified: true, primary: false }, ['canBePrimary', 'canRemove']],
+  ['the free host name', { ...works, kind: 'free', verified: true, primary: false }, ['canBePrimary']],
+  ['the free host name as primary', { ...works, kind: 'free', verified: true, primary: true }, []],
+  ['an unverified domain', { ...works, kind: 'custom', verified: false, primary: true }, ['canRemove', 'showsRecords']],
+  ['a verified domain', { ...works, kind: 'custom', verified: true, primary: false }, ['canBePrimary', 'canRemove']],
+  [
+    'a verified domain that leads elsewhere',
+    { kind: 'custom', verified: true, primary: true, pointsHere: false, tls: 'none' },
+    ['canRemove', 'showsRecords'],
+  ],
+  [
+    'a verified domain behind a proxy',
+    { kind: 'custom', verified: true, primary: true, pointsHere: false, tls: 'active' },
+    ['canRemove'],
+  ],
 ] as const)('actions of %s', (_, domain, expected) => {
   const offered = Object.entries(domainActions(domain)).filter(([, isOffered]) => isOffered)
   expect(offered.map(([name]) => name)).toEqual(expected)
@@ -20,4 +32,12 @@ test.each([
 ] as const)('%o is shown as %s', (domain, word, tone) => {
   const status = domainStatus(domain)
   expect([statusLabel(status), toneOf(status)]).toEqual([word, tone])
+})
+
+test('a record is found by the check that looks for its type', () => {
+  expect(['TXT', 'A'].map((type) => recordStatus(type, { verified: true, pointsHere: false }))).toEqual(['found', 'missing'])
+  expect(['TXT', 'CNAME'].map((type) => recordStatus(type, { verified: false, pointsHere: null }))).toEqual([
+    'missing',
+    'unknown',
+  ])
 })

@@ -2,23 +2,29 @@ import type { ProjectDomain } from '@berth/contract'
 
 /** The actions that a row of the domains page offers. */
 export interface DomainActions {
-  canVerify: boolean
   canBePrimary: boolean
   canRemove: boolean
   /** Shows the DNS records at once, because the user has to create them. */
   showsRecords: boolean
 }
 
-export const domainActions = ({
-  kind,
-  verified,
-  primary,
-}: Pick<ProjectDomain, 'kind' | 'verified' | 'primary'>): DomainActions => ({
-  canVerify: !verified,
+type Facts = Pick<ProjectDomain, 'kind' | 'verified' | 'primary' | 'pointsHere' | 'tls'>
+
+export const domainActions = ({ kind, primary, ...facts }: Facts): DomainActions => ({
   canBePrimary: !primary,
   canRemove: kind === 'custom',
-  showsRecords: kind === 'custom' && !verified,
+  showsRecords: kind === 'custom' && waitsForDns(facts),
 })
+
+/** A certificate proves that requests arrive, also through a proxy with an address of its own. */
+export const waitsForDns = ({ verified, pointsHere, tls }: Omit<Facts, 'kind' | 'primary'>): boolean =>
+  !verified || (pointsHere === false && tls !== 'active')
+
+/** Whether the last check found a DNS record: the TXT record decides `verified`, the others `pointsHere`. */
+export const recordStatus = (type: string, { verified, pointsHere }: Pick<ProjectDomain, 'verified' | 'pointsHere'>): string => {
+  const isFound = type === 'TXT' ? verified : pointsHere
+  return isFound === null ? 'unknown' : isFound ? 'found' : 'missing'
+}
 
 /** The status word of a domain: an unverified one waits for DNS, a verified one for its route. */
 export const domainStatus = ({ state, verified }: Pick<ProjectDomain, 'state' | 'verified'>): string =>

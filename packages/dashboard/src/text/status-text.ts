@@ -9,6 +9,8 @@ const tones: Record<string, Tone> = {
   connected: 'good',
   reachable: 'good',
   verified: 'good',
+  found: 'good',
+  missing: 'warn',
   passed: 'good',
   running: 'busy',
   queued: 'busy',

@@ -47,10 +47,11 @@ describe('GET /projects/:id/domains', () => {
       data: [
         {
           ...{ hostname: free, kind: 'free', primary: false, verified: true, state: 'active', tls: 'active' },
-          ...{ records: [], reason: null },
+          ...{ pointsHere: true, records: [], reason: null },
         },
         {
           ...{ hostname: domain, kind: 'custom', primary: true, verified: false, state: 'waiting', tls: 'none' },
+          pointsHere: null,
           records: dnsRecords,
           reason: expect.stringContaining(dnsRecords.at(-1).value),
         },

@@ -26,41 +26,58 @@ const noRecordCodes = new Set(['ENOTFOUND', 'ENODATA'])
 export function createNameServers({ servers, cacheMs = 2_000, timeoutMs = 2_000, maxConcurrent = 32 }: NameServersSettings): Dns {
   const cache = new Map<string, CachedQuery>()
   let running = 0
-  const request = async (name: string, abort: AbortSignal): Promise<readonly string[]> => {
+  const request = async (query: Query, name: string, abort: AbortSignal): Promise<readonly string[]> => {
     if (running >= maxConcurrent) throw new DnsUnanswered('Too many DNS lookups are running')
     running++
     try {
-      return await queryNow(name, servers, timeoutMs, abort)
+      return await queryNow(query, name, { servers, timeoutMs, abort })
     } finally {
       running--
     }
   }
-  return {
-    txt(name, abort) {
-      const cached = cache.get(name)
-      if (cached && Date.now() - cached.at < cacheMs) return cached.answer
-      if (cache.size >= maxCached) cache.clear()
-      const answer = request(name, abort)
-      cache.set(name, { at: Date.now(), answer })
-      // Errors are not cached.
-      answer.catch(() => cache.delete(name))
-      return answer
-    },
+  const lookUp = (kind: keyof typeof queries) => (name: string, abort: AbortSignal) => {
+    const key = `${kind} ${name}`
+    const cached = cache.get(key)
+    if (cached && Date.now() - cached.at < cacheMs) return cached.answer
+    if (cache.size >= maxCached) cache.clear()
+    const answer = request(queries[kind], name, abort)
+    cache.set(key, { at: Date.now(), answer })
+    // Errors are not cached.
+    answer.catch(() => cache.delete(key))
+    return answer
   }
+  return { txt: lookUp('txt'), addresses: lookUp('addresses') }
 }
 
-async function queryNow(name: string, servers: readonly string[] | null, timeout: number, abort: AbortSignal) {
+type Query = (resolver: Resolver, name: string) => Promise<string[]>
+
+const queries = {
+  txt: async (resolver, name) => (await emptyIfNone(resolver.resolveTxt(name))).map((pieces) => pieces.join('')),
+  addresses: async (resolver, name) =>
+    (await Promise.all([resolver.resolve4(name), resolver.resolve6(name)].map(emptyIfNone))).flat(),
+} satisfies Record<string, Query>
+
+const emptyIfNone = <T>(records: Promise<T[]>): Promise<T[]> =>
+  records.catch((error: NodeJS.ErrnoException) => {
+    if (error.code && noRecordCodes.has(error.code)) return []
+    throw error
+  })
+
+interface QueryOptions {
+  servers: readonly string[] | null
+  timeoutMs: number
+  abort: AbortSignal
+}
+
+async function queryNow(query: Query, name: string, { servers, timeoutMs: timeout, abort }: QueryOptions) {
   const resolver = new Resolver({ timeout, tries: 2 })
   if (servers) resolver.setServers(servers)
   const cancel = () => resolver.cancel()
   abort.addEventListener('abort', cancel, { once: true })
   try {
     if (abort.aborted) throw abort.reason
-    const records = await resolver.resolveTxt(name)
-    return records.slice(0, maxRecords).map((pieces) => pieces.join(''))
+    return (await query(resolver, name)).slice(0, maxRecords)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code && noRecordCodes.has(code)) return []
     throw new DnsUnanswered(`The name servers did not answer for ${name}`, { cause: error })
   } finally {
     abort.removeEventListener('abort', cancel)

@@ -13,6 +13,7 @@ describeDns('name servers', async () => {
         name,
         texts.map((text) => text.match(/.{1,255}/gs) ?? []),
       ),
+    point: (name, addresses) => void server.addresses.set(name, addresses),
     goAway() {
       server.mood = 'silent'
     },
@@ -25,6 +26,7 @@ describeDns('the name servers of API tests', async () => {
   return {
     dns,
     write: (name, texts) => void dns.records.set(name, texts),
+    point: (name, addresses) => void dns.leads.set(name, addresses),
     goAway() {
       dns.isAway = true
     },

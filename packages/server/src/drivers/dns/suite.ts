@@ -6,6 +6,8 @@ export interface SuiteDns {
   dns: Dns
   /** Sets the TXT records of a name. */
   write(name: string, texts: string[]): void
+  /** Sets the addresses of a name, IPv4 and IPv6. */
+  point(name: string, addresses: string[]): void
   /** Makes the name server stop answering. */
   goAway(): void
   close(): Promise<void>
@@ -32,8 +34,19 @@ export function describeDns(title: string, start: () => Promise<SuiteDns>): void
       expect(await scene.dns.txt('_berth.nothing.test', never)).toEqual([])
     })
 
+    test('addresses of both families; none is an answer, also at a name with another record', async () => {
+      scene.point('www.shop.test', ['203.0.113.7', '2001:db8::7'])
+      scene.point('old.shop.test', ['203.0.113.8'])
+      scene.write('_berth.shop.test', ['one'])
+      expect(await scene.dns.addresses('www.shop.test', never)).toEqual(['203.0.113.7', '2001:db8::7'])
+      expect(await scene.dns.addresses('old.shop.test', never)).toEqual(['203.0.113.8'])
+      expect(await scene.dns.addresses('_berth.shop.test', never)).toEqual([])
+      expect(await scene.dns.addresses('nothing.shop.test', never)).toEqual([])
+    })
+
     test('without an answer the records are unknown', async () => {
       scene.goAway()
+      await expect(scene.dns.addresses('www.shop.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
       await expect(scene.dns.txt('_berth.shop.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
     })
 

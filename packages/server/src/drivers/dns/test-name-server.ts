@@ -1,11 +1,14 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { isIPv4, isIPv6 } from 'node:net'
 
-/** Test support: a name server on loopback with TXT records. */
+/** Test support: a name server on loopback with TXT, A and AAAA records. */
 export interface TestNameServer {
   address: string
   /** Records by name; each is a list of strings. */
   records: Map<string, string[][]>
+  /** Addresses by name, IPv4 and IPv6. */
+  addresses: Map<string, string[]>
   /** Whether it answers every query, fails it, or stays silent. */
   mood: 'answers' | 'fails' | 'silent'
   questions: string[]
@@ -18,6 +21,7 @@ export async function startTestNameServer(): Promise<TestNameServer> {
   const server: TestNameServer = {
     address: `127.0.0.1:${socket.address().port}`,
     records: new Map(),
+    addresses: new Map(),
     mood: 'answers',
     questions: [],
     close: () => new Promise((resolve) => socket.close(resolve)),
@@ -39,23 +43,42 @@ function nameIn(question: Buffer): string {
   return labels.join('.').toLowerCase()
 }
 
-function answerTo(question: Buffer, name: string, { records, mood }: TestNameServer): Buffer {
-  const known = mood === 'answers' ? records.get(name) : undefined
-  const requested = question.subarray(headerBytes, headerBytes + name.length + 2 + 4)
+const recordTypes = { a: 1, txt: 16, aaaa: 28 }
+
+function answerTo(question: Buffer, name: string, server: TestNameServer): Buffer {
+  const typeAt = headerBytes + name.length + 2
+  const type = question.readUInt16BE(typeAt)
+  const isKnown = server.mood === 'answers' && (server.records.has(name) || server.addresses.has(name))
+  const answers = isKnown ? dataOf(type, name, server).map((data) => recordOf(type, data)) : []
   const header = Buffer.alloc(headerBytes)
   question.copy(header, 0, 0, 2)
   // Flags: a response with recursion available; response code: no error, server failure, or no such name.
-  header.writeUInt16BE(0x8180 | (mood === 'fails' ? 2 : known ? 0 : 3), 2)
+  header.writeUInt16BE(0x8180 | (server.mood === 'fails' ? 2 : isKnown ? 0 : 3), 2)
   header.writeUInt16BE(1, 4)
-  header.writeUInt16BE(known?.length ?? 0, 6)
-  return Buffer.concat([header, requested, ...(known ?? []).map(recordOf)])
+  header.writeUInt16BE(answers.length, 6)
+  return Buffer.concat([header, question.subarray(headerBytes, typeAt + 4), ...answers])
 }
 
-function recordOf(pieces: string[]): Buffer {
-  const data = Buffer.concat(pieces.map((piece) => Buffer.concat([Buffer.from([piece.length]), Buffer.from(piece)])))
+function dataOf(type: number, name: string, { records, addresses }: TestNameServer): Buffer[] {
+  const known = addresses.get(name) ?? []
+  if (type === recordTypes.a) return known.filter(isIPv4).map((address) => Buffer.from(address.split('.').map(Number)))
+  if (type === recordTypes.aaaa) return known.filter(isIPv6).map(bytesOfIPv6)
+  return (records.get(name) ?? []).map((pieces) =>
+    Buffer.concat(pieces.map((piece) => Buffer.concat([Buffer.from([piece.length]), Buffer.from(piece)]))),
+  )
+}
+
+/** `2001:db8::7`: the two colons stand for as many zeros as are missing. */
+function bytesOfIPv6(address: string): Buffer {
+  const [start = [], end = []] = address.split('::').map((half) => half.split(':').filter(Boolean))
+  const groups = [...start, ...Array<string>(8 - start.length - end.length).fill('0'), ...end]
+  return Buffer.from(groups.map((group) => group.padStart(4, '0')).join(''), 'hex')
+}
+
+function recordOf(type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(12)
   head.writeUInt16BE(0xc000 | headerBytes, 0)
-  head.writeUInt16BE(16, 2)
+  head.writeUInt16BE(type, 2)
   head.writeUInt16BE(1, 4)
   head.writeUInt16BE(data.length, 10)
   return Buffer.concat([head, data])

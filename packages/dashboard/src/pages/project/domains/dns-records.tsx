@@ -3,6 +3,8 @@ import { ActionButton } from '../../../components/action-button.tsx'
 import { CopyText } from '../../../components/copy-text.tsx'
 import { DataTable } from '../../../components/data-table.tsx'
 import { Section } from '../../../components/section.tsx'
+import { StatusBadge } from '../../../components/status-badge.tsx'
+import { recordStatus, waitsForDns } from '../../../rules/domain-actions.ts'
 
 interface Props {
   domain: ProjectDomain
@@ -12,18 +14,20 @@ interface Props {
 }
 
 /** The records to create at the DNS provider, ready to copy. */
-export function DnsRecords({ domain: { hostname, verified, records }, refusal, isChecking, onCheck }: Props) {
+export function DnsRecords({ domain, refusal, isChecking, onCheck }: Props) {
+  const { hostname, records } = domain
+  const isWaiting = waitsForDns(domain)
   return (
     <Section
       isFlush
-      title={verified ? `DNS records of ${hostname}` : `Waiting for DNS: ${hostname}`}
+      title={isWaiting ? `Waiting for DNS: ${hostname}` : `DNS records of ${hostname}`}
       description={
-        verified
-          ? 'Keep these records where the domain is managed.'
-          : 'Create these records where the domain is managed. The TXT record proves that it is yours. Berth checks again automatically.'
+        isWaiting
+          ? 'Create these records where the domain is managed. The TXT record proves that it is yours. Berth checks again automatically.'
+          : 'Keep these records where the domain is managed.'
       }
       actions={
-        !verified && (
+        isWaiting && (
           <ActionButton
             size="xs"
             variant="default"
@@ -45,6 +49,7 @@ export function DnsRecords({ domain: { hostname, verified, records }, refusal, i
           { title: 'Type', isHeading: true, cell: ({ type }) => <b>{type}</b> },
           { title: 'Name', cell: ({ name }) => <Copied text={name} what="name" /> },
           { title: 'Value', cell: ({ value }) => <Copied text={value} what="value" /> },
+          { title: 'Last check', cell: ({ type }) => <StatusBadge status={recordStatus(type, domain)} /> },
         ]}
       />
     </Section>

@@ -40,7 +40,7 @@ function DomainSections({ project, domains }: { project: Project; domains: reado
   const verify = useChange(contract.projects.verifyDomain, {
     refreshes: domainReads,
     successMessage: ({ data }) =>
-      data.verified ? `${data.hostname} is verified.` : (data.reason ?? 'The TXT record was not found.'),
+      data.verified && !data.reason ? `${data.hostname} is verified.` : (data.reason ?? 'The TXT record was not found.'),
   })
   const checked = verify.isPending ? verify.variables.params.hostname : undefined
   return (

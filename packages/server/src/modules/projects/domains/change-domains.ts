@@ -50,7 +50,7 @@ export async function makeDomainPrimary(domain: NamedDomain, deps: ProjectsDeps)
 /** The client waits for the response. */
 const lookupTimeoutMs = 5_000
 
-/** Looks up the TXT record now, and sends the routes to the edge, so that the response shows the result of both. */
+/** Looks up the TXT record and the address now, and sends the routes to the edge, so that the response shows the result of both. */
 export async function verifyDomain(domain: NamedDomain, deps: ProjectsDeps): Promise<ProjectDomain> {
   refuseDeleting(domain.project)
   const hasAnswer = domain.row === null || (await checkName(domain.hostname, deps, AbortSignal.timeout(lookupTimeoutMs)))

@@ -11,6 +11,7 @@ import { newHolder, proofRecord } from '../hostnames/domain-proofs.ts'
 import { findServingClaim } from '../hostnames/served-domains.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { claimsOf, present } from '../store.ts'
+import { type AddressCheck, checkAddress } from './address-check.ts'
 import { transitionTls } from './domain-tls.ts'
 
 type NoPayload = Record<string, never>
@@ -33,7 +34,7 @@ const maxPerRun = 500
  */
 export const pauseAfter = (ageMs: number): number => Math.min(Math.max(Math.floor(ageMs / 2), minPauseMs), maxPauseMs)
 
-/** Looks up the TXT records of unproven claims, one host name at a time. A lookup without an answer is retried later. */
+/** Checks the DNS records of waiting claims, one host name at a time. A lookup without an answer is retried later. */
 export const checkJob = (deps: ProjectsDeps) =>
   job<NoPayload, unknown>(checkKind.kind, {
     deadlineMs: 10 * 60_000,
@@ -47,13 +48,13 @@ export const checkJob = (deps: ProjectsDeps) =>
     },
   })
 
-/** Looks up the project's unproven names now: the user reports that the record exists. */
+/** Checks the project's waiting names now: the user reports that the records exist. */
 export async function checkProject({ id }: Pick<ProjectRow, 'id'>, deps: ProjectsDeps): Promise<void> {
   const rows = await deps.database.db
     .selectFrom('domains')
     .select('hostname')
     .where('projectId', '=', id)
-    .where('provenAt', 'is', null)
+    .where((is) => is.or([is('provenAt', 'is', null), is('pointsHere', '=', 0)]))
     .limit(maxConcurrent * 4)
     .execute()
   // One limit for all names together: the client waits for the response.
@@ -77,22 +78,40 @@ async function dueNames({ database: { db }, ...deps }: ProjectsDeps): Promise<st
   return [...new Set(roundRobin(due, ({ organizationId }) => organizationId).map(({ hostname }) => hostname))]
 }
 
-/** Looks up the TXT records of one host name. False: no name server answered. */
+/** Looks up the TXT records and the addresses of one host name. False: no name server answered for the TXT records. */
 export async function checkName(hostname: string, deps: ProjectsDeps, abort: AbortSignal): Promise<boolean> {
-  const records = await deps.dns.txt(proofRecord({ hostname, proofToken: '' }).name, abort).catch((error: unknown) => {
-    if (error instanceof DnsUnanswered) return null
-    throw error
-  })
+  const [records, address] = await Promise.all([txtRecords(hostname, deps, abort), checkAddress(hostname, deps, abort)])
   await deps.database.transaction(async (transaction) => {
     await lockName(transaction, hostname)
     const claims = await claimsOf(transaction.db, hostname)
     const next = records && newHolder(claims, records)
     if (next) await handOver(claims, next, transaction, deps)
-    for (const claim of claims)
-      if (claim !== next && claim.provenAt === null) await scheduleNextCheck(claim, transaction.db, deps)
+    for (const claim of claims) {
+      if (address) await recordAddress(claim, address, transaction)
+      const isProven = claim === next || claim.provenAt !== null
+      const { pointsHere } = address ?? claim
+      if (!isProven || pointsHere === 0) await scheduleNextCheck(claim, transaction.db, deps)
+      else if (claim.nextCheckAt !== null) await endChecks(claim, transaction.db)
+    }
   })
   return records !== null
 }
+
+async function txtRecords(hostname: string, deps: ProjectsDeps, abort: AbortSignal): Promise<readonly string[] | null> {
+  return deps.dns.txt(proofRecord({ hostname, proofToken: '' }).name, abort).catch((error: unknown) => {
+    if (error instanceof DnsUnanswered) return null
+    throw error
+  })
+}
+
+async function recordAddress(claim: DomainRow, address: AddressCheck, { db, signal }: TransactionContext): Promise<void> {
+  if (claim.pointsHere === address.pointsHere && claim.resolvesTo === address.resolvesTo) return
+  await db.updateTable('domains').set(address).where('id', '=', claim.id).execute()
+  signal(projectsTopic, { projectId: claim.projectId } satisfies ProjectSignal)
+}
+
+const endChecks = ({ id }: DomainRow, db: Db) =>
+  db.updateTable('domains').set({ nextCheckAt: null }).where('id', '=', id).where('provenAt', 'is not', null).execute()
 
 /** Makes the unproven claims of the host name due now. */
 export async function checkSoon(

@@ -84,6 +84,8 @@ export const newDomain = (
   proofToken: randomBytes(24).toString('base64url'),
   provenAt: null,
   nextCheckAt: nowOf(deps),
+  pointsHere: null,
+  resolvesTo: null,
   createdAt: nowOf(deps),
 })
 

@@ -5,6 +5,7 @@ import type { ProjectsDeps } from '../deps.ts'
 import { proofRecord } from '../hostnames/domain-proofs.ts'
 import { notSynced, routesOf, urlSettings } from '../hostnames/hostnames.ts'
 import { domainsOf } from '../store.ts'
+import { addressReason } from './address-check.ts'
 import { loopbackWarning, recordsOf } from './dns-records.ts'
 
 /** The free host name first, then the connected domains, oldest first. */
@@ -37,9 +38,11 @@ function showDomain(route: ProjectRoute, row: DomainRow | undefined, project: Pr
   const warning = shownState === 'active' ? null : loopbackWarning(records)
   return {
     ...{ hostname, kind, primary, verified, tls },
+    pointsHere: row ? (row.pointsHere === null ? null : row.pointsHere === 1) : true,
     state: shownState,
     records,
-    reason: [row ? reasonOf(route, row) : reason, warning].filter(Boolean).join('. ') || null,
+    reason:
+      [row ? reasonOf(route, row) : reason, row ? addressReason(row, records) : null, warning].filter(Boolean).join('. ') || null,
   }
 }
 

@@ -51,6 +51,7 @@ import { migration as accounts } from './058-accounts.ts'
 import { migration as tasks } from './059-tasks.ts'
 import { migration as edgeState } from './060-edge-state.ts'
 import { migration as projectTemplates } from './066-project-templates.ts'
+import { migration as domainAddresses } from './067-domain-addresses.ts'
 
 export interface Migration {
   /** `NNN-topic`: the number orders the migrations, and the whole name is recorded. Never changed after a release. */
@@ -112,4 +113,5 @@ export const migrations: readonly Migration[] = [
   tasks,
   edgeState,
   projectTemplates,
+  domainAddresses,
 ]

@@ -140,8 +140,12 @@ export interface DomainsTable {
   /** Content of the TXT record that proves the claim. */
   proofToken: string
   provenAt: Millis | null
-  /** null: proven, no further checks. */
+  /** null: proven and it points here, no further checks. */
   nextCheckAt: Millis | null
+  /** Whether it resolved to this instance at the last check; null: unknown. */
+  pointsHere: Flag | null
+  /** The public addresses that it resolved to then, separated by commas. */
+  resolvesTo: string | null
   createdAt: Millis
 }
 
