@@ -3,6 +3,9 @@ import { ReadEntries, type ReadEntry, type StoredRows } from './read-entries.ts'
 import { isBusy } from './sqlite-busy.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { StatementTables } from './statement-tables.ts'
+import type { WalIndexHeader } from './wal-index-header.ts'
+
+const alwaysChanged = { hasChanged: () => true }
 
 /** A table, and when this process last changed it. */
 interface Table {
@@ -17,6 +20,7 @@ interface Table {
 export class SqliteReadCache implements DirectReads {
   readonly #reader: SqliteFile
   readonly #watcher: SqliteFile
+  readonly #walIndex: Pick<WalIndexHeader, 'hasChanged'>
   readonly #statements: StatementTables
   readonly #tables = new Map<string, Table>()
   readonly #entries = new ReadEntries<readonly Table[]>((sql) => this.#statements.named(sql).map((name) => this.#table(name)))
@@ -33,9 +37,10 @@ export class SqliteReadCache implements DirectReads {
   #isChecked = false
 
   /** `watcher` is the connection that this process writes with: only commits of others change its data version. */
-  constructor(reader: SqliteFile, watcher: SqliteFile = reader) {
+  constructor(reader: SqliteFile, watcher: SqliteFile = reader, walIndex: Pick<WalIndexHeader, 'hasChanged'> = alwaysChanged) {
     this.#reader = reader
     this.#watcher = watcher
+    this.#walIndex = walIndex
     this.#statements = new StatementTables(reader)
   }
 
@@ -88,12 +93,13 @@ export class SqliteReadCache implements DirectReads {
   }
 
   /**
-   * `data_version` changes when another connection commits. It is read once for each event of the loop: news of a commit of
-   * another process arrives as an event of its own.
+   * `data_version` changes when another connection commits. It is read only after a commit of any process, which is looked for
+   * once for each event of the loop: news of a commit of another process arrives as an event of its own.
    */
   #check(): void {
     this.#isChecked = true
     process.nextTick(this.#uncheck)
+    if (!this.#walIndex.hasChanged()) return
     const dataVersion = this.#readDataVersion()
     if (dataVersion === this.#dataVersion) return
     this.#dataVersion = dataVersion

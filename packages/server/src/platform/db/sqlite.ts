@@ -14,6 +14,7 @@ import { assertOutsideTransaction } from './open-transaction.ts'
 import { whileBusy } from './sqlite-busy.ts'
 import { SqliteFile, type SqliteResult } from './sqlite-file.ts'
 import { SqliteReadCache } from './sqlite-read-cache.ts'
+import { WalIndexHeader } from './wal-index-header.ts'
 
 export interface SqliteParts {
   dialect: Dialect
@@ -27,7 +28,8 @@ export interface SqliteParts {
 export function sqliteParts(file: string): SqliteParts {
   const writer = new SqliteFile(file, { readOnly: false, afterRun: (sql) => cache.noteWrite(sql) })
   const reader = new SqliteFile(file, { readOnly: true })
-  const cache = new SqliteReadCache(reader, writer)
+  const walIndex = new WalIndexHeader(file)
+  const cache = new SqliteReadCache(reader, writer, walIndex)
   const writeLock = new WriteLock()
   const yielder = new EventLoopYielder()
   const driver: Driver = {
@@ -47,6 +49,7 @@ export function sqliteParts(file: string): SqliteParts {
     destroy: async () => {
       reader.close()
       writer.close()
+      walIndex.close()
     },
   }
   return {
