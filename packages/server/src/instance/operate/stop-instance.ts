@@ -3,14 +3,14 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import manifest from '../../../package.json' with { type: 'json' }
 import { killLeftProcesses, listLeftProcesses } from '../../drivers/runtime/process/left-processes.ts'
-import { stopLocalInstances } from '../../modules/deployments/index.ts'
+import { liveProjectsHere, stopLocalInstances } from '../../modules/deployments/index.ts'
+import { projectSlugs } from '../../modules/projects/index.ts'
 import type { Config } from '../config/config.ts'
 import { DataFolderInUse, openDataFolder } from '../data-folder.ts'
 import { currentHolder, type FolderHolder } from '../data-folder-holder.ts'
 import { processFolder } from '../drivers/choose-runtime.ts'
 import { createDrivers, edgeFolder } from '../drivers/drivers.ts'
 import { openInstanceContext } from '../instance-context.ts'
-import { liveProjectSlugs } from './live-projects.ts'
 
 export interface StopResult {
   /** restarted: a control plane has started meanwhile. nothing: there was nothing to stop. */
@@ -65,7 +65,8 @@ export async function stopUnlessRestarted(config: Config, waitMs: number): Promi
 async function readLiveProjects(config: Config): Promise<string[]> {
   const context = await openInstanceContext(config)
   try {
-    return await liveProjectSlugs(context.database.db)
+    const { db } = context.database
+    return await projectSlugs(db, await liveProjectsHere(db))
   } finally {
     await context.close()
   }

@@ -18,6 +18,12 @@ export const projectsOf = (db: Db, organizationId: string) =>
 /** Query of project names by id, to be joined. */
 export const projectNames = (db: Db) => db.selectFrom('projects').select(['projects.id', 'projects.name'])
 
+/** Slugs of these projects, sorted. */
+export async function projectSlugs(db: Db, ids: readonly string[]): Promise<string[]> {
+  const rows = await db.selectFrom('projects').select('slug').where('id', 'in', [...ids, '']).execute()
+  return rows.map(({ slug }) => slug).sort()
+}
+
 /** Projects whose next version will run on that server. */
 export const projectsOnServer = (db: Db, serverId: string): Promise<Pick<ProjectRow, 'name'>[]> =>
   db.selectFrom('projects').select('name').where('serverId', '=', serverId).limit(10).execute()
