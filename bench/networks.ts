@@ -6,7 +6,7 @@ import { openEngine } from '../packages/server/src/drivers/runtime/docker/engine
 import { Labels } from '../packages/server/src/drivers/runtime/docker/labels.ts'
 import { removeEverythingOf } from '../packages/server/src/drivers/runtime/docker/remove-everything.ts'
 import { Networks } from '../packages/server/src/drivers/runtime/docker/run/networks.ts'
-import { SubnetAllocator } from '../packages/server/src/drivers/runtime/docker/run/subnet-allocator.ts'
+import { SubnetAllocator } from '../packages/server/src/drivers/runtime/docker/subnet-allocator.ts'
 
 const socketPath = process.env.BERTH_TEST_DOCKER_SOCKET ?? '/var/run/docker.sock'
 const [count = '300', range] = process.argv.slice(2)

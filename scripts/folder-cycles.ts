@@ -1,7 +1,7 @@
 // Finds folder cycles: in each folder of a package, its files and subfolders must not import each other in a circle. A subfolder
 // counts as a whole, a file of the folder itself counts alone. Tests are not read; type-only imports count.
-//   node scripts/folder-cycles.ts             prints each cycle with its imports, and fails if there is one
-//   node scripts/folder-cycles.ts --rooms     prints the folders and the imports between them, for each module
+//   node scripts/folder-cycles.ts [tree]      prints each cycle with its imports, and fails if there is one
+//   node scripts/folder-cycles.ts --rooms     prints how many subfolders each folder has, and the arrows between them
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,11 +16,15 @@ const sources = ['packages/*/src/**/*.{ts,tsx}']
 const specifiers = /(?:\bfrom\s*|\bimport\s*\(?\s*)'(\.[^']+)'/g
 const isTest = (file: string) => file.endsWith('.test.ts') || /(?:^|\/)fixtures\//.test(file)
 
-/** Reads the relative imports of all source files below `root`. Imports in comments are left out. */
-export function readImports(root: string): Import[] {
-  const files = globSync(sources, { cwd: root }).filter((file) => !isTest(file))
+export const sourceFiles = (root: string): string[] =>
+  globSync(sources, { cwd: root })
+    .filter((file) => !isTest(file))
+    .sort()
+
+/** Reads the relative imports of source files. Imports in comments are left out. */
+export function readImports(root: string, files = sourceFiles(root)): Import[] {
   const known = new Set(files)
-  return files.sort().flatMap((from) => {
+  return files.flatMap((from) => {
     const text = readFileSync(join(root, from), 'utf8').replace(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '')
     const targets = [...text.matchAll(specifiers)].map(([, specifier]) => normalize(join(dirname(from), specifier!)))
     return [...new Set(targets)].filter((to) => known.has(to)).map((to) => ({ from, to }))
@@ -98,19 +102,36 @@ export const describeCycle = ({ folder, items, imports }: FolderCycle) =>
     ...imports.map(({ from, to }) => `  ${inside(folder, from)} -> ${inside(folder, to)}`),
   ].join('\n')
 
-/** Counts the subfolders of each folder that has some, and the pairs of them of which one imports the other. */
-function describeRooms(imports: readonly Import[]): string[] {
-  return [...byFolder(imports)].sort().map(([folder, between]) => {
-    const arrows = [...between].flatMap(([from, targets]) => [...targets].map((to) => ({ from, to })))
-    const rooms = new Set(arrows.flatMap(({ from, to }) => [from, to]).filter((item) => item.endsWith('/')))
-    const between2 = arrows.filter(({ from, to }) => rooms.has(from) && rooms.has(to))
-    return `${folder}: ${rooms.size} rooms, ${between2.length} arrows`
+/** For each folder that has subfolders with source files: their number, and how many pairs of them import in one direction. */
+export function countRooms(
+  files: readonly string[],
+  imports: readonly Import[],
+): { folder: string; rooms: number; arrows: number }[] {
+  const rooms = new Map<string, Set<string>>()
+  for (const file of files) {
+    const parts = dirname(file).split('/')
+    for (let at = 1; at < parts.length; at++) {
+      const folder = parts.slice(0, at).join('/')
+      rooms.set(folder, (rooms.get(folder) ?? new Set()).add(parts[at]!))
+    }
+  }
+  const between = byFolder(imports)
+  return [...rooms].sort().map(([folder, inside]) => {
+    const arrows = [...(between.get(folder) ?? [])].flatMap(([from, targets]) =>
+      from.endsWith('/') ? [...targets].filter((to) => to.endsWith('/')) : [],
+    )
+    return { folder, rooms: inside.size, arrows: arrows.length }
   })
 }
 
 function main(args: string[]) {
-  const imports = readImports(fileURLToPath(new URL('..', import.meta.url)))
-  if (args.includes('--rooms')) return console.log(describeRooms(imports).join('\n'))
+  const root = args.find((word) => !word.startsWith('--')) ?? fileURLToPath(new URL('..', import.meta.url))
+  const files = sourceFiles(root)
+  const imports = readImports(root, files)
+  if (args.includes('--rooms')) {
+    const inPackages = countRooms(files, imports).filter(({ folder }) => folder.split('/').length > 2)
+    return console.log(inPackages.map(({ folder, rooms, arrows }) => `${folder}: ${rooms} rooms, ${arrows} arrows`).join('\n'))
+  }
   const cycles = findFolderCycles(imports)
   for (const cycle of cycles) console.error(describeCycle(cycle))
   console.log(`folder cycles: ${cycles.length}`)

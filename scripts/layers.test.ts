@@ -47,6 +47,8 @@ const forbidden: [from: string, specifier: string][] = [
   ['drivers/git/query.ts', 'kysely'],
   ['edge-proxy/static/driver.ts', '../../drivers/git/git.ts'],
   ['edge-proxy/jobs.ts', '../platform/jobs/queue.ts'],
+  ['edge-proxy/worker.ts', '../platform/job-runner/worker.ts'],
+  ['edge-proxy/edge-fixture.ts', '../drivers/edge/embedded-edge.ts'],
   ['source/compose/driver.ts', '../../drivers/git/git.ts'],
   ['source/detection/stacks/http.ts', '../../../http/handler.ts'],
   ['platform/db/http.ts', '../../http/handler.ts'],
@@ -81,7 +83,7 @@ const allowed: [from: string, specifier: string][] = [
   ['drivers/runtime/docker/engine.ts', 'dockerode'],
   ['drivers/shell/ssh/connect.ts', 'ssh2'],
   ['instance/compose.ts', '../modules/backups/index.ts'],
-  // Tests and fixtures reach into other rooms.
+  // Tests reach into other rooms.
   ['modules/backups/some.test.ts', '../projects/store.ts'],
 ]
 

@@ -34,7 +34,7 @@ const rooms: { room: string; may: string[]; why: string }[] = [
 ]
 const top = ['main.ts', 'instance', 'http', 'modules', 'drivers', 'edge-proxy', 'source', 'platform']
 /** Parts of the platform that only modules, http and the composition use. */
-const stateful = ['db', 'jobs', 'log-store']
+const stateful = ['db', 'jobs', 'job-runner', 'log-store']
 
 /** Packages with one home. */
 const homes = [
@@ -61,7 +61,7 @@ function override(location: string, patterns: ReturnType<typeof refuse>[]) {
   const paths = Object.fromEntries(homes.filter((home) => !isHome(location, home)).map(({ name, why }) => [name, why]))
   const options = { paths, ...(patterns.length > 0 ? { patterns } : {}) }
   return {
-    includes: [`packages/server/src/${location}`, '!**/*.test.ts', '!**/*fixture.ts'],
+    includes: [`packages/server/src/${location}`, '!**/*.test.ts'],
     linter: { rules: { style: { noRestrictedImports: { level: 'error', options } } } },
   }
 }

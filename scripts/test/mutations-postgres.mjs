@@ -116,7 +116,7 @@ export const postgresMutations = [
     'claim.ts',
     ".where('id', '=', id)\n      .where('status', '=', isQueued)",
     ".where('id', '=', id)",
-    'jobs/recovery.test.ts',
+    'job-runner/recovery.test.ts',
     'share the jobs',
   ),
   unit(

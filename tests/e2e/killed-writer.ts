@@ -2,9 +2,9 @@ import { writeSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Database, openDatabase } from '../../packages/server/src/platform/database.ts'
-import { createJobs } from '../../packages/server/src/platform/jobs/create-jobs.ts'
+import { recordedBy, WriteRecord } from '../../packages/server/src/platform/db/write-record.ts'
+import { createJobs } from '../../packages/server/src/platform/job-runner/create-jobs.ts'
 import { job } from '../../packages/server/src/platform/jobs/declare.ts'
-import { recordedBy, WriteRecord } from '../../packages/server/src/platform/write-record.ts'
 
 /**
  * The program that `kill-during-writes.test.ts` kills. It writes rows, every fifth together with a job, and says each one's

@@ -1,6 +1,6 @@
 // gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createJobs } from '../src/platform/jobs/create-jobs.ts'
+import { createJobs } from '../src/platform/job-runner/create-jobs.ts'
 import { job, sharedKind } from '../src/platform/jobs/declare.ts'
 import { startInstance, type TestInstance } from './kit/instance.ts'
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Branch } from '../projects/git-shapes.ts'
+import { Branch } from '../git-shapes.ts'
 import { filledText, Id, nullable, Time, text } from '../shape.ts'
 
 /** A secret address that deploys the project when it is called. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Branch } from '../projects/git-shapes.ts'
+import { Branch } from '../git-shapes.ts'
 import { Id, nullable, oneOf, pageQuery, Time, text } from '../shape.ts'
 import { deploymentStatuses } from '../states.ts'
 

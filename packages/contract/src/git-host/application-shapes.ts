@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { GitOwner } from '../projects/git-shapes.ts'
+import { GitOwner } from '../git-shapes.ts'
 import { nullable, oneOf, secret, Time } from '../shape.ts'
 import { GitHostProvider } from './shapes.ts'
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Branch, GitName, GitOwner } from '../projects/git-shapes.ts'
+import { Branch, GitName, GitOwner } from '../git-shapes.ts'
 import { nullable, oneOf, secret, Time, text } from '../shape.ts'
 
 /** The git hosts that an organisation can be connected to. */

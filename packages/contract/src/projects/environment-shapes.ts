@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { Branch } from '../git-shapes.ts'
 import { limits } from '../limits.ts'
 import { filledText, Id, maybe, nullable, oneOf, secret, Time, text } from '../shape.ts'
-import { Branch } from './git-shapes.ts'
 import { Slug } from './shapes.ts'
 
 export const Environment = Type.Object({

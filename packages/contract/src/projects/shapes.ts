@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { DeploymentPlan } from '../deployments/shapes.ts'
+import { Branch, GitName, GitOwner } from '../git-shapes.ts'
 import { limits } from '../limits.ts'
 import { AnyObject, filledText, Id, maybe, nullable, oneOf, Port, secret, Time, text } from '../shape.ts'
 import { projectStatuses, tlsStates } from '../states.ts'
 import { ContainerSettings } from './container-shapes.ts'
-import { Branch, GitName, GitOwner } from './git-shapes.ts'
 
 export const GitProvider = oneOf('github', 'gitlab', 'gitea', 'git', 'local', 'upload')
 export const ProjectType = oneOf('app', 'static', 'worker', 'services')

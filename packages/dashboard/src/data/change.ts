@@ -1,7 +1,7 @@
 import type { AnyRoute, ReplyOf } from '@berth/contract'
 import type { CallInput } from '@berth/contract/client'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { call } from '../client.ts'
+import { call } from './client.ts'
 import { report, showError } from './notices.tsx'
 import { refresh } from './refresh.ts'
 

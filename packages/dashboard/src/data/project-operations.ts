@@ -1,7 +1,7 @@
 import { contract, type Project } from '@berth/contract'
 import { useNavigate } from '@tanstack/react-router'
-import { call } from '../client.ts'
 import { useChange } from './change.ts'
+import { call } from './client.ts'
 import { showError } from './notices.tsx'
 import { projectReads } from './project.ts'
 

@@ -1,7 +1,7 @@
 import type { AnyRoute, ReplyOf } from '@berth/contract'
 import type { CallInput } from '@berth/contract/client'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { call } from '../client.ts'
+import { call } from './client.ts'
 import { keyOf } from './query-key.ts'
 
 type Item<T extends AnyRoute> = ReplyOf<T> extends { data: (infer I)[] } ? I : never

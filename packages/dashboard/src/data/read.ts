@@ -1,7 +1,7 @@
 import type { AnyRoute, ReplyOf } from '@berth/contract'
 import type { CallInput } from '@berth/contract/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { call } from '../client.ts'
+import { call } from './client.ts'
 import { keyOf } from './query-key.ts'
 
 /** The content of a reply: the value of `data`, or the whole body if the spec defines it without `data`. */

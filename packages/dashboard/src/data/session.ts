@@ -1,8 +1,8 @@
 import { contract } from '@berth/contract'
 import { ApiError } from '@berth/contract/client'
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { call } from '../client.ts'
 import { activeOrganization } from './active-organization.ts'
+import { call } from './client.ts'
 import { keyOf } from './query-key.ts'
 import { wasSignedIn } from './was-signed-in.ts'
 

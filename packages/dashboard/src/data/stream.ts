@@ -1,7 +1,7 @@
 import { type AnyRoute, contract } from '@berth/contract'
 import { ApiError, type StreamEventOf, type StreamInput } from '@berth/contract/client'
 import { useEffect, useRef, useState } from 'react'
-import { stream } from '../client.ts'
+import { stream } from './client.ts'
 import { lostConnections } from './lost-connections.ts'
 import { queries } from './query-client.ts'
 import { keyOf } from './query-key.ts'

@@ -1,6 +1,6 @@
 import { contract, limits, type ReplyOf } from '@berth/contract'
-import { call } from '../client.ts'
 import { activeOrganization } from '../data/active-organization.ts'
+import { call } from '../data/client.ts'
 import { sizeText } from '../text/sizes.ts'
 import type { Folder } from './folder-files.ts'
 import { packTarball } from './tarball.ts'

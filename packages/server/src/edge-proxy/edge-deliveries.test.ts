@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { serve, startEchoUpstream, startEdge, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { serve, startEchoUpstream, startEdge, type TestEdge, type TestUpstream } from '../drivers/edge/edge-fixture.ts'
 import type { EdgeRule } from './protocol/edge-table.ts'
 
 /** Deliveries of git hosts that come to the host name of a project go to the control plane. */

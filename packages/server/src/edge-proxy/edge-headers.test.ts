@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rawRequest, serve, startEdge, startRawUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { rawRequest, serve, startEdge, startRawUpstream, type TestEdge, type TestUpstream } from '../drivers/edge/edge-fixture.ts'
 import type { EdgeRule } from './protocol/edge-table.ts'
 
 let edge: TestEdge

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { eventually, send, serve, startUpstream, type TestUpstream, testSettings } from '../drivers/edge/edge-fixture.ts'
 import { EmbeddedEdge, type EmbeddedEdgeOptions } from '../drivers/edge/embedded-edge.ts'
-import { eventually, send, serve, startUpstream, type TestUpstream, testSettings } from './edge-fixture.ts'
 import type { EdgeListening } from './protocol/edge-listening.ts'
 import type { EdgeTable } from './protocol/edge-table.ts'
 import { wholePieces } from './protocol/table-pieces.ts'
@@ -56,7 +56,7 @@ const isAlive = (pid: number) => {
 
 /** Starts a separate control plane; resolves when its edge serves. */
 async function startControlSide(): Promise<{ child: ChildProcess; port: number }> {
-  const script = fileURLToPath(new URL('./control-side.fixture.ts', import.meta.url))
+  const script = fileURLToPath(new URL('../drivers/edge/control-side.fixture.ts', import.meta.url))
   const child = spawn(process.execPath, [script, JSON.stringify(testSettings(folder)), JSON.stringify(table())], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

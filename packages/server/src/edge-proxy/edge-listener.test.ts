@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startEdge, type TestEdge } from '../drivers/edge/edge-fixture.ts'
 import type { ListenerOwner } from '../platform/listener/listener-owner.ts'
-import { startEdge, type TestEdge } from './edge-fixture.ts'
 import type { EdgeHost, EdgeUpstream } from './protocol/edge-table.ts'
 
 /** A user id that is not used on this machine. */

@@ -6,7 +6,15 @@ import { join } from 'node:path'
 import tls from 'node:tls'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, rawRequest, serve, startEdge, startRawUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import {
+  eventually,
+  rawRequest,
+  serve,
+  startEdge,
+  startRawUpstream,
+  type TestEdge,
+  type TestUpstream,
+} from '../drivers/edge/edge-fixture.ts'
 
 /**
  * A peer sends without end and the other one reads nothing: the edge must stop reading from the sender, and its memory must not grow.

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { eventually, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from '../drivers/edge/edge-fixture.ts'
 import type { EdgeRule } from './protocol/edge-table.ts'
 
 let edge: TestEdge

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import net from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { eventually, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from '../drivers/edge/edge-fixture.ts'
 
 /** Real sockets from several loopback addresses: 127.0.0.2 is the client that opens too many connections. */
 let edge: TestEdge

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startEdge, type TestEdge } from '../drivers/edge/edge-fixture.ts'
 import type { SiteRules } from '../platform/site-rules/site-rules.ts'
-import { startEdge, type TestEdge } from './edge-fixture.ts'
 import type { StaticTarget } from './protocol/edge-table.ts'
 
 let edge: TestEdge

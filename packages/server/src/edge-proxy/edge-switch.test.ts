@@ -1,7 +1,7 @@
 import http from 'node:http'
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { eventually, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from '../drivers/edge/edge-fixture.ts'
 
 let edge: TestEdge
 const upstreams: TestUpstream[] = []

@@ -9,7 +9,14 @@ import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { serve, startEchoUpstream, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import {
+  serve,
+  startEchoUpstream,
+  startEdge,
+  startUpstream,
+  type TestEdge,
+  type TestUpstream,
+} from '../drivers/edge/edge-fixture.ts'
 import type { EdgeCertificate } from './protocol/edge-table.ts'
 
 let edge: TestEdge

@@ -1,6 +1,14 @@
 import { afterEach, expect, test } from 'vitest'
+import {
+  eventually,
+  serve,
+  startEdge,
+  startUpstream,
+  type TestEdge,
+  type TestUpstream,
+  testSettings,
+} from '../drivers/edge/edge-fixture.ts'
 import { EmbeddedEdge } from '../drivers/edge/embedded-edge.ts'
-import { eventually, serve, startEdge, startUpstream, type TestEdge, type TestUpstream, testSettings } from './edge-fixture.ts'
 import type { TrafficMinute } from './protocol/traffic.ts'
 
 let edge: TestEdge | undefined

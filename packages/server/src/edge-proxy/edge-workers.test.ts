@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { send, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from './edge-fixture.ts'
+import { send, serve, startEdge, startUpstream, type TestEdge, type TestUpstream } from '../drivers/edge/edge-fixture.ts'
 
 let edge: TestEdge
 let [old, next]: TestUpstream[] = []

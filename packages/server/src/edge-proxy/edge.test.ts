@@ -8,7 +8,7 @@ import {
   startUpstream,
   type TestEdge,
   type TestUpstream,
-} from './edge-fixture.ts'
+} from '../drivers/edge/edge-fixture.ts'
 
 let edge: TestEdge
 let echo: TestUpstream

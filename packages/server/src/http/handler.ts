@@ -11,7 +11,7 @@ import type {
   Role,
   Rows,
 } from '@berth/contract'
-import type { WriteDetails } from '../platform/write-record.ts'
+import type { WriteDetails } from '../platform/db/write-record.ts'
 import type { LoadedObjects } from './objects.ts'
 
 /** The caller of a request: a user, in one organisation, with a session or a token. */

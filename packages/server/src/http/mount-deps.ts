@@ -1,6 +1,6 @@
 import type { AnyRoute } from '@berth/contract'
 import type { Awaitable } from '../platform/awaitable.ts'
-import type { RecordingTransaction, WriteRecord } from '../platform/write-record.ts'
+import type { RecordingTransaction, WriteRecord } from '../platform/db/write-record.ts'
 import type { AuditEvent } from './audit-event.ts'
 import type { CloudProxy } from './cloud-proxy.ts'
 import type { ForwardDeps } from './forward.ts'

@@ -5,13 +5,13 @@ import { insideTransaction } from './db/open-transaction.ts'
 import type { Db, Tx } from './db/schema.ts'
 import { isTransientConflict } from './db/violations.ts'
 import { hasChanged, watchWrites } from './db/watch-writes.ts'
+import { pendingRecord, type WriteRecord } from './db/write-record.ts'
 import { type AnnouncementEvent, announce } from './jobs/announce.ts'
 import { type Cancelled, type CancelTarget, requestCancel } from './jobs/cancel.ts'
 import type { JobKind } from './jobs/declare.ts'
 import { type Enqueued, type EnqueueOptions, insertJob, type JobsSignal, jobsTopic } from './jobs/enqueue.ts'
 import { removeSchedule, type Schedule, setSchedule } from './jobs/schedules.ts'
 import type { Signals } from './signals/signals.ts'
-import { pendingRecord, type WriteRecord } from './write-record.ts'
 
 /** Everything that a transaction may do: it commits as a whole or not at all, and its effects are visible only after the commit. */
 export interface TransactionContext {

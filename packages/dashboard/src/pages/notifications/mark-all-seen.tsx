@@ -1,7 +1,7 @@
 import { contract, type Delivery } from '@berth/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { call } from '../../client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
+import { call } from '../../data/client.ts'
 import { showError } from '../../data/notices.tsx'
 import { refresh } from '../../data/refresh.ts'
 

@@ -1,5 +1,5 @@
 import { InMemoryEdge } from '../../../tests/kit/memory-runtime.ts'
-import { startEdge } from '../../edge-proxy/edge-fixture.ts'
+import { startEdge } from './edge-fixture.ts'
 import { describeEdge } from './suite.ts'
 
 describeEdge('the embedded edge', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { digestIn, mirrorNames, registryOf, repositoryOf } from '../runtime/image-name.ts'
 import { WebRequestFailed, WebRequestRefused } from '../web-request/failures.ts'
 import type { OutgoingRequest, WebRequest, WebResponse } from '../web-request/web-request.ts'
+import { digestIn, mirrorNames, registryOf, repositoryOf } from './image-name.ts'
 import { isLoopback, mayGetPassword, parseChallenge } from './registry-challenge.ts'
 import type { RegistryLogin } from './registry-login.ts'
 

@@ -2,10 +2,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { pack } from 'tar-stream'
 import { expect, test } from 'vitest'
-import { sanitizeArchive, withoutTopFolder } from '../runtime/docker/build/tar-names.ts'
 import { readTar } from './read-tar.ts'
 import { rewriteTar } from './rewrite-tar.ts'
 import { decodeRecords, encodeHeader, paddingAfter, type TarHeader, tarEnd } from './tar-header.ts'
+import { sanitizeArchive, withoutTopFolder } from './tar-names.ts'
 
 const odd = 'caf\xe9-\xff'
 const usual = { mode: 0o640, uid: 3_000_000, gid: 7, mtime: new Date(1_700_000_000_000), linkname: '' }

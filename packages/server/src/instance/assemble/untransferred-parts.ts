@@ -1,4 +1,4 @@
-import { registryOf } from '../../drivers/runtime/image-name.ts'
+import { registryOf } from '../../drivers/registry/image-name.ts'
 import type { createBackups } from '../../modules/backups/index.ts'
 import { hooksOf } from '../../modules/deployments/index.ts'
 import { allEnvironments, findAnyProject } from '../../modules/projects/index.ts'

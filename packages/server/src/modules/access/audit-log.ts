@@ -4,7 +4,7 @@ import { batchWrites } from '../../platform/batch-writes.ts'
 import { newId } from '../../platform/db/ids.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { AuditRow } from '../../platform/db/tables/access.ts'
-import { type RecordingTransaction, unrecorded } from '../../platform/write-record.ts'
+import { type RecordingTransaction, unrecorded } from '../../platform/db/write-record.ts'
 import { changesText } from './audit-changes.ts'
 import type { AccessDeps } from './deps.ts'
 

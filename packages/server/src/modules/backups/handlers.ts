@@ -14,8 +14,8 @@ import {
 } from './destinations/destinations.ts'
 import { checkDestination } from './destinations/open-store.ts'
 import { changePolicy, createPolicy, deletePolicy, showPolicies, showPolicy } from './policies/policies.ts'
-import { listPolicies } from './policies/policy-store.ts'
 import { runByWebhook } from './policies/webhook.ts'
+import { listPolicies } from './policy-store.ts'
 import { restoreHandlers } from './restores/handlers.ts'
 import { runHandlers } from './runs/handlers.ts'
 

@@ -2,7 +2,7 @@ import type { Loaders } from '../../http/handler.ts'
 import { ownedProjects } from '../projects/index.ts'
 import type { BackupsDeps } from './deps.ts'
 import { findDestinationOf } from './destinations/destination-store.ts'
-import { findPolicyOf } from './policies/policy-store.ts'
+import { findPolicyOf } from './policy-store.ts'
 import { findRestoreOf } from './restores/restore-store.ts'
 import { findRunOf, hasRuns } from './runs/run-store.ts'
 

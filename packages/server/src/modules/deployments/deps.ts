@@ -17,7 +17,7 @@ import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import type { HostUrls, Metered, OpenedEnv } from '../projects/index.ts'
 import type { ProjectScrubbers } from './project-scrubbers.ts'
-import type { WatchIntervals } from './watch/health-schedule.ts'
+import type { WatchIntervals } from './watch-intervals.ts'
 
 /**
  * The edge operations that a deployment uses. The edge computes its routing table from the database: to switch, write and then

@@ -1,4 +1,4 @@
-import { deletionTime } from '../../platform/jobs/clock-watch.ts'
+import { deletionTime } from '../../platform/job-runner/clock-watch.ts'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
 import { type GitEventsDeps, nowOf } from './deps.ts'

@@ -19,7 +19,7 @@ import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
-import type { GitHostDrivers, LiveHosts } from './applications/live-hosts.ts'
+import type { GitHostDrivers, LiveHosts } from './hosts/live-hosts.ts'
 
 export interface GitHostDeps {
   database: Database

@@ -1,6 +1,6 @@
 import type { Service } from '@berth/contract'
 import { limits } from '@berth/contract/limits'
-import { familiarName } from '../../drivers/runtime/image-name.ts'
+import { familiarName } from '../../drivers/registry/image-name.ts'
 import type { ReadContainer, ReadHealthCheck, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
 import { type AdoptedVolumes, adoptMounts } from './adopted-mounts.ts'
 import { type AdoptedVariables, adoptVariables } from './adopted-variables.ts'

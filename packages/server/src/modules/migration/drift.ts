@@ -1,4 +1,4 @@
-import { familiarName } from '../../drivers/runtime/image-name.ts'
+import { familiarName } from '../../drivers/registry/image-name.ts'
 import type { ReadContainer, ReadImage } from '../../drivers/runtime/server/server-reader.ts'
 import { splitWords } from '../../source/compose/command-words.ts'
 import type { ComposeCommand, ComposeService } from '../../source/compose/index.ts'

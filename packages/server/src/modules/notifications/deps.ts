@@ -3,8 +3,8 @@ import type { Database } from '../../platform/database.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
-import type { ChannelSettings, DeliveryDrivers } from './channels/kinds/kind.ts'
-import type { Watched } from './watchers/watched.ts'
+import type { ChannelSettings, DeliveryDrivers } from './kinds/kind.ts'
+import type { Watched } from './watched.ts'
 
 export interface NotificationsDeps {
   database: Database

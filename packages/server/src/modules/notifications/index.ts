@@ -8,10 +8,10 @@ import { notificationsHandlers } from './handlers.ts'
 import { notificationsLoaders } from './loaders.ts'
 import { watchers } from './watchers/watchers.ts'
 
-export type { ChannelSettings, DeliveryDrivers } from './channels/kinds/kind.ts'
 export { createDeliveryDrivers } from './delivery/delivery-drivers.ts'
 export type { NotificationsDeps } from './deps.ts'
-export type * from './watchers/watched.ts'
+export type { ChannelSettings, DeliveryDrivers } from './kinds/kind.ts'
+export type * from './watched.ts'
 
 /**
  * Notifications. Other modules *announce* events. Each user's *channels* and *subscriptions* and the organisation's *defaults*

@@ -20,7 +20,11 @@ export const projectNames = (db: Db) => db.selectFrom('projects').select(['proje
 
 /** Slugs of these projects, sorted. */
 export async function projectSlugs(db: Db, ids: readonly string[]): Promise<string[]> {
-  const rows = await db.selectFrom('projects').select('slug').where('id', 'in', [...ids, '']).execute()
+  const rows = await db
+    .selectFrom('projects')
+    .select('slug')
+    .where('id', 'in', [...ids, ''])
+    .execute()
   return rows.map(({ slug }) => slug).sort()
 }
 

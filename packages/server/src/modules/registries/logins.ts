@@ -1,16 +1,16 @@
 import type { RegistryLoginBody, RegistryLogin as ShownLogin } from '@berth/contract'
+import { registryName } from '../../drivers/registry/image-name.ts'
 import type { RegistryLogin } from '../../drivers/registry/registry-login.ts'
-import { registryName } from '../../drivers/runtime/image-name.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database.ts'
 import { iso } from '../../platform/db/columns.ts'
 import { newId } from '../../platform/db/ids.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { RegistryLoginRow } from '../../platform/db/tables/registries.ts'
+import { describeWrite } from '../../platform/db/write-record.ts'
 import { fail, refuse } from '../../platform/failure.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
-import { describeWrite } from '../../platform/write-record.ts'
 import { allLoginsOf, findLoginAt, insertLogin, replaceLogin } from './store.ts'
 
 export interface RegistriesDeps {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from '../../platform/database.ts'
 import type { Db } from '../../platform/db/schema.ts'
-import { unrecorded } from '../../platform/write-record.ts'
+import { unrecorded } from '../../platform/db/write-record.ts'
 import { EntryMaps, entryChanges } from './edge-entries.ts'
 import type { EdgeState } from './edge-state.ts'
 import { beginEpoch, edgeEntriesAfter, saveEdgeState, saveEntries } from './edge-state-store.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { manualClock, startJobs, testJob } from '../../platform/job-runner/test-jobs.ts'
 import { nextOccurrence, occurrencesUntil } from '../../platform/jobs/occurrences.ts'
-import { manualClock, startJobs, testJob } from '../../platform/jobs/test-jobs.ts'
 import { describeOnEachDatabase } from '../../platform/test-each-database.ts'
 
 const timezone = 'Europe/Vienna'

@@ -9,8 +9,8 @@ import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { CloudConnection } from '../cloud/index.ts'
 import type { ProjectData } from '../deployments/index.ts'
 import type { DeploymentSummary, ProjectTransfers } from '../projects/index.ts'
-import type { History } from './bundle/bundle-body.ts'
-import type { RetryLimits } from './coordinator/retry-unreachable.ts'
+import type { ProjectHistory } from './project-history.ts'
+import type { RetryLimits } from './retry-unreachable.ts'
 
 export interface TransfersDeps {
   database: Database
@@ -35,9 +35,9 @@ export interface TransfersDeps {
     summary(projectId: string): Promise<DeploymentSummary | undefined>
   }
   history: {
-    read(projectId: string): Promise<History>
+    read(projectId: string): Promise<ProjectHistory>
     /** May be repeated: existing rows are left unchanged. */
-    write(project: { projectId: string; organizationId: string }, history: History): Promise<void>
+    write(project: { projectId: string; organizationId: string }, history: ProjectHistory): Promise<void>
   }
   /** Lists the parts of a project that a transfer does not move. */
   untransferredParts(projectId: string): Promise<string[]>

@@ -9,8 +9,9 @@ import { changeExport, startExport } from './export/exports.ts'
 import { readPacked } from './export/packed-files.ts'
 import { changeImport, openImport } from './import/imports.ts'
 import { storeFile } from './import/received-files.ts'
+import { showImport } from './import/show-import.ts'
 import { openSidesOfOrganization } from './rows/side-store.ts'
-import { findSideOf, showExport, showImport, showSide } from './rows/sides.ts'
+import { findSideOf, showExport, showSide } from './rows/sides.ts'
 import { newestTransfer } from './rows/transfer-store.ts'
 
 const idPattern = /^trf_[a-z2-7]{20}$/

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { pendingRecord } from '../write-record.ts'
+import { pendingRecord } from './write-record.ts'
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
+import { manualClock, startJobs, testJob } from '../job-runner/test-jobs.ts'
 import { describeOnEachDatabase } from '../test-each-database.ts'
-import { manualClock, startJobs, testJob } from './test-jobs.ts'
 
 const waiting = { timeout: 50_000, interval: 5 }
 const minute = 60_000

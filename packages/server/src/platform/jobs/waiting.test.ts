@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { manualClock, readJob, startJobs, testJob } from '../job-runner/test-jobs.ts'
 import { describeOnEachDatabase } from '../test-each-database.ts'
 import { sharedKind } from './declare.ts'
 import { enqueueAll } from './enqueue.ts'
-import { manualClock, readJob, startJobs, testJob } from './test-jobs.ts'
 import { endWaiting, findWaiting } from './waiting.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')

@@ -1,7 +1,7 @@
 import { parseEnv } from 'node:util'
+import { dig, recordOf, textOf } from '../values.ts'
 import type { ExampleVariables } from './detection.ts'
 import type { Folder } from './folder.ts'
-import { dig, recordOf, textOf } from './manifests/values.ts'
 
 /** Templates of a `.env` file that projects commit, by precedence. */
 const templates = [

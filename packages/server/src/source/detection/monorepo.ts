@@ -1,7 +1,7 @@
+import { dig, recordOf, textOf, textsOf } from '../values.ts'
 import type { DetectedApp } from './detection.ts'
 import type { Folder } from './folder.ts'
 import { readNpm } from './manifests/npm.ts'
-import { dig, recordOf, textOf, textsOf } from './manifests/values.ts'
 import { type App, firstMatch, readApp, type Stack } from './stack.ts'
 
 /** The apps below a folder. `stacks` are the rows that one of them may be. */

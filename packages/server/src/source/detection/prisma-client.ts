@@ -1,5 +1,5 @@
+import { dig, textOf } from '../values.ts'
 import { javascriptTools } from './javascript-tools.ts'
-import { dig, textOf } from './manifests/values.ts'
 import { has } from './signs.ts'
 import type { App, Plan } from './stack.ts'
 

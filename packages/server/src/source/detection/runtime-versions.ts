@@ -1,3 +1,4 @@
+import { dig, textOf } from '../values.ts'
 import type { Evidence } from './detection.ts'
 import type { Folder } from './folder.ts'
 import { managerVersions } from './manager-versions.ts'
@@ -9,7 +10,6 @@ import { readPhp } from './manifests/php.ts'
 import { readPython } from './manifests/python.ts'
 import { readRuby } from './manifests/ruby.ts'
 import { readRust } from './manifests/rust.ts'
-import { dig, textOf } from './manifests/values.ts'
 import type { App } from './stack.ts'
 
 /** A file that names the version of a runtime. */

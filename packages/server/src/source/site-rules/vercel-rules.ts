@@ -1,4 +1,4 @@
-import { dig, recordOf, textOf } from '../detection/manifests/values.ts'
+import { dig, recordOf, textOf } from '../values.ts'
 import { RulesCollector } from './collect-rules.ts'
 import { clip } from './rule-parts.ts'
 

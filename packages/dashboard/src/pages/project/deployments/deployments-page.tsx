@@ -6,7 +6,7 @@ import { MoreButton } from '../../../components/more-button.tsx'
 import { Section } from '../../../components/section.tsx'
 import { useProjectId } from '../../../data/project.ts'
 import { useList } from '../../../data/read-list.ts'
-import { DeployButton } from '../overview/deploy-button.tsx'
+import { DeployButton } from '../deploy-button.tsx'
 import { ProjectPage } from '../project-page.tsx'
 import { DeploymentTable } from './deployment-table.tsx'
 

@@ -24,10 +24,10 @@ import { inspectInstance, listInstances, removeContainer, setRestart, startInsta
 import { readLogs } from './run/logs.ts'
 import { Networks } from './run/networks.ts'
 import { detectRootMapping, isRootMapped } from './run/root-user.ts'
-import { SubnetAllocator, type SubnetAllocatorSettings } from './run/subnet-allocator.ts'
 import { readUsage } from './run/usage.ts'
 import { Volumes } from './run/volumes.ts'
 import { clearBuildCache, measureStorage, removeBuildsOf } from './storage.ts'
+import { SubnetAllocator, type SubnetAllocatorSettings } from './subnet-allocator.ts'
 import { removeLeftovers } from './sweep.ts'
 
 export interface DockerRuntimeSettings {

@@ -1,7 +1,7 @@
 import type { AuthConfig, ImageInspectInfo } from 'dockerode'
+import { digestIn, familiarName, mirrorNames, registryOf, repositoryOf } from '../../registry/image-name.ts'
 import type { RegistryLogin } from '../../registry/registry-login.ts'
 import { EngineUnreachable } from '../engine-unreachable.ts'
-import { digestIn, familiarName, mirrorNames, registryOf, repositoryOf } from '../image-name.ts'
 import type { Artifact, ImageRequest } from '../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, statusOf } from './engine.ts'
 import { BuiltImageMissing, ImageMissing, type ImageParts, refuseId } from './images.ts'

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { ImageInspectInfo } from 'dockerode'
-import { digestIn, isImageId } from '../image-name.ts'
+import { digestIn, isImageId } from '../../registry/image-name.ts'
 import { type Artifact, BuildFailed } from '../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, statusOf } from './engine.ts'
 import { type Labels, labelIn } from './labels.ts'
 import type { PrivateRepositories } from './private-repositories.ts'
-import { NoFreeSubnet } from './run/subnet-allocator.ts'
+import { NoFreeSubnet } from './subnet-allocator.ts'
 
 export interface ImageParts {
   engine: Engine

@@ -2,7 +2,7 @@ import type { PolicyRow } from '../../../platform/db/tables/backups.ts'
 import { lastOccurrence } from '../../../platform/jobs/occurrences.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
-import { type LastRun, lastRuns, scheduledPolicies } from './policy-store.ts'
+import { type LastRun, lastRuns, scheduledPolicies } from '../policy-store.ts'
 
 /** Grace period after the due time. A thousand policies that are due in the same minute take less. */
 const graceMs = 60 * 60_000

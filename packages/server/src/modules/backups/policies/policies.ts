@@ -14,8 +14,8 @@ import { checkCommand } from '../content/command.ts'
 import { knownContent } from '../content/known-content.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestinationOf } from '../destinations/destination-store.ts'
+import * as store from '../policy-store.ts'
 import { checkSchedule, nextRunAt, reschedule } from './policy-schedule.ts'
-import * as store from './policy-store.ts'
 import { retirePolicy } from './retire.ts'
 
 const maxPolicies = 100

@@ -4,9 +4,9 @@ import type { TransactionContext } from '../../../platform/transaction.ts'
 import { findAnyProject, lockProject } from '../../projects/index.ts'
 import { type BackupsDeps, nowOf } from '../deps.ts'
 import { findDestination } from '../destinations/destination-store.ts'
+import * as store from '../policy-store.ts'
 import { attachRuns } from '../runs/stored-run-store.ts'
 import { reschedule } from './policy-schedule.ts'
-import * as store from './policy-store.ts'
 
 /** Stores a policy of a project that is being deleted: a restore of the project creates the policy again. */
 export const storeRetiredPolicy = (policy: PolicyRow, { db }: TransactionContext, deps: BackupsDeps) =>

@@ -4,9 +4,9 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
+import { findPolicy } from '../policy-store.ts'
 import { startOrJoin } from '../runs/start-run.ts'
 import { type SchedulePayload, scheduledRun } from './policy-schedule.ts'
-import { findPolicy } from './policy-store.ts'
 
 /**
  * Starts the run of a policy that is due. Times that passed while the instance was down are made up for by one run, with a

@@ -2,8 +2,8 @@ import type { RequestContext } from '../../../http/handler.ts'
 import { fail } from '../../../platform/failure.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
 import type { BackupsDeps } from '../deps.ts'
+import { findByWebhook } from '../policy-store.ts'
 import { startRun } from '../runs/start-run.ts'
-import { findByWebhook } from './policy-store.ts'
 
 /**
  * Starts a run by webhook token. Every failure is the same 404. The lookup is by the token's hash, so timing does not disclose

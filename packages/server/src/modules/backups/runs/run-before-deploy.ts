@@ -1,7 +1,7 @@
 import { terminalRun } from '@berth/contract'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
 import type { BackupsDeps } from '../deps.ts'
-import { allPolicies } from '../policies/policy-store.ts'
+import { allPolicies } from '../policy-store.ts'
 import { allRuns, findRun } from './run-store.ts'
 import { queueRun, runTopic } from './start-run.ts'
 

@@ -1,4 +1,4 @@
-import { isImageId } from '../../../drivers/runtime/image-name.ts'
+import { isImageId } from '../../../drivers/registry/image-name.ts'
 import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/runtime/runtime.ts'
 import { ProgressDeadline } from '../../../platform/progress-deadline.ts'
 import { DeployFailed } from '../deploy-failed.ts'

@@ -1,4 +1,4 @@
-import { digestIn } from '../../../drivers/runtime/image-name.ts'
+import { digestIn } from '../../../drivers/registry/image-name.ts'
 import type { Artifact, Runtime } from '../../../drivers/runtime/runtime.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { DeletionItem } from '@berth/contract'
-import { digestIn } from '../../../drivers/runtime/image-name.ts'
+import { digestIn } from '../../../drivers/registry/image-name.ts'
 import type { Artifact, Runtime } from '../../../drivers/runtime/runtime.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import { type DeletionOptions, findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '../../projects/index.ts'

@@ -1,6 +1,6 @@
+import { digestIn, registryOf } from '../../../drivers/registry/image-name.ts'
 import { RegistryFailure } from '../../../drivers/registry/image-registry.ts'
 import type { RegistryLogin } from '../../../drivers/registry/registry-login.ts'
-import { digestIn, registryOf } from '../../../drivers/runtime/image-name.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ImageCheckRow } from '../../../platform/db/tables/deployments.ts'
 import { Failure } from '../../../platform/failure.ts'

@@ -8,13 +8,13 @@ import type { TransactionContext } from '../../../platform/transaction.ts'
 import { deleteAllDeviceLogins } from '../connect/device-store.ts'
 import { redirectUri } from '../connect/redirect-uri.ts'
 import { connectedOrganizations, deleteConnectionsOf } from '../connections/connection-store.ts'
-import { hostTitles } from '../connections/host-titles.ts'
 import { announceDisconnected } from '../connections/installations.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
-import { deleteApplication, findApplication, putApplication, sealApplication } from './application-store.ts'
+import { deleteApplication, findApplication, putApplication, sealApplication } from '../hosts/application-store.ts'
+import { type HostSettings, hasApplication } from '../hosts/host-settings.ts'
+import { hostTitles } from '../hosts/host-titles.ts'
+import { applicationsTopic, providers } from '../hosts/live-hosts.ts'
 import { unreachableHook } from './hook-reach.ts'
-import { type HostSettings, hasApplication } from './host-settings.ts'
-import { applicationsTopic, providers } from './live-hosts.ts'
 
 export const listApplications = (deps: GitHostDeps): Promise<GitApplication[]> =>
   Promise.all(providers.map((provider) => showApplication(provider, deps)))

@@ -9,8 +9,8 @@ import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import { Failure } from '../../../platform/failure.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import { hashToken } from '../../../platform/secrets/token.ts'
-import { tokensFrom } from '../connect/by-cloud.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
+import { tokensFrom } from './by-cloud.ts'
 import { claimRefresh, findConnection, putRefreshed } from './connection-store.ts'
 
 /** Tokens of an account, stored sealed as one value. */

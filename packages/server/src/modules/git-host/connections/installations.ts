@@ -2,8 +2,8 @@ import type { GitHostProvider } from '@berth/contract'
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
+import { hostTitles } from '../hosts/host-titles.ts'
 import { deleteInstallation, setInstallationError } from './connection-store.ts'
-import { hostTitles } from './host-titles.ts'
 
 export interface DroppedInstallation {
   organizationId: string

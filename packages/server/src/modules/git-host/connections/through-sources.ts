@@ -4,9 +4,9 @@ import { GitHostError, type GitHostErrorKind } from '../../../drivers/git-host/g
 import type { GitConnectionRow } from '../../../platform/db/tables/git-host.ts'
 import { fail } from '../../../platform/failure.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
+import { hostTitles } from '../hosts/host-titles.ts'
 import { accessOf } from './access.ts'
 import { listConnections, setConnectionError } from './connection-store.ts'
-import { hostTitles } from './host-titles.ts'
 import { announceDisconnected, dropInstallation } from './installations.ts'
 
 export type ThroughSource<Result> = (access: Access, host: GitHost, row: GitConnectionRow) => Promise<Result>

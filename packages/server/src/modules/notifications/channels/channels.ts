@@ -5,11 +5,11 @@ import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { ChannelRow } from '../../../platform/db/tables/notifications.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
-import { endQueuedOf } from '../delivery/delivery-store.ts'
+import { endQueuedOf } from '../delivery-store.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
+import type { ChannelKind, Stored } from '../kinds/kind.ts'
+import { channelKind } from '../kinds/registry.ts'
 import * as store from '../store.ts'
-import type { ChannelKind, Stored } from './kinds/kind.ts'
-import { channelKind } from './kinds/registry.ts'
 
 type AnyStored = Stored<object, object>
 

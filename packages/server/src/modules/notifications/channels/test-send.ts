@@ -5,10 +5,10 @@ import type { ChannelRow } from '../../../platform/db/tables/notifications.ts'
 import { fail } from '../../../platform/failure.ts'
 import { findOrganizationName } from '../../access/index.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
+import { DeliveryFailed } from '../kinds/kind.ts'
+import type { Message } from '../kinds/message.ts'
 import * as store from '../store.ts'
 import { kindOf, openConfig, show } from './channels.ts'
-import { DeliveryFailed } from './kinds/kind.ts'
-import type { Message } from './kinds/message.ts'
 
 /** Limit for the whole test delivery, because the user waits for it; each driver call has its own limit too. */
 const limitMs = 20_000

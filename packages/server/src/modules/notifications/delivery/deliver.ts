@@ -2,11 +2,11 @@ import type { Millis } from '../../../platform/db/columns.ts'
 import { type Job, JobAborted, job, sharedKind } from '../../../platform/jobs/declare.ts'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { kindOf, openConfig } from '../channels/channels.ts'
-import { DeliveryFailed } from '../channels/kinds/kind.ts'
+import * as store from '../delivery-store.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
 import { type FeedSignal, feedTopic } from '../feed/feed-stream.ts'
+import { DeliveryFailed } from '../kinds/kind.ts'
 import { messageOf } from './delivery-message.ts'
-import * as store from './delivery-store.ts'
 
 export const deliverKind = sharedKind<{ deliveryId: string }>('notifications.deliver')
 

@@ -2,10 +2,10 @@ import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import { iso } from '../../../platform/db/columns.ts'
 import { announcementJson } from '../../../platform/db/json-columns/notifications.ts'
 import type { KeyedMutex } from '../../../platform/keyed-mutex.ts'
-import { clamp } from '../channels/kinds/clamp.ts'
-import { joinMessages, type Message } from '../channels/kinds/message.ts'
+import { findJoined, keepJoinedMessages, type SendingRow } from '../delivery-store.ts'
 import type { NotificationsDeps } from '../deps.ts'
-import { findJoined, keepJoinedMessages, type SendingRow } from './delivery-store.ts'
+import { clamp } from '../kinds/clamp.ts'
+import { joinMessages, type Message } from '../kinds/message.ts'
 
 /** The message of a delivery, the same at every attempt: the joined deliveries are fixed when the first attempt begins. */
 export function messageOf(row: SendingRow, locks: KeyedMutex, deps: NotificationsDeps): Promise<Message> {

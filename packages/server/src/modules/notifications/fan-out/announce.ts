@@ -2,7 +2,7 @@ import { type Announcement, announceKind } from '../../../platform/jobs/announce
 import { type Job, job } from '../../../platform/jobs/declare.ts'
 import { endWaiting, findWaiting, type WaitingJob } from '../../../platform/jobs/waiting.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
-import * as store from '../delivery/delivery-store.ts'
+import * as store from '../delivery-store.ts'
 import { type NotificationsDeps, nowOf } from '../deps.ts'
 import { type FeedSignal, feedTopic } from '../feed/feed-stream.ts'
 import { contentOf } from './announcement-content.ts'

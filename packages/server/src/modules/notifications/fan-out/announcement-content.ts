@@ -1,5 +1,5 @@
 import type { Announcement } from '../../../platform/jobs/announce.ts'
-import { clamp, oneLine } from '../channels/kinds/clamp.ts'
+import { clamp, oneLine } from '../kinds/clamp.ts'
 
 const limits = { subject: 300, text: 8_000, data: 32_768 }
 

@@ -4,9 +4,9 @@ import type { Database } from '../../../platform/database.ts'
 import type { DeliveriesTable } from '../../../platform/db/tables/notifications.ts'
 import { type BulkJob, enqueueAll } from '../../../platform/jobs/enqueue.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
+import type { Recent } from '../burst.ts'
 import { deliverKind, groupOf } from '../delivery/deliver.ts'
-import * as store from '../delivery/delivery-store.ts'
-import type { Recent } from './burst.ts'
+import * as store from '../delivery-store.ts'
 import { type Announced, type ChannelPlan, type Fresh, type Joined, planFor, type Target } from './plan-deliveries.ts'
 
 interface Making {

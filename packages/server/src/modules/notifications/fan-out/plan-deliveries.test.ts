@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { burst, type Recent } from './burst.ts'
+import { burst, type Recent } from '../burst.ts'
 import { planFor, type Target } from './plan-deliveries.ts'
 
 const now = 1_000_000

@@ -1,6 +1,6 @@
 import { newId } from '../../../platform/db/ids.ts'
+import { burst, locationOf, type Recent } from '../burst.ts'
 import type { Candidate } from './audience.ts'
-import { burst, locationOf, type Recent } from './burst.ts'
 
 export interface Target extends Candidate {
   userId: string

@@ -1,6 +1,6 @@
+import type { MissedBackups } from '../watched.ts'
 import { daysFrom } from './expiry.ts'
 import type { Notice } from './once.ts'
-import type { MissedBackups } from './watched.ts'
 
 /** Announces a missed backup once for each due time. */
 export async function backupNotices(backups: MissedBackups, now: Date): Promise<Notice[]> {

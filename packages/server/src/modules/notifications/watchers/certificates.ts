@@ -1,6 +1,6 @@
+import type { CertificateExpiries, ExpiringCertificate } from '../watched.ts'
 import { daysFrom, timeLeft, warningsDue } from './expiry.ts'
 import type { Notice } from './once.ts'
-import type { CertificateExpiries, ExpiringCertificate } from './watched.ts'
 
 const daysBefore = [21, 7, 1]
 

@@ -2,7 +2,7 @@ import type { Database } from '../../../platform/database.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { roundRobin } from '../../../platform/round-robin.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
-import type { WatchedServer, WatchedServers } from './watched.ts'
+import type { WatchedServer, WatchedServers } from '../watched.ts'
 
 /** Consecutive failed checks after which a server counts as unreachable. */
 const failuresToAnnounce = 3

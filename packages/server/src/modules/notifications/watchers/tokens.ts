@@ -1,6 +1,6 @@
+import type { ExpiringToken, TokenExpiries } from '../watched.ts'
 import { daysFrom, timeLeft, warningsDue } from './expiry.ts'
 import type { Notice } from './once.ts'
-import type { ExpiringToken, TokenExpiries } from './watched.ts'
 
 const daysBefore = [7, 1]
 

@@ -14,10 +14,10 @@ import { createProject } from '../lifecycle/create-project.ts'
 import type { Deletion } from '../lifecycle/deletion.ts'
 import { disableProject, enableProject } from '../lifecycle/power.ts'
 import { deletionPreview, removedAndKept } from '../lifecycle/project-items.ts'
-import { refuseDeleting } from '../lifecycle/refuse-deleting.ts'
 import { updateFromScan, updateProject } from '../lifecycle/update-project.ts'
 import { changeProject } from '../operations/change-project.ts'
 import { createProjectResponses, showInfo, showProjects, showRoutes } from '../records/records.ts'
+import { refuseDeleting } from '../refuse-deleting.ts'
 import { domainsOf, listProjects, type ProjectChanges } from '../store.ts'
 
 type Rows = Partial<Handlers<typeof contract.projects>>

@@ -1,5 +1,6 @@
-import { BackupRestore, BackupRun, Deployment, ProjectBundle } from '@berth/contract'
+import { ProjectBundle } from '@berth/contract'
 import { type Static, Type } from 'typebox'
+import { ProjectHistory } from '../project-history.ts'
 
 const Sha = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Bytes = Type.Integer({ minimum: 0, maximum: 2 ** 50 })
@@ -22,14 +23,6 @@ const Index = Type.Object({
   sha256: Sha,
 })
 
-/** History of deployments, runs and restores, as the API shows them; the target only lists them. */
-const History = Type.Object({
-  deployments: Type.Array(Deployment, { maxItems: 500 }),
-  runs: Type.Array(BackupRun, { maxItems: 500 }),
-  restores: Type.Array(BackupRestore, { maxItems: 500 }),
-})
-export type History = Static<typeof History>
-
 /** Content of a bundle. It is encrypted, because it contains the project's secrets in plain text. */
 export const BundleBody = Type.Object({
   project: ProjectBundle,
@@ -40,7 +33,7 @@ export const BundleBody = Type.Object({
     maxItems: 200,
   }),
   /** Absent: the bundle is from a version of Berth that did not export history. */
-  history: Type.Optional(History),
+  history: Type.Optional(ProjectHistory),
 })
 export type BundleBody = Static<typeof BundleBody>
 

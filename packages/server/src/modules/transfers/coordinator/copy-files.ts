@@ -1,5 +1,5 @@
 import type { BundleFile } from '@berth/contract'
-import { type RetryLimits, retryWhileUnreachable } from './retry-unreachable.ts'
+import { type RetryLimits, retryWhileUnreachable } from '../retry-unreachable.ts'
 import type { Sides } from './sides.ts'
 
 /** Concurrent files. Each takes at most a few MiB of memory, since files are streamed. */

@@ -6,7 +6,8 @@ import { changeExport, startExport } from '../export/exports.ts'
 import { readPacked } from '../export/packed-files.ts'
 import { changeImport, openImport } from '../import/imports.ts'
 import { storeFile } from '../import/received-files.ts'
-import { findSideOf, showExport, showImport } from '../rows/sides.ts'
+import { showImport } from '../import/show-import.ts'
+import { findSideOf, showExport } from '../rows/sides.ts'
 import type { TransferSource, TransferTarget } from './sides.ts'
 
 /** The source or target on this instance, used as the user who requested the transfer. */

@@ -3,9 +3,9 @@ import type { TransferExport, TransferImport, TransferPhase } from '@berth/contr
 import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure } from '../../../platform/failure.ts'
 import type { CoordinatorDeps } from '../deps.ts'
+import { type RetryLimits, retryWhileUnreachable } from '../retry-unreachable.ts'
 import { enterPhase, updateTransfer } from '../rows/transfer-store.ts'
 import { copyFiles } from './copy-files.ts'
-import { type RetryLimits, retryWhileUnreachable } from './retry-unreachable.ts'
 import type { Sides } from './sides.ts'
 
 /** Context of every step of a transfer. */

@@ -1,7 +1,7 @@
 import { Failure } from '../../../platform/failure.ts'
 import { isUnreachable } from '../../cloud/index.ts'
+import { retryWhileUnreachable } from '../retry-unreachable.ts'
 import type { TransferContext } from './prepare.ts'
-import { retryWhileUnreachable } from './retry-unreachable.ts'
 
 /**
  * Rolls the transfer back on both sides. Called only before the commit was requested from the cloud, or after the cloud refused it,

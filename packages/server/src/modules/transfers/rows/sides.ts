@@ -1,10 +1,9 @@
-import type { OpenSide, TransferExport, TransferImport } from '@berth/contract'
+import type { OpenSide, TransferExport } from '@berth/contract'
 import { iso } from '../../../platform/db/columns.ts'
 import { transferEndJson } from '../../../platform/db/json-columns/transfers.ts'
 import type { TransferSideRow } from '../../../platform/db/tables/transfers.ts'
 import { fail } from '../../../platform/failure.ts'
 import { nowOf, type TransfersDeps } from '../deps.ts'
-import { receivedFiles } from '../import/received-files.ts'
 import { findSide, updateSide } from './side-store.ts'
 
 interface SideOwner {
@@ -37,7 +36,7 @@ export const showSide = ({ id, projectId, side, state, createdBy, createdAt, tou
   touchedAt: iso(touchedAt),
 })
 
-const errorOf = ({ errorCode, errorMessage }: TransferSideRow) =>
+export const errorOf = ({ errorCode, errorMessage }: TransferSideRow) =>
   errorCode === null ? null : { code: errorCode, message: errorMessage ?? errorCode }
 
 export const showExport = (row: TransferSideRow): TransferExport => ({
@@ -46,16 +45,6 @@ export const showExport = (row: TransferSideRow): TransferExport => ({
   state: row.state as TransferExport['state'],
   signer: row.signer,
   files: transferEndJson.files(row),
-  warnings: transferEndJson.warnings(row),
-  error: errorOf(row),
-})
-
-export const showImport = async (row: TransferSideRow, deps: TransfersDeps): Promise<TransferImport> => ({
-  transfer: row.id,
-  projectId: row.projectId,
-  state: row.state as TransferImport['state'],
-  recipient: row.recipient,
-  files: await receivedFiles(row, deps),
   warnings: transferEndJson.warnings(row),
   error: errorOf(row),
 })

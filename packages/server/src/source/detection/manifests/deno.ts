@@ -1,6 +1,6 @@
+import { recordOf, textEntries, textOf } from '../../values.ts'
 import type { Folder } from '../folder.ts'
 import { addDependency, type Manifest } from './manifest.ts'
-import { recordOf, textEntries, textOf } from './values.ts'
 
 export interface DenoManifest extends Manifest {
   tasks: Map<string, string>

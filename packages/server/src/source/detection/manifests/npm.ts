@@ -1,6 +1,6 @@
+import { dig, recordOf, textEntries, textOf, textsOf } from '../../values.ts'
 import type { Folder } from '../folder.ts'
 import { addDependency, type Manifest } from './manifest.ts'
-import { dig, recordOf, textEntries, textOf, textsOf } from './values.ts'
 
 export interface NpmManifest extends Manifest {
   scripts: Map<string, string>

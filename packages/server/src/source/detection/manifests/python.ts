@@ -1,6 +1,6 @@
+import { dig, recordOf, textOf, textsOf } from '../../values.ts'
 import type { Folder } from '../folder.ts'
 import { addDependency, type Dependency, type Manifest } from './manifest.ts'
-import { dig, recordOf, textOf, textsOf } from './values.ts'
 
 export interface PythonManifest extends Manifest {
   /** The file for `pip install -r`. */

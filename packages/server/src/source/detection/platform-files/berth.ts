@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
+import { dig, recordOf, textOf } from '../../values.ts'
 import type { Folder } from '../folder.ts'
-import { dig, recordOf, textOf } from '../manifests/values.ts'
 import type { HintReader } from './hints.ts'
 
 const file = 'berth.json'

@@ -1,4 +1,4 @@
-import { textOf } from '../manifests/values.ts'
+import { textOf } from '../../values.ts'
 
 /** A cron job of another host's file; `command` is what to run. */
 interface CronJob {

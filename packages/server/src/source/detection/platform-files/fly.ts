@@ -1,4 +1,4 @@
-import { dig, recordOf, textOf } from '../manifests/values.ts'
+import { dig, recordOf, textOf } from '../../values.ts'
 import { excluded, type HintReader } from './hints.ts'
 
 const file = 'fly.toml'

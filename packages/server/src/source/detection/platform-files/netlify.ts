@@ -1,5 +1,5 @@
 import { netlifyRules } from '../../site-rules/netlify-rules.ts'
-import { dig, textOf } from '../manifests/values.ts'
+import { dig, textOf } from '../../values.ts'
 import { excluded, type HintReader } from './hints.ts'
 
 const file = 'netlify.toml'

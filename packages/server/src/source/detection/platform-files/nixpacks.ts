@@ -1,4 +1,4 @@
-import { dig, textOf, textsOf } from '../manifests/values.ts'
+import { dig, textOf, textsOf } from '../../values.ts'
 import type { HintReader } from './hints.ts'
 
 const file = 'nixpacks.toml'

@@ -1,5 +1,5 @@
+import { dig, textOf } from '../../values.ts'
 import type { Folder } from '../folder.ts'
-import { dig, textOf } from '../manifests/values.ts'
 import { excluded, type HintReader } from './hints.ts'
 
 export const readRailway: HintReader = async (folder) => {

@@ -1,4 +1,4 @@
-import { recordOf, textOf } from '../manifests/values.ts'
+import { recordOf, textOf } from '../../values.ts'
 import { excluded, type HintReader, type Hints } from './hints.ts'
 
 const file = 'render.yaml'

@@ -1,5 +1,5 @@
 import { vercelRules } from '../../site-rules/vercel-rules.ts'
-import { dig, recordOf, textOf } from '../manifests/values.ts'
+import { dig, recordOf, textOf } from '../../values.ts'
 import { cronWarning } from './cron-warning.ts'
 import { excluded, type HintReader } from './hints.ts'
 

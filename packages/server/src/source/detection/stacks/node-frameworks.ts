@@ -1,5 +1,5 @@
+import { dig, recordOf, textOf } from '../../values.ts'
 import { quoted } from '../commands.ts'
-import { dig, recordOf, textOf } from '../manifests/values.ts'
 import { allOf, anyOf, dependency, file, maxConfigs, not, script, setting } from '../signs.ts'
 import { stripComments } from '../source-text.ts'
 import type { App, Plan, Stack } from '../stack.ts'

@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { posix } from 'node:path'
 import { Readable } from 'node:stream'
 import { readInside } from '../../../../source/read-inside.ts'
+import { renameEntries } from '../../../tar/tar-names.ts'
 import { appFolder } from '../../mount-path.ts'
 import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing } from '../engine.ts'
@@ -16,7 +17,6 @@ import type { BuildParts } from './build-parts.ts'
 import { dependencyFiles } from './dependency-layer.ts'
 import { appUser, homeFolder, type Recipe, recipeFor } from './recipe-for.ts'
 import { hashFiles, listSource, packSource, readFor } from './source-tar.ts'
-import { renameEntries } from './tar-names.ts'
 
 const user = `${appUser}:${appUser}`
 const transferTimeoutMs = 60 * 60_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mirrorNames } from '../../image-name.ts'
+import { mirrorNames } from '../../../registry/image-name.ts'
 import type { StartRequest } from '../../runtime.ts'
 import { needsBuildKit } from '../build/build-dockerfile.ts'
 import { containerSettings, startArgv } from './container-settings.ts'

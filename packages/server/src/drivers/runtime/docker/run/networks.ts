@@ -4,10 +4,10 @@ import { Mutex } from '../../../../platform/keyed-mutex.ts'
 import type { NetworkRequest } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, statusOf } from '../engine.ts'
 import { type LabelMap, type Labels, labelIn } from '../labels.ts'
+import { type NetworkSize, SubnetAllocator, SubnetTaken } from '../subnet-allocator.ts'
+import { bitsFor } from '../subnets.ts'
 import { bridgePrefix, type EgressFilter, internalBridgeLetter } from './egress-filter.ts'
 import { MetadataBlock } from './metadata-block.ts'
-import { type NetworkSize, SubnetAllocator, SubnetTaken } from './subnet-allocator.ts'
-import { bitsFor } from './subnets.ts'
 
 /** Owner of networks. Projects without services have none and share a network. */
 export interface NetworkOwner {
