@@ -6,7 +6,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** One file that imports another, both relative to the root of the tree. */
+/** An import between two files; both paths are relative to the root of the tree. */
 export type Import = { from: string; to: string }
 
 /** Items of one folder that import each other in a circle, and the imports between them. */
@@ -45,7 +45,7 @@ export function findFolderCycles(imports: readonly Import[]): FolderCycle[] {
   )
 }
 
-/** Which items of a folder import which others: at the deepest folder that holds both files of an import. */
+/** Groups the imports by the deepest folder that holds both files, as arrows between the items of that folder. */
 function byFolder(imports: readonly Import[]): Map<string, Map<string, Set<string>>> {
   const folders = new Map<string, Map<string, Set<string>>>()
   for (const { from, to } of imports) {
@@ -102,7 +102,7 @@ export const describeCycle = ({ folder, items, imports }: FolderCycle) =>
     ...imports.map(({ from, to }) => `  ${inside(folder, from)} -> ${inside(folder, to)}`),
   ].join('\n')
 
-/** For each folder that has subfolders with source files: their number, and how many pairs of them import in one direction. */
+/** Counts the subfolders of each folder, and the pairs of them of which one imports the other. */
 export function countRooms(
   files: readonly string[],
   imports: readonly Import[],
