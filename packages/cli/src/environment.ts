@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { supervisedVariable } from './supervisor/messages.ts'
 
 /** The only code in the CLI that reads environment variables. */
 export const environment = {
@@ -9,5 +10,12 @@ export const environment = {
   configFolder: () => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'berth'),
   /** True if set to any value, as defined by https://no-color.org. */
   noColor: () => Boolean(process.env.NO_COLOR),
+  role: () => process.env.BERTH_ROLE || 'all',
+  /** Whether a supervisor has started this process. Its own children are not to believe it of themselves. */
+  takeSupervised: () => {
+    const isSupervised = Boolean(process.env[supervisedVariable])
+    delete process.env[supervisedVariable]
+    return isSupervised
+  },
   all: () => process.env,
 }

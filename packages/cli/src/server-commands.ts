@@ -4,6 +4,7 @@ import { CliError } from './exit-codes.ts'
 /** The settings of an instance. */
 export type Settings = Server.Config
 export type Serving = Server.Serving
+export type ServerPackage = typeof Server
 
 /** Loads the server, a separate package, so that the CLI can be installed without it. */
 export async function loadServer(): Promise<typeof Server> {

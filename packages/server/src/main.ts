@@ -8,14 +8,14 @@ import { describeSettings, readConfig } from './instance/config/config.ts'
 import { DataFolderInUse } from './instance/data-folder.ts'
 import { openInstanceContext } from './instance/instance-context.ts'
 import { stopInstance, stopUnlessRestarted } from './instance/operate/stop-instance.ts'
-import { type Serving, serve } from './instance/serve.ts'
+import { type Serving, type Supervisor, serve } from './instance/serve.ts'
 import { ConfigError } from './platform/config-error.ts'
 import { MachineRefused } from './platform/machines/machine-lease.ts'
 
 /** The door for the command line: everything that needs the data folder rather than the API. */
 export const version = manifest.version
 export type { Config } from './instance/config/config.ts'
-export type { Serving }
+export type { Serving, Supervisor }
 export {
   backupInstance,
   ConfigError,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { environment } from '../environment.ts'
 import { CliError } from '../exit-codes.ts'
 import type { Serving, Settings } from '../server-commands.ts'
+import type { StopSignal } from '../supervisor/messages.ts'
 
 /** Time limit of a shutdown. Work that is still running after it is recovered at the next start. */
 const maxStopMs = 14_000
@@ -12,6 +13,10 @@ interface Instance {
   stop: Serving['stop']
   /** Resolves when another machine has taken over the projects. */
   lost: Promise<string>
+  /** Where signals come from: this process or its supervisor. */
+  signals: { on(signal: StopSignal, listener: () => void): unknown }
+  /** The process that service managers and container engines know. */
+  mainPid: number
 }
 
 /**
@@ -20,7 +25,7 @@ interface Instance {
  */
 export function stopOnSignal(instance: Instance, onStop: Settings['onStop'], note: (message: string) => void): Promise<void> {
   // As process 1 of a container, everything else ends with this process.
-  const keepsOnTerm = onStop !== 'stop' && process.pid !== 1
+  const keepsOnTerm = onStop !== 'stop' && instance.mainPid !== 1
   return new Promise((resolve, reject) => {
     let isStopping = false
     let isUrgent = false
@@ -40,8 +45,10 @@ export function stopOnSignal(instance: Instance, onStop: Settings['onStop'], not
         stopOnce(false, resolve)
       }
     }
-    process.on('SIGINT', stopAll).on('SIGHUP', stopAll)
-    process.on('SIGTERM', () => {
+    const { signals } = instance
+    signals.on('SIGINT', stopAll)
+    signals.on('SIGHUP', stopAll)
+    signals.on('SIGTERM', () => {
       if (isStopping) return
       note(keepsOnTerm ? 'stopping the control plane…' : 'stopping the control plane, the edge and the projects on this machine…')
       stopOnce(keepsOnTerm && (onStop === 'keep' || 'if-serving'), resolve)

@@ -1,8 +1,11 @@
 import type { Command } from 'commander'
 import { environment } from '../environment.ts'
 import { CliError } from '../exit-codes.ts'
-import { output } from '../output.ts'
-import { loadServer, readSettings } from '../server-commands.ts'
+import { type Output, output } from '../output.ts'
+import { loadServer, readSettings, type ServerPackage, type Serving } from '../server-commands.ts'
+import { stopSignals } from '../supervisor/messages.ts'
+import { supervise } from '../supervisor/supervise.ts'
+import { SupervisorLink } from '../supervisor/supervisor-link.ts'
 import { stopOnSignal } from './stop-on-signal.ts'
 
 export function addUp(program: Command): void {
@@ -13,30 +16,68 @@ export function addUp(program: Command): void {
     )
     .option('--take-over', 'run the projects of another machine, which is stopped or lost, on this one')
     .action(async ({ takeOver = false }: { takeOver?: boolean }, command: Command) => {
-      const print = output(command)
-      const server = await loadServer()
-      const config = readSettings(server, environment.all())
-      server.closeInherited()
-      const { stop, lost, ...serving } = await server.serve(config, { takeOver }).catch((error: unknown) => {
-        throw startProblem(error, server)
-      })
-      const lines = Object.entries({
-        'dashboard and API': serving.url,
-        projects: serving.projectsUrl,
-        isolation: serving.isolation,
-        ...(serving.backupKey
-          ? { 'backup key': `${serving.backupKey} (keep a copy on another machine: without it no backup can be restored)` }
-          : {}),
-        ...(serving.setupUrl ? { 'set up (once)': serving.setupUrl } : {}),
-      })
-      print.result({ ready: true, ...serving }, () =>
-        ['ready', ...lines.map(([name, url]) => `  ${name.padEnd(18)} ${url}`)].join('\n'),
-      )
-      await stopOnSignal({ stop, lost }, config.onStop, print.note)
+      const link = SupervisorLink.open()
+      if (!link && environment.role() === 'all') await supervise()
+      try {
+        await (link && environment.role() === 'api' ? answer(link) : run({ takeOver, link }, output(command)))
+      } catch (error) {
+        if (error instanceof CliError) link?.report('over')
+        throw error
+      } finally {
+        link?.close()
+      }
     })
 }
 
-function startProblem(error: unknown, server: Awaited<ReturnType<typeof loadServer>>): unknown {
+/** Runs a process that starts and stops by itself, or a supervised worker. */
+async function run({ takeOver, link }: { takeOver: boolean; link: SupervisorLink | undefined }, print: Output): Promise<void> {
+  const server = await loadServer()
+  const config = readSettings(server, environment.all())
+  server.closeInherited()
+  const supervisor = link && { pid: link.supervisorPid, onDatabaseOpen: () => link.report('database') }
+  const { stop, lost, ...serving } = await started(server, config, { takeOver, ...(supervisor ? { supervisor } : {}) })
+  const printReady = () => print.result({ ready: true, ...serving }, () => readyText(serving))
+  if (!link) {
+    printReady()
+    return stopOnSignal({ stop, lost, signals: process, mainPid: process.pid }, config.onStop, print.note)
+  }
+  link.on('ready', printReady)
+  link.report('started')
+  await Promise.race([
+    stopOnSignal({ stop, lost, signals: link, mainPid: link.supervisorPid }, config.onStop, print.note),
+    link.told('abandon').then(() => stop({ keepRunning: 'if-adopted' })),
+  ])
+}
+
+/** Runs a supervised API process. */
+async function answer(link: SupervisorLink): Promise<void> {
+  const server = await loadServer()
+  await link.told('open')
+  const config = readSettings(server, environment.all())
+  server.closeInherited()
+  const { stop } = await started(server, config, { supervisor: { pid: link.supervisorPid } })
+  link.report('started')
+  await Promise.race(stopSignals.map((signal) => link.told(signal)))
+  await stop({ keepRunning: true })
+}
+
+const started = (server: ServerPackage, ...args: Parameters<ServerPackage['serve']>): Promise<Serving> =>
+  server.serve(...args).catch((error: unknown) => {
+    throw startProblem(error, server)
+  })
+
+function readyText({ url, projectsUrl, isolation, backupKey, setupUrl }: Omit<Serving, 'stop' | 'lost'>): string {
+  const lines = Object.entries({
+    'dashboard and API': url,
+    projects: projectsUrl,
+    isolation,
+    ...(backupKey ? { 'backup key': `${backupKey} (keep a copy on another machine: without it no backup can be restored)` } : {}),
+    ...(setupUrl ? { 'set up (once)': setupUrl } : {}),
+  })
+  return ['ready', ...lines.map(([name, value]) => `  ${name.padEnd(18)} ${value}`)].join('\n')
+}
+
+function startProblem(error: unknown, server: ServerPackage): unknown {
   if (error instanceof server.DataFolderInUse || error instanceof server.MachineRefused) return new CliError(error.message)
   if (error instanceof server.ConfigError) return new CliError(error.message, 2)
   const { code, port, address } = error as { code?: string; port?: number; address?: string }

@@ -22,9 +22,9 @@ export const forwardedHeader = 'berth-api'
 export const refusedHeader = 'berth-refused'
 
 export interface ForwarderKeys {
-  /** The key that the edge received with its table. */
-  edge: string
-  /** Keys of API processes of this instance: each is derived from a secret key. */
+  /** Keys that the edge may have received with its table. */
+  edge: readonly string[]
+  /** Keys of API processes of this instance. */
   api: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export interface ForwarderKeys {
  * machine, so both must prove themselves with a key.
  */
 export function trustForwarders(app: FastifyInstance, keys: ForwarderKeys): void {
-  const edgeKeys = [Buffer.from(keys.edge)]
+  const edgeKeys = keys.edge.map((key) => Buffer.from(key))
   const apiKeys = keys.api.map((key) => Buffer.from(key))
   app.decorateRequest('clientAddress', unknownAddress)
   app.decorateRequest('clientProtocol', 'http')

@@ -11,7 +11,8 @@ import type { MountDeps } from './mount-deps.ts'
 export interface MetricsRoute {
   /** The value of BERTH_METRICS_TOKEN. */
   token: Secret | null
-  render(): Promise<Exposition>
+  /** `bearer`: the token of the request. */
+  render(bearer: string): Promise<Exposition>
 }
 
 /** Serves `GET /metrics` to the metrics token and to operators' tokens. Everyone else gets 401, and counts as a public client. */
@@ -34,7 +35,7 @@ export function serveMetrics(
       reply.header('www-authenticate', 'Bearer')
       return fail('unauthorized')
     }
-    const { contentType, text } = await render()
+    const { contentType, text } = await render(sent)
     return reply.header('cache-control', 'no-store').type(contentType).send(text)
   })
 }

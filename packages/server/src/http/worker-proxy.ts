@@ -1,6 +1,7 @@
-import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request as sendRequest } from 'node:http'
+import { Agent, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions, request as sendRequest } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import { urlToHttpOptions } from 'node:url'
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Failure, fail } from '../platform/failure.ts'
@@ -9,8 +10,8 @@ import { continueBody } from './expect-continue.ts'
 import { readRest } from './read-rest.ts'
 
 export interface WorkerSettings {
-  /** Origin of the worker's HTTP server. */
-  url: string
+  /** Where the worker listens: the origin of its HTTP server, or its unix socket. */
+  at: { url: string } | { socketPath: string }
   /** Proves to the worker that a request comes from an API process of the same instance. */
   key: string
 }
@@ -24,6 +25,7 @@ const connectPauseMs = 100
 const readMs = 60_000
 const writeMs = 30 * 60_000
 const stateMs = 1_000
+const metricsMs = 5_000
 
 /** Headers of one connection, which are not passed on. `host` is passed on: origins are checked against it. */
 const connectionHeaders = new Set([
@@ -41,12 +43,12 @@ const connectionHeaders = new Set([
  * validates and records it like any other. Bodies and responses are streamed, never collected.
  */
 export class WorkerProxy {
-  readonly #url: URL
+  readonly #at: RequestOptions
   readonly #key: string
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
 
-  constructor({ url, key }: WorkerSettings) {
-    this.#url = new URL(url)
+  constructor({ at, key }: WorkerSettings) {
+    this.#at = 'url' in at ? urlToHttpOptions(new URL(at.url)) : at
     this.#key = key
   }
 
@@ -66,6 +68,16 @@ export class WorkerProxy {
     } catch {
       return 'away'
     }
+  }
+
+  /** The worker's own metrics, as the token's owner may read them. */
+  async metrics(bearer: string): Promise<string> {
+    const headers = { authorization: `Bearer ${bearer}`, ...this.#forwardedFor('unknown http') }
+    const answer = await this.#open({ method: 'GET', path: '/metrics', headers }, AbortSignal.timeout(metricsMs))
+    const chunks: Buffer[] = []
+    for await (const chunk of answer) chunks.push(chunk as Buffer)
+    if (answer.statusCode !== 200) throw new Error(`the worker's metrics: ${answer.statusCode}`)
+    return Buffer.concat(chunks).toString()
   }
 
   close(): void {
@@ -112,7 +124,7 @@ export class WorkerProxy {
   async #answerOf(request: FastifyRequest, reply: FastifyReply, abort: AbortSignal): Promise<IncomingMessage> {
     const headers = {
       ...passedOn(request.headers),
-      [forwardedHeader]: `${this.#key} ${addressOf(request)} ${request.clientProtocol}`,
+      ...this.#forwardedFor(`${addressOf(request)} ${request.clientProtocol}`),
     }
     const { method, url: path } = request.raw
     const giveUpAt = performance.now() + connectMs
@@ -123,10 +135,17 @@ export class WorkerProxy {
           return request.raw
         })
       } catch (error) {
-        const isRefused = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+        const { code } = error as NodeJS.ErrnoException
+        // A worker that starts has not created its socket yet.
+        const isRefused = code === 'ECONNREFUSED' || code === 'ENOENT'
         if (!isRefused || performance.now() > giveUpAt) throw error
         await pause(connectPauseMs, undefined, { signal: abort })
       }
+  }
+
+  /** `client`: its address and the protocol of its connection. */
+  #forwardedFor(client: string): OutgoingHttpHeaders {
+    return { [forwardedHeader]: `${this.#key} ${client}` }
   }
 
   /** Resolves with the head of the response. `body` is called once connected. */
@@ -136,7 +155,7 @@ export class WorkerProxy {
     body?: () => IncomingMessage,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const outgoing = sendRequest(new URL(path, this.#url), { method, headers, agent: this.#agent, signal: abort })
+      const outgoing = sendRequest({ ...this.#at, path, method, headers, agent: this.#agent, signal: abort })
       outgoing.once('response', resolve)
       outgoing.once('error', reject)
       if (!body) return void outgoing.end()

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { bootId } from '../platform/boot-id.ts'
-import { startTimeOf } from '../platform/process-stat.ts'
+import { processStat, startTimeOf } from '../platform/process-stat.ts'
 
 /** up: a control plane. down: a command that stops what a control plane left running. */
 export type FolderPurpose = 'up' | 'down'
@@ -23,12 +23,13 @@ export interface FolderHolder {
 
 const holderFile = (path: string) => join(path, 'in-use.json')
 
-export function writeHolder(path: string, { purpose, version }: Pick<FolderHolder, 'purpose' | 'version'>): void {
+/** `pid`: the process to stop, which is this one or its supervisor. */
+export function writeHolder(path: string, { pid, purpose, version }: Pick<FolderHolder, 'pid' | 'purpose' | 'version'>): void {
   const holder: FolderHolder = {
-    pid: process.pid,
+    pid,
     host: hostname(),
     since: new Date().toISOString(),
-    processStart: startTimeOf(process.pid),
+    processStart: startTimeOf(pid),
     bootId: bootId(),
     ...(purpose ? { purpose } : {}),
     ...(version ? { version } : {}),
@@ -58,8 +59,11 @@ function readHolder(path: string): FolderHolder | null {
 function isCurrent({ pid, host, processStart: holderStart, bootId: holderBootId }: FolderHolder): boolean {
   if (host !== hostname()) return true
   if (holderBootId !== bootId()) return false
-  return holderStart === null ? isAlive(pid) : holderStart === startTimeOf(pid)
+  return holderStart === null ? isAlive(pid) : holderStart === startTimeOf(pid) && !isZombie(pid)
 }
+
+/** A process that was killed and whose parent has not noticed it yet. */
+const isZombie = (pid: number): boolean => processStat(pid)?.[0] === 'Z'
 
 function isAlive(pid: number): boolean {
   try {

@@ -18,6 +18,8 @@ export interface DataFolder {
 
 /** A command that stops the projects holds the folder for a short time; a start waits for it. */
 const maxDownMs = 30_000
+/** A worker ends with its supervisor, at the next turn of its event loop: until then it holds the folder without a holder file. */
+const maxOrphanMs = 2_000
 const retryMs = 100
 
 /**
@@ -26,14 +28,14 @@ const retryMs = 100
  */
 export async function openDataFolder(
   path: string,
-  { purpose = 'up', version }: Pick<FolderHolder, 'purpose' | 'version'> = {},
+  { purpose = 'up', version, pid = process.pid }: Partial<Pick<FolderHolder, 'purpose' | 'version' | 'pid'>> = {},
 ): Promise<DataFolder> {
   makeFolder(path)
   // Subfolders of `projects` can be local projects.
   makeFolder(join(path, 'projects'))
-  const lock = await takeLock(path)
+  const lock = await takeLock(path, pid)
   try {
-    writeHolder(path, { purpose, ...(version ? { version } : {}) })
+    writeHolder(path, { pid, purpose, ...(version ? { version } : {}) })
   } catch (error) {
     lock.release()
     throw error
@@ -51,18 +53,28 @@ export async function openDataFolder(
   }
 }
 
-async function takeLock(path: string): Promise<FileLock> {
-  const giveUpAt = performance.now() + maxDownMs
+async function takeLock(path: string, pid: number): Promise<FileLock> {
+  const begun = performance.now()
   for (;;) {
     const lock = takeFileLock(join(path, 'in-use.lock'))
-    if (lock) return lock
-    const holder = await waitForHolder(path)
-    if (holder?.purpose !== 'down' || performance.now() > giveUpAt)
+    const restarting = supervisedBy(currentHolder(path), pid)
+    if (lock && !restarting) return lock
+    lock?.release()
+    const holder = restarting ?? (await waitForHolder(path))
+    const maxWaitMs = holder?.purpose === 'down' ? maxDownMs : holder ? 0 : maxOrphanMs
+    if (performance.now() - begun >= maxWaitMs)
       throw new DataFolderInUse(
         `${path} is in use by ${describe(holder)}. Stop it first, or set BERTH_DATA_DIR to another folder.`,
       )
     await pause(retryMs)
   }
+}
+
+/** The holder of a folder that no process has locked: a supervisor that is starting its worker again. */
+function supervisedBy(holder: FolderHolder | undefined, pid: number): FolderHolder | undefined {
+  // Only the lock says whether a process of another host or container runs, or one whose start time is unknown.
+  const isKnown = holder?.host === hostname() && holder.processStart !== null
+  return isKnown && holder.purpose !== 'down' && holder.pid !== pid ? holder : undefined
 }
 
 function makeFolder(path: string): void {

@@ -1,7 +1,7 @@
 import { type Database, type DatabaseSettings, openDatabase } from '../platform/database.ts'
-import { apiKeysOf } from '../platform/secrets/api-keys.ts'
 import { createInstanceScrubber } from '../platform/secrets/instance-scrubber.ts'
 import { openKeyRing } from '../platform/secrets/key-ring.ts'
+import { type ProcessKeys, processKeysOf } from '../platform/secrets/process-keys.ts'
 import type { Scrubber } from '../platform/secrets/scrubber.ts'
 import { Secret } from '../platform/secrets/secret.ts'
 import { createSecretBox, type SecretBox } from '../platform/secrets/secret-box.ts'
@@ -13,8 +13,7 @@ export interface InstanceContext {
   config: Config
   database: Database
   secretBox: SecretBox
-  /** Keys with which API processes prove themselves to the worker, newest first. */
-  apiKeys: readonly string[]
+  processKeys: ProcessKeys
   scrubber: Scrubber
   logger: Logger
   close(): Promise<void>
@@ -32,7 +31,7 @@ export async function openInstanceContext(
     { url: config.databaseUrl?.reveal(), folder: config.dataDir, ...(signals ? { signals } : {}) },
     logger,
   )
-  return { config, database, secretBox, apiKeys: apiKeysOf(keyRing), scrubber, logger, close: () => database.close() }
+  return { config, database, secretBox, processKeys: processKeysOf(keyRing), scrubber, logger, close: () => database.close() }
 }
 
 const secretsIn = (value: object): Secret[] =>

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { FastifyInstance } from 'fastify'
 import manifest from '../../package.json' with { type: 'json' }
 import { serveDashboard } from '../http/dashboard.ts'
 import { WorkerProxy } from '../http/worker-proxy.ts'
@@ -9,6 +10,7 @@ import { ConfigError } from '../platform/config-error.ts'
 import { collectWhenIdle } from '../platform/idle-collector.ts'
 import { type ClaimOptions, claimMachine, type MachineLease } from '../platform/machines/machine-lease.ts'
 import type { MachineFacts } from '../platform/machines/machine-store.ts'
+import { socketAddress } from '../platform/socket-path.ts'
 import { assemble } from './assemble/assemble.ts'
 import type { StopOptions } from './assemble/assemble-running.ts'
 import { backupKeyFile } from './backup-key.ts'
@@ -37,8 +39,21 @@ export interface Serving {
   stop(options: StopOptions): Promise<{ keptRunning: boolean }>
 }
 
+/** The supervisor of an API process and a worker that are one instance. */
+export interface Supervisor {
+  pid: number
+  /** The worker has opened the database, at the schema of this version: the API process may open it too. */
+  onDatabaseOpen?(): void
+}
+
+export interface ServeOptions {
+  takeOver?: boolean
+  /** Set in a supervised process: the worker listens on a socket in the data folder, for the API process beside it. */
+  supervisor?: Supervisor
+}
+
 /** Starts the whole instance. Rejects, with everything closed again, when a part cannot start. */
-export async function serve(config: Config, { takeOver = false }: { takeOver?: boolean } = {}): Promise<Serving> {
+export async function serve(config: Config, { takeOver = false, supervisor }: ServeOptions = {}): Promise<Serving> {
   const closers: (() => unknown)[] = []
   // A start that fails leaves the projects alone that ran before it.
   let stopOptions: StopOptions = { keepRunning: 'if-adopted' }
@@ -49,14 +64,16 @@ export async function serve(config: Config, { takeOver = false }: { takeOver?: b
   try {
     const isApi = config.role === 'api'
     // An API process may share the folder of its worker, which has locked it.
-    const folder = isApi ? null : await openDataFolder(config.dataDir, { version: manifest.version })
+    const folder = isApi ? null : await openDataFolder(config.dataDir, { version: manifest.version, pid: supervisor?.pid })
     if (isApi) requireWorkerFolder(config)
     closers.push(() => folder?.release())
     const context = await openInstanceContext(config, { signals: isApi ? 'client' : 'hub' })
     closers.push(context.close)
+    supervisor?.onDatabaseOpen?.()
     for (const warning of config.warnings) context.logger.warn(warning)
     const machine = isApi ? null : await claimHere(context, takeOver)
     closers.push(() => machine?.release())
+    if (isApi) requireWorker(config, supervisor)
     const workload = isApi ? workerOf(config, context) : await openWorkload(config, context)
     closers.push(() => workload.worker?.close())
     await machine?.describe(() => machineFacts(workload.drivers?.runtimes))
@@ -74,7 +91,7 @@ export async function serve(config: Config, { takeOver = false }: { takeOver?: b
     })
     if (!isApi) await assembled.jobs.start()
     closers.push(() => (isApi ? undefined : assembled.jobs.stop({ graceMs: 5_000 })))
-    const { setupUrl } = await listen(assembled, config)
+    const { setupUrl } = await listen(assembled, config, supervisor)
     closers.push(assembled.stopAnswering)
     // The edge forwards to the control plane's port, which is known only now if it is chosen freely.
     if (config.port === 0) await assembled.running?.syncEdge()
@@ -83,7 +100,9 @@ export async function serve(config: Config, { takeOver = false }: { takeOver?: b
       url: assembled.publicUrl(),
       projectsUrl: projectsUrl(config, assembled.running?.ports()),
       setupUrl,
-      isolation: workload.drivers?.runtimes.for(null).isolation.message ?? `projects run on the worker at ${config.workerUrl}`,
+      isolation:
+        workload.drivers?.runtimes.for(null).isolation.message ??
+        `projects run on the worker at ${config.workerUrl ?? workerSocket(config)}`,
       backupKey: existsSync(backupKeyFile(config.dataDir)) ? backupKeyFile(config.dataDir) : null,
       lost: machine?.lost ?? new Promise(() => undefined),
       stop: async (options) => {
@@ -103,6 +122,13 @@ function requireWorkerFolder({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl !== null || existsSync(join(dataDir, 'berth.db'))) return
   const message = `BERTH_DATA_DIR is "${dataDir}", where no worker has been started. Use the worker's folder, or set BERTH_DATABASE_URL.`
   throw new ConfigError('BERTH_DATA_DIR', message)
+}
+
+/** An API process without the worker's address is beside a supervised worker: it uses its socket. */
+function requireWorker(config: Config, supervisor: Supervisor | undefined): void {
+  if (config.workerUrl !== null || supervisor || existsSync(workerSocket(config))) return
+  const message = `BERTH_WORKER_URL is missing, and no instance runs on ${config.dataDir}. Set it to http://<address>:<port of the worker>.`
+  throw new ConfigError('BERTH_WORKER_URL', message)
 }
 
 /** Makes this machine the one that runs the projects of the database. */
@@ -126,8 +152,11 @@ async function openWorkload(config: Config, { database, logger }: InstanceContex
 }
 
 /** The worker that an API process leaves the work to. */
-const workerOf = ({ workerUrl }: Config, { apiKeys }: InstanceContext): Workload => ({
-  worker: new WorkerProxy({ url: workerUrl as string, key: apiKeys[0] as string }),
+const workerOf = (config: Config, { processKeys }: InstanceContext): Workload => ({
+  worker: new WorkerProxy({
+    at: config.workerUrl === null ? { socketPath: socketAddress(workerSocket(config)) } : { url: config.workerUrl },
+    key: processKeys.api[0] as string,
+  }),
 })
 
 interface Workload {
@@ -141,12 +170,22 @@ async function refuseTooManyUsers({ isSingleUser, access }: ReturnType<typeof as
   if (message) throw new ConfigError('BERTH_TRUST_EVERYONE', message)
 }
 
-async function listen({ app, access }: ReturnType<typeof assemble>, config: Config) {
+async function listen({ app, access }: ReturnType<typeof assemble>, config: Config, supervisor: Supervisor | undefined) {
   // Prepared before listening, so that the first client can sign in or set the instance up.
   const firstStart = config.role === 'api' ? { setupUrl: null } : await access.prepareFirstStart(config)
-  await app.listen({ host: config.host, port: config.port })
+  if (supervisor && config.role === 'worker') await listenOnSocket(app, workerSocket(config))
+  else await app.listen({ host: config.host, port: config.port })
   return firstStart
 }
+
+/** The caller has locked the data folder, so a socket that exists is left over from a process that was killed. */
+async function listenOnSocket(app: FastifyInstance, path: string): Promise<void> {
+  rmSync(path, { force: true })
+  await app.listen({ path: socketAddress(path) })
+  chmodSync(path, 0o600)
+}
+
+const workerSocket = ({ dataDir }: Config) => join(dataDir, 'worker.sock')
 
 /** The form of free addresses: https where certificates can be issued for them. */
 function projectsUrl(config: Config, ports = { http: config.edgePort, https: config.edgeTlsPort }): string {

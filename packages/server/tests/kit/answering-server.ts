@@ -35,7 +35,7 @@ export async function startAnsweringServer(before: () => Promise<void> = async (
   )
   const logger = await createLogger({ level: 'silent', scrubber: createScrubber(), format: 'json' })
   const app = createHttpServer(
-    { version: '0', logger, trustedProxies: [], forwarderKeys: { api: [], edge: 'x' }, isWorker: false },
+    { version: '0', logger, trustedProxies: [], forwarderKeys: { api: [], edge: ['x'] }, isWorker: false },
     handlers,
     deps(),
   )

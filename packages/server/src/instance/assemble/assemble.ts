@@ -20,6 +20,7 @@ import { createJobs, type Jobs } from '../../platform/job-runner/create-jobs.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import { limitDrivers } from '../drivers/driver-limits.ts'
 import { createExposition } from '../metrics/exposition.ts'
+import { withMetricsOf } from '../metrics/worker-metrics.ts'
 import { diskMetrics, instanceMetrics } from '../metrics/instance-metrics.ts'
 import { absentDrivers, absentParts } from './absent-drivers.ts'
 import { assembleModules } from './assemble-modules.ts'
@@ -69,10 +70,10 @@ export function assemble(given: Parts): Assembled {
   const isSingleUser = localIsolation()?.kind === 'none' && !config.trustEveryone
   const limiter = new RateLimiter(() => clock.now().getTime(), { scale: config.rateLimitScale, ...parts.rateLimits })
   const stopSharing = limiter.share(database.signals)
-  const edgeKey = randomBytes(24).toString('base64url')
+  const processKeys = parts.processKeys ?? { api: [], edge: [randomBytes(24).toString('base64url')] }
   const control = () => {
     const port = portOf(app) ?? config.port
-    return port === 0 ? null : { host: connectAddress(config.host), port, key: edgeKey }
+    return port === 0 ? null : { host: connectAddress(config.host), port, key: processKeys.edge[0] as string }
   }
   const common: Common = { database, clock, log: logger, secretBox, scrubber, publicUrl }
   const assembled = assembleModules(parts, { common, limiter, drivers, isolation, isSingleUser, control, worker })
@@ -109,16 +110,21 @@ export function assemble(given: Parts): Assembled {
   const jobs = jobsOf(modules, running, parts, common)
   const sources = [
     ...[instanceMetrics({ version, mode: config.mode }), diskMetrics(config.dataDir), databaseMetrics(database)],
-    apiMetrics.source,
+    ...(config.role === 'worker' ? [] : [apiMetrics.source]),
     // An API process reports on itself; the worker on projects, jobs and the edge.
     ...(worker ? [] : [jobs.metrics, ...Object.values(modules).flatMap(({ metrics }) => metrics ?? [])]),
     ...(worker ? [] : (running?.edgeMetrics ?? [])),
   ]
+  // The two processes of one instance are one target of a scraper.
+  const renderMetrics =
+    parts.worker && config.workerUrl === null
+      ? withMetricsOf(parts.worker, createExposition([apiMetrics.source], logger, { ofProcess: false }))
+      : createExposition(sources, logger)
   const createApp = (): FastifyInstance => {
     const server = createHttpServer(
       {
         ...{ version, logger, apiMetrics, trustedProxies: config.trustedProxies, isWorker: config.role === 'worker' },
-        forwarderKeys: { edge: edgeKey, api: parts.apiKeys ?? [] },
+        forwarderKeys: processKeys,
         mcp: { publicUrl, now: () => clock.now().getTime(), signer: secretBox, signals: database.signals },
       },
       mapValues(modules, ({ handlers }) => handlers),
@@ -127,7 +133,7 @@ export function assemble(given: Parts): Assembled {
     server.addHook('onReady', () => gitHost.refreshApplications())
     if (parts.worker) mountWorkerRows(server, Object.values(projects.addresses.rows), parts.worker, stopping.signal)
     else mountRows(server, projects.addresses.rows, projects.addresses.handlers, mounting)
-    serveMetrics(server, { token: config.metricsToken, render: createExposition(sources, logger) }, mounting)
+    serveMetrics(server, { token: config.metricsToken, render: renderMetrics }, mounting)
     return server
   }
   let closed: Promise<void> | undefined

@@ -19,6 +19,7 @@ import type { Job } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { MetricSource } from '../../platform/metrics/metric-source.ts'
+import type { ProcessKeys } from '../../platform/secrets/process-keys.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { Config } from '../config/config.ts'
@@ -32,8 +33,8 @@ export interface Parts {
   version: string
   database: Database
   secretBox: SecretBox
-  /** Keys of API processes; absent: none may forward. */
-  apiKeys?: readonly string[]
+  /** Keys of this instance's processes; absent: no API process may forward, and the edge gets a random key. */
+  processKeys?: ProcessKeys
   /** The worker of an API process. */
   worker?: WorkerProxy
   /** The scrubber of the logger. */

@@ -130,7 +130,6 @@ describe('a wrong setting stops the start with one line that names the variable 
     ['BERTH_ADMIN_EMAIL', { BERTH_ADMIN_PASSWORD: 'correct horse' }],
     ['BERTH_GITHUB_PRIVATE_KEY', { BERTH_GITHUB_APP_ID: '12' }],
     ['BERTH_UPLOADS_ACCESS_KEY_ID', { BERTH_UPLOADS_BUCKET: 'uploads' }],
-    ['BERTH_WORKER_URL', { BERTH_ROLE: 'api' }],
     ['BERTH_UPLOADS_SECRET_ACCESS_KEY', { BERTH_UPLOADS_BUCKET: 'uploads', BERTH_UPLOADS_ACCESS_KEY_ID: 'key' }],
   ])('%s is missing when its other half is given', (variable, given) => {
     expect(failureOf({ ...home, ...given })).toMatchObject({ variable, message: expect.stringContaining('is missing') })

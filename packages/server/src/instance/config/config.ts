@@ -107,7 +107,6 @@ function refuseInvalidCombinations(config: Omit<Config, 'warnings'>): void {
     if (values.clientSecret && !values.clientId)
       refuseOneWithoutOther<'clientId' | 'clientSecret'>(values, 'clientId', 'clientSecret', table)
   refuseSharedPort(config)
-  refuseIncompleteRole(config)
   refuseIncompleteDns(config.dns)
   // Open sign-up verifies addresses by mail.
   if (config.mode === 'cloud' && config.signUp === 'open' && !config.smtpUrl)
@@ -133,13 +132,6 @@ function withDashboardUrl<Main extends Pick<Config, 'publicUrl' | 'baseDomain' |
   const { publicUrl, baseDomain, edgeTlsPort } = main
   if (publicUrl !== null || !edgeTlsPort || !baseDomain.includes('.') || /(^|\.)localhost$/.test(baseDomain)) return main
   return { ...main, publicUrl: `https://berth.${baseDomain}${edgeTlsPort === 443 ? '' : `:${edgeTlsPort}`}` }
-}
-
-/** An API process needs its worker. On SQLite both use the worker's data folder. */
-function refuseIncompleteRole({ role, workerUrl }: Pick<Config, 'role' | 'workerUrl'>): void {
-  const { variable, kind } = mainSettings.workerUrl
-  if (role === 'api' && workerUrl === null)
-    throw new ConfigError(variable, `${variable} is missing: with BERTH_ROLE=api it must be ${kind.accepts}`)
 }
 
 /** A hook needs its program, every other provider its token. */

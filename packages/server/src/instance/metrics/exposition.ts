@@ -5,8 +5,15 @@ import type { Exposition, MetricSource, Samples } from '../../platform/metrics/m
 const keptMs = 10_000
 
 /** Renders all metrics. The metrics of the process itself are counted from the first scrape on: an instance without scrapes pays nothing. */
-export function createExposition(sources: readonly MetricSource[], log: Log): () => Promise<Exposition> {
-  const renderer = loadOnce(async () => (await import('./renderer.ts')).createRenderer(sources.map(({ metrics }) => metrics)))
+export function createExposition(
+  sources: readonly MetricSource[],
+  log: Log,
+  options: { ofProcess?: boolean } = {},
+): () => Promise<Exposition> {
+  const renderer = loadOnce(async () => (await import('./renderer.ts')).createRenderer(
+      sources.map(({ metrics }) => metrics),
+      options,
+    ))
   const render = async (): Promise<Exposition> => {
     const collected = await Promise.all(sources.map((source) => collect(source, log)))
     return (await renderer()).render(Object.assign({}, ...collected) as Samples)
