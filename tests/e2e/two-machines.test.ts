@@ -176,15 +176,16 @@ describeNeeding(['postgres'], 'two data folders on one PostgreSQL', () => {
     const rows = () => database.db.selectFrom('instances').select(['id', 'machineId', 'state']).execute()
     await using paused = await startHosting({ dataFolder: machines.one, env })
     const { id, host } = await makeCounter(paused, machines)
-    const { pid } = paused.berth
-    process.kill(pid, 'SIGSTOP')
+    const { pid, processes } = paused.berth
+    const all = [pid, processes.worker!, processes.api!]
+    for (const one of all) process.kill(one, 'SIGSTOP')
     execFileSync('/bin/cp', ['-a', machines.one, machines.two])
     // As on another computer: its own id, and no process of the first one.
     execFileSync('/bin/rm', ['-r', join(machines.two, 'machine.json'), join(runtimeFolder(machines.two), 'instances')])
     await using next = await startHosting({ dataFolder: machines.two, env, args: ['--take-over'] })
     await expect.poll(() => starts(next, host)).toBe('xx')
     const before = await rows()
-    process.kill(pid, 'SIGCONT')
+    for (const one of all) process.kill(one, 'SIGCONT')
     await expect.poll(() => isAlive(pid)).toBe(false)
     expect(paused.berth.output()).toContain(`taken over by`)
     expect(paused.berth.output()).toContain(machines.two)

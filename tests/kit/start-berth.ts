@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { serverEnv, serverFlags } from '../../packages/cli/bin/server-process.js'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { freePorts } from './free-port.ts'
+import { type InstanceProcesses, instanceProcesses } from './instance-processes.ts'
 import { tempFolder } from './temp-folder.ts'
 
 const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
@@ -23,10 +24,13 @@ export interface Berth extends AsyncDisposable {
   readonly url: string
   readonly edgeUrl: string
   readonly dataFolder: string
+  /** The main process: the supervisor, or the only one with another BERTH_ROLE than all. */
   readonly pid: number
+  /** The two processes of a supervised instance. */
+  readonly processes: InstanceProcesses
   /** Output of the instance since its first start. */
   output(): string
-  /** Kills the process immediately, like a power failure. */
+  /** Kills the control plane immediately, like a power failure. */
   kill9(): Promise<void>
   /** SIGINT, which stops the edge and the projects too; resolves with the exit code once it has ended. */
   stop(): Promise<number | null>
@@ -64,6 +68,9 @@ export async function startBerth({
     get pid() {
       return instance.pid
     },
+    get processes() {
+      return instanceProcesses(instance.pid)
+    },
     output: () => instance.output(),
     kill9: () => instance.kill9(),
     stop: () => instance.stop(),
@@ -100,7 +107,10 @@ class Instance {
   }
 
   async kill9() {
+    // The supervisor first: it would start the others again. They would end with it, but only between two turns of their event loops.
+    const { worker, api } = instanceProcesses(this.pid)
     this.#daemon.signal('SIGKILL')
+    for (const pid of [worker, api]) if (pid !== undefined) killIfAlive(pid)
     await this.#daemon.ended()
   }
 
@@ -119,6 +129,14 @@ class Instance {
     // The second signal: without waiting for the projects.
     if (this.#daemon.isRunning()) for (const _ of ['edge', 'projects']) this.#daemon.signal('SIGINT')
     for (const daemon of [this.#daemon, ...this.#earlier]) await daemon.stop(undefined, 'SIGINT')
+  }
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 

@@ -33,7 +33,7 @@ export async function openDataFolder(
   makeFolder(path)
   // Subfolders of `projects` can be local projects.
   makeFolder(join(path, 'projects'))
-  const lock = await takeLock(path, pid)
+  const lock = await takeLock(path)
   try {
     writeHolder(path, { pid, purpose, ...(version ? { version } : {}) })
   } catch (error) {
@@ -53,14 +53,12 @@ export async function openDataFolder(
   }
 }
 
-async function takeLock(path: string, pid: number): Promise<FileLock> {
+async function takeLock(path: string): Promise<FileLock> {
   const begun = performance.now()
   for (;;) {
     const lock = takeFileLock(join(path, 'in-use.lock'))
-    const restarting = supervisedBy(currentHolder(path), pid)
-    if (lock && !restarting) return lock
-    lock?.release()
-    const holder = restarting ?? (await waitForHolder(path))
+    if (lock) return lock
+    const holder = await waitForHolder(path)
     const maxWaitMs = holder?.purpose === 'down' ? maxDownMs : holder ? 0 : maxOrphanMs
     if (performance.now() - begun >= maxWaitMs)
       throw new DataFolderInUse(
@@ -68,13 +66,6 @@ async function takeLock(path: string, pid: number): Promise<FileLock> {
       )
     await pause(retryMs)
   }
-}
-
-/** The holder of a folder that no process has locked: a supervisor that is starting its worker again. */
-function supervisedBy(holder: FolderHolder | undefined, pid: number): FolderHolder | undefined {
-  // Only the lock says whether a process of another host or container runs, or one whose start time is unknown.
-  const isKnown = holder?.host === hostname() && holder.processStart !== null
-  return isKnown && holder.purpose !== 'down' && holder.pid !== pid ? holder : undefined
 }
 
 function makeFolder(path: string): void {

@@ -10,6 +10,8 @@ export const deploymentTopic = (deploymentId: string) => `deployment:${deploymen
 export interface DeploymentLog {
   /** Writes a log line. The project's secrets are scrubbed first. */
   line(message: string, stream?: 'stdout' | 'stderr' | 'system'): void
+  /** Writes a line of the step unless an earlier run has written it. */
+  lineOnce(step: string, message: string): Promise<void>
   /** Marks a step in the row and notifies open streams. */
   step(name: string, status: DeploymentStep['status']): Promise<void>
   /** The steps with this one done, to be written in the same transaction as its result; `step` then notifies open streams. */
@@ -18,6 +20,7 @@ export interface DeploymentLog {
   skipped(name: string): Promise<void>
   /** The last lines, for the error. */
   tail(count: number): string[]
+  /** Resolves when the lines are on disk. */
   flush(): Promise<void>
 }
 
@@ -38,14 +41,21 @@ export async function openDeploymentLog(deployment: DeploymentRow, deps: Deploym
     else if (!isAlreadyFinished) step.finishedAt = at
     return step
   }
+  const append = (step: string | null, text: string, stream: 'stdout' | 'stderr' | 'system') => {
+    const message = scrubber.scrub(text)
+    recent.push(message)
+    if (recent.length > 200) recent.shift()
+    lastWrite = deps.logStore
+      .append(deployment.projectId, 'deployments', [{ deploymentId: deployment.id, step, stream, message }])
+      .catch((error: unknown) => deps.log.warn({ err: error, deploymentId: deployment.id }, 'deployments: log line not saved'))
+  }
   const log: DeploymentLog = {
-    line(text, stream = 'system') {
-      const message = scrubber.scrub(text)
-      recent.push(message)
-      if (recent.length > 200) recent.shift()
-      lastWrite = deps.logStore
-        .append(deployment.projectId, 'deployments', [{ deploymentId: deployment.id, step: current, stream, message }])
-        .catch((error: unknown) => deps.log.warn({ err: error, deploymentId: deployment.id }, 'deployments: log line not saved'))
+    line: (text, stream = 'system') => append(current, text, stream),
+    async lineOnce(step, text) {
+      const filter = { deployment: deployment.id, q: text }
+      for await (const entry of deps.logStore.read(deployment.projectId, 'deployments', { filter }))
+        if (entry.step === step && entry.stream === 'system' && entry.message === text) return
+      append(step, text, 'system')
     },
     async step(name, status) {
       await lastWrite
@@ -64,6 +74,7 @@ export async function openDeploymentLog(deployment: DeploymentRow, deps: Deploym
     tail: (count) => recent.slice(-count),
     flush: async () => {
       await lastWrite
+      await deps.logStore.flush()
     },
   }
   return log

@@ -27,6 +27,8 @@ export interface DeployStep {
   onServer?: true
   /** Whether an earlier run of this deployment already completed the step. */
   isDone?(deploying: StepContext): boolean
+  /** Repairs what a killed process may not have done after it recorded the step's result. */
+  completeDone?(deploying: StepContext): Promise<void>
   /** Returns the new row if the step changed it. */
   run(deploying: StepContext): Promise<DeploymentRow | undefined>
 }

@@ -106,6 +106,7 @@ async function runSteps(steps: readonly DeployStep[], initial: StepContext): Pro
   let context = initial
   for (const step of steps) {
     if (step.isDone?.(context)) {
+      await step.completeDone?.(context)
       await context.log.skipped(step.name)
       continue
     }

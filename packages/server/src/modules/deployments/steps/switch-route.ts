@@ -23,16 +23,19 @@ export const switchRoute: DeployStep = {
   // A hung edge process is replaced within this time and loads the table.
   deadlineMs: 2 * 60_000,
   isDone: ({ deployment }) => deployment.status === 'live',
+  completeDone: ({ log }) => log.lineOnce('switch', liveMessage),
   async run(deploying) {
     const { deployment, log } = deploying
     deploying.shared.countersBefore = await countersOf(deploying)
     await routeTo(deployment, deploying)
     await requireEdgeRoute(deploying)
     const live = await markLive(deploying)
-    log.line('Live')
+    log.line(liveMessage)
     return live
   },
 }
+
+const liveMessage = 'Live'
 
 const countersTimeoutMs = 5_000
 

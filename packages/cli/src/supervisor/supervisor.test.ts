@@ -1,0 +1,135 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { StopSignal } from './messages.ts'
+import { Supervisor } from './supervisor.ts'
+
+/** Reports what the words say, writes down what it is told, and ends at a signal. */
+const program = `
+import { appendFileSync } from 'node:fs'
+const [file, ...words] = process.argv.slice(2)
+const role = process.env.BERTH_ROLE
+const note = (text) => appendFileSync(file, role + ' ' + text + '\\n')
+note('pid ' + process.pid)
+process.on('disconnect', () => process.exit(9))
+process.on('message', (order) => {
+  note(order)
+  if (order === 'open') process.send('started')
+  if (order.startsWith('SIG') || order === 'abandon') process.disconnect(), process.exit(Number(words[1] ?? 0))
+})
+for (const word of words[0].split(',')) {
+  if (word === 'fail') process.exit(3)
+  process.send(word)
+  if (word === 'over') setTimeout(() => process.exit(1), 50)
+}
+`
+
+let folder: string
+let file: string
+const running: { supervisor: Supervisor; ended: Promise<unknown> }[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-supervisor-'))
+  file = join(folder, 'notes')
+  writeFileSync(file, '')
+  writeFileSync(join(folder, 'program.mjs'), program)
+})
+afterEach(async () => {
+  for (const { supervisor, ended } of running.splice(0)) {
+    supervisor.stop('SIGINT')
+    await ended
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const notes = () => readFileSync(file, 'utf8').split('\n').filter(Boolean)
+const has = (text: string) => expect.poll(notes, { timeout: 20_000 }).toContain(text)
+const pidsOf = (role: string) =>
+  notes().flatMap((line) => (line.startsWith(`${role} pid `) ? [Number(line.slice(role.length + 5))] : []))
+
+function start(worker: string[], api = ['']) {
+  const log: string[] = []
+  const left: StopSignal[] = []
+  const { promise: ended, resolve } = Promise.withResolvers<{ code: number; signal: StopSignal | undefined }>()
+  const programOf = (words: string[]) => ({
+    node: process.execPath,
+    args: [join(folder, 'program.mjs'), file, ...words],
+    env: {},
+  })
+  const supervisor = new Supervisor({
+    programs: { worker: programOf(worker), api: programOf(api) },
+    log: (message) => log.push(message),
+    end: (code, signal) => resolve({ code, signal }),
+    stopLeftRunning: (signal) => left.push(signal),
+  })
+  supervisor.start()
+  running.push({ supervisor, ended })
+  return { supervisor, ended, log, left }
+}
+
+test('the API process starts once the database is open; a stop ends it before the worker, with the worker’s exit code', async () => {
+  const { supervisor, ended } = start(['database,started', '5'])
+  await has('worker ready')
+  supervisor.stop('SIGTERM')
+  expect(await ended).toEqual({ code: 5, signal: undefined })
+  const told = notes().filter((line) => !line.includes(' pid '))
+  expect(told).toEqual(['api open', 'worker ready', 'api SIGTERM', 'worker SIGTERM'])
+})
+
+test.each(['worker', 'api'] as const)('a killed %s is started again, and the other one goes on', async (role) => {
+  const { log } = start(['database,started'])
+  await has('worker ready')
+  const other = role === 'worker' ? 'api' : 'worker'
+  const [[pid], [otherPid]] = [pidsOf(role), pidsOf(other)]
+  process.kill(pid!, 'SIGKILL')
+  await expect.poll(() => log.length, { timeout: 20_000 }).toBeGreaterThan(0)
+  expect(log[0]).toMatch(/has ended \(SIGKILL\) and is started again/)
+  await expect.poll(() => pidsOf(role).length, { timeout: 20_000 }).toBe(2)
+  expect(pidsOf(other)).toEqual([otherPid])
+  expect(notes().filter((line) => line === 'worker ready')).toHaveLength(1)
+})
+
+test('a worker that keeps ending is started again after longer and longer pauses', async () => {
+  const { log } = start(['database,started'])
+  await has('worker ready')
+  for (let kill = 1; kill <= 3; kill++) {
+    process.kill(pidsOf('worker').at(-1)!, 'SIGKILL')
+    await expect.poll(() => pidsOf('worker').length, { timeout: 20_000 }).toBe(kill + 1)
+  }
+  const pauses = log.flatMap((line) => /in ([\d.]+) s$/.exec(line)?.[1] ?? [])
+  expect(pauses).toEqual(['0.25', '0.5', '1'])
+})
+
+test('a start that fails ends with the exit code of the process that failed', async () => {
+  expect((await start(['fail']).ended).code).toBe(3)
+  expect((await start(['database,started'], ['fail']).ended).code).toBe(3)
+  expect(notes()).toContain('worker abandon')
+})
+
+test('a worker that is over is not started again', async () => {
+  const { ended } = start(['database,started,over'])
+  expect((await ended).code).toBe(1)
+  expect(pidsOf('worker')).toHaveLength(1)
+  expect(notes()).toContain('api SIGTERM')
+})
+
+test('a stop while no worker runs has berth down stop what it left', async () => {
+  const { supervisor, ended, left } = start(['database,started'])
+  await has('worker ready')
+  for (let kill = 1; kill <= 3; kill++) {
+    process.kill(pidsOf('worker').at(-1)!, 'SIGKILL')
+    if (kill < 3) await expect.poll(() => pidsOf('worker').length, { timeout: 20_000 }).toBe(kill + 1)
+  }
+  await expect.poll(() => isAlive(pidsOf('worker').at(-1)!), { timeout: 20_000 }).toBe(false)
+  supervisor.stop('SIGINT')
+  expect((await ended).code).toBe(0)
+  expect(left).toEqual(['SIGINT'])
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
