@@ -1,6 +1,8 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { supervisedVariable } from './supervisor/messages.ts'
+
+/** Marks a supervised process; its role is in BERTH_ROLE. */
+export const supervisedVariable = 'BERTH_SUPERVISED'
 
 /** The only code in the CLI that reads environment variables. */
 export const environment = {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { type Order, type Report, type Role, supervisedVariable } from './messages.ts'
+import { supervisedVariable } from '../environment.ts'
+import type { Order, Report, Role } from './messages.ts'
 
 export interface Program {
   node: string
@@ -18,7 +19,7 @@ interface Events {
   onExit(exit: Exit): void
 }
 
-/** One of the two processes of an instance, across its restarts. */
+/** The worker or the API process of an instance, across its restarts. */
 export class SupervisedProcess {
   readonly #program: Program
   readonly #events: Events

@@ -29,7 +29,7 @@ export class SupervisorLink {
     process.send?.(report)
   }
 
-  /** One listener per order. */
+  /** An order has one listener. */
   on(order: Order, listener: () => void): void {
     this.#listeners.set(order, listener)
     if (this.#early.delete(order)) listener()

@@ -10,10 +10,12 @@ export function createExposition(
   log: Log,
   options: { ofProcess?: boolean } = {},
 ): () => Promise<Exposition> {
-  const renderer = loadOnce(async () => (await import('./renderer.ts')).createRenderer(
+  const renderer = loadOnce(async () =>
+    (await import('./renderer.ts')).createRenderer(
       sources.map(({ metrics }) => metrics),
       options,
-    ))
+    ),
+  )
   const render = async (): Promise<Exposition> => {
     const collected = await Promise.all(sources.map((source) => collect(source, log)))
     return (await renderer()).render(Object.assign({}, ...collected) as Samples)
