@@ -61,18 +61,18 @@ export function endBy(signal) {
 
 export const secondsSince = (start) => `${((performance.now() - start) / 1000).toFixed(1)} s`
 
-/** Shows that a step runs: once, or on a terminal with the seconds that it takes so far. Returns the function that ends it. */
-export function showProgress(step) {
+/**
+ * Shows that a step runs, with the seconds that it takes so far: each second on a terminal, as a line every 15 seconds elsewhere.
+ * Returns the function that ends it.
+ */
+export function showProgress(step, { isTerminal = process.stdout.isTTY, write = (text) => process.stdout.write(text) } = {}) {
   const start = performance.now()
-  if (!process.stdout.isTTY) {
-    console.log(`${step}…`)
-    return () => undefined
-  }
-  const show = () => process.stdout.write(`\r${step}… ${Math.floor((performance.now() - start) / 1000)} s`)
-  show()
-  const timer = setInterval(show, 1000)
+  const elapsed = () => `${step}… ${Math.floor((performance.now() - start) / 1000)} s`
+  write(isTerminal ? `\r${elapsed()}` : `${step}…\n`)
+  const show = () => write(isTerminal ? `\r${elapsed()}` : `${elapsed()}\n`)
+  const timer = setInterval(show, isTerminal ? 1_000 : 15_000)
   return () => {
     clearInterval(timer)
-    process.stdout.write('\r\x1b[K')
+    if (isTerminal) write('\r\x1b[K')
   }
 }

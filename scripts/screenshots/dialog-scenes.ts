@@ -82,7 +82,7 @@ export const dialogScenes = ({ projectId, deploymentId, serverId, brokenId, long
       isWhole: true,
       address: '/organization/tokens',
       async act(page) {
-        await press(page, 'Create a token')
+        await press(page, 'Add…')
         await page.getByLabel('Limit permissions').check()
       },
     },
@@ -112,7 +112,7 @@ async function stageRestore(page: Page): Promise<void> {
 }
 
 async function makeToken(page: Page): Promise<void> {
-  await press(page, 'Create a token')
+  await press(page, 'Add…')
   await page.getByLabel('Name').fill('laptop')
   await press(page, 'Create the token')
   await page.getByRole('dialog').getByText('Copy it now').waitFor()

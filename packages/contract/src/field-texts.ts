@@ -498,7 +498,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   webhookToken: 'Token of the webhook, shown once',
   webhookUrl: 'Address of the chat webhook, shortened in reads',
   withData: 'Move volumes too; true by default',
-  words: 'In words',
+  'isolation.message': 'How projects are isolated from each other',
   worker: 'State of the process that deploys, backs up and serves projects; shown to signed-in callers',
   workingDir: 'Working directory',
 }

@@ -109,5 +109,5 @@ test('503: what needs the worker, and reads of a project while an organisation i
 
 test('/api/health shows the isolation that the worker has recorded', async () => {
   const { body } = await call(api as never, owner(), 'GET /health')
-  expect(body.data).toMatchObject({ worker: 'away', isolation: { kind: 'bubblewrap', words: 'each in a sandbox' } })
+  expect(body.data).toMatchObject({ worker: 'away', isolation: { kind: 'bubblewrap', message: 'each in a sandbox' } })
 })

@@ -3,7 +3,7 @@ import { route } from '../route.ts'
 import { data, oneOf } from '../shape.ts'
 
 /** How projects are isolated from each other; shown only to signed-in users. */
-const isolation = Type.Object({ kind: oneOf('docker', 'bubblewrap', 'own-users', 'none'), words: Type.String() })
+const isolation = Type.Object({ kind: oneOf('docker', 'bubblewrap', 'own-users', 'none'), message: Type.String() })
 
 /** State of the process that deploys, backs up and serves projects; shown only to signed-in users. */
 const workerState = oneOf('ok', 'starting', 'away')

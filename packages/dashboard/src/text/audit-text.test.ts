@@ -26,6 +26,10 @@ test.each([
     'changed variables of shop: removed A, B, C, D and 1 more',
   ],
   [entry('POST /invitations', { email: 'bo@example.com', role: 'viewer' }), 'invited bo@example.com as viewer'],
+  [entry('POST /projects/:id/route-rules', { kind: 'ban' }, `rul_${'a'.repeat(20)}`), 'added a ban rule'],
+  [entry('POST /projects/:projectId/backup-policies', {}, `bkp_${'a'.repeat(20)}`), 'added a backup policy'],
+  [entry('POST /projects/:id/environments', { name: 'Staging' }, `env_${'a'.repeat(20)}`), 'created the environment Staging'],
+  [entry('POST /notifications/channels', { kind: 'email' }, `nch_${'a'.repeat(20)}`), 'created a notification channel (email)'],
   [entry('POST /new/route'), 'POST /new/route'],
 ])('an entry is told as a sentence: %o', (one, text) => {
   expect(auditText(one, nameOf)).toBe(text)

@@ -94,7 +94,7 @@ const predicates: Record<string, string> = {
   'DELETE /gitprovider/repos/:owner/:repo/webhooks': 'removed a webhook',
   'POST /webhooks/git/:provider': 'sent a webhook of the git host',
   'POST /projects/:id/pull-requests/:number/approve': 'approved the preview of a pull request',
-  'POST /notifications/channels': 'created a {kind} channel',
+  'POST /notifications/channels': 'created a notification channel ({kind})',
   'PATCH /notifications/channels/:id': 'changed a notification channel',
   'DELETE /notifications/channels/:id': 'deleted a notification channel',
   'POST /notifications/channels/:id/test': 'tested a notification channel',
@@ -134,6 +134,9 @@ const predicates: Record<string, string> = {
   'DELETE /cloud/link': 'removed the link to the cloud',
 }
 
+/** Ids of objects other than projects: created ones have no name here, and the sentence is complete without them. */
+const childId = /^(?!prj_)[a-z]{3}_[a-z0-9]{20}$/
+
 const maxNames = 4
 const maxFieldCharacters = 80
 
@@ -148,11 +151,14 @@ export function auditText(
   const predicate = predicates[action]
   if (!predicate) return action
   const named = (id: unknown) => (typeof id === 'string' && id ? (nameOf(id) ?? id) : 'it')
-  const text = predicate.replace(/\{(\w*)\}/g, (_, field: string) => {
-    if (field === '') return named(objectId)
+  const fieldText = (field: string) => {
     if (field === 'fields') return listText(Object.keys(changes).map(readable)) || 'settings'
     if (field === 'projectId') return named(changes.projectId)
     return plainText(changes[field])
+  }
+  const text = predicate.replace(/((?: of| to)? )?\{(\w*)\}/g, (_, before = '', field: string) => {
+    if (field === '') return objectId && childId.test(objectId) && !nameOf(objectId) ? '' : before + named(objectId)
+    return before + fieldText(field)
   })
   return [text.replace(/\s+/g, ' ').trim(), ...(action === 'PATCH /projects/:id/env' ? [variableText(changes)] : [])]
     .filter(Boolean)

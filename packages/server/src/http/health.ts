@@ -30,7 +30,7 @@ export function createInstance({ version, mode, isolation, isReady, isSetUp, wor
           mode,
           ...(isSignedIn ? { worker: await worker() } : {}),
           ...((await isSetUp()) ? {} : { setUp: false }),
-          ...(activeIsolation ? { isolation: { kind: activeIsolation.kind, words: activeIsolation.message } } : {}),
+          ...(activeIsolation ? { isolation: { kind: activeIsolation.kind, message: activeIsolation.message } } : {}),
         },
       }
     },

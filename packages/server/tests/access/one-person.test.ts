@@ -88,11 +88,11 @@ test('health says which isolation is in force, to those who have signed in alone
     const plain = { status: 'ok', version: '0.0.0-test', mode: 'self-hosted' }
     expect((await call(instance, null, 'GET /health')).body).toEqual({ data: plain })
     expect((await call(instance, 'brt_wrong', 'GET /health')).body).toEqual({ data: plain })
-    const isolation = { kind: 'bubblewrap', words: 'it is bubblewrap' }
+    const isolation = { kind: 'bubblewrap', message: 'it is bubblewrap' }
     expect((await call(instance, viewer.token, 'GET /health')).body).toEqual({ data: { ...plain, worker: 'ok', isolation } })
     // Isolation may change while the instance runs: an egress filter that was removed must not be reported.
-    const less = { kind: 'docker' as const, words: 'Docker, and nothing around it' }
-    drivers.runtime.isolation = { kind: less.kind, message: less.words }
+    const less = { kind: 'docker' as const, message: 'Docker, and nothing around it' }
+    drivers.runtime.isolation = { kind: less.kind, message: less.message }
     expect((await call(instance, viewer.token, 'GET /health')).body).toEqual({
       data: { ...plain, worker: 'ok', isolation: less },
     })

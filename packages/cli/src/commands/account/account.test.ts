@@ -19,6 +19,9 @@ describe('berth account', () => {
     const times = { createdAt: '2026-11-01T10:00:00.000Z', lastUsedAt: null }
     const listed = await run(['account', 'sessions'], { body: { data: [{ ...session, ...times }], nextCursor: null } })
     expect(listed.stdout).toMatch(/^ID +ADDRESS +SIGNED IN +LAST USED +PROGRAM\nses_a +203\.0\.113\.7 .* Firefox\n$/)
+    expect(listed.stderr).toContain('berth token list')
+    const none = await run(['account', 'sessions'], { body: { data: [], nextCursor: null } })
+    expect(none).toMatchObject({ code: 0, stdout: 'No browser sessions.\n', stderr: expect.stringContaining('berth token list') })
     const ended = await run(['account', 'sessions', '--end', 'ses_a'], { status: 204 })
     expect(ended).toMatchObject({ stdout: 'ended ses_a\n', asked: [{ method: 'DELETE', path: '/auth/sessions/ses_a' }] })
   })

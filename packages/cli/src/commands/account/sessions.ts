@@ -1,4 +1,4 @@
-import { contract } from '@berth/contract'
+import { contract, programName } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { columns, minute, output } from '../../output.ts'
@@ -21,8 +21,11 @@ export function addAccountSessions(account: Command): void {
         ip ?? '-',
         minute(createdAt),
         lastUsedAt ? minute(lastUsedAt) : '-',
-        userAgent ?? '-',
+        programName(userAgent) ?? '-',
       ])
-      output(command).result(data, () => columns([['ID', 'ADDRESS', 'SIGNED IN', 'LAST USED', 'PROGRAM'], ...rows]))
+      output(command).result(data, () =>
+        data.length === 0 ? 'No browser sessions.' : columns([['ID', 'ADDRESS', 'SIGNED IN', 'LAST USED', 'PROGRAM'], ...rows]),
+      )
+      output(command).note('A login of the CLI is an access token, not a session: berth token list')
     })
 }

@@ -96,5 +96,9 @@ export async function showPolicies(command: Command): Promise<void> {
     nextRunAt ? minute(nextRunAt) : '-',
     lastRun ? `${lastRun.status} ${lastRun.finishedAt ? minute(lastRun.finishedAt) : ''}` : 'never run',
   ])
-  output(command).result(data, () => columns([['ID', 'SCHEDULE', 'NEXT', 'LAST'], ...rows]))
+  output(command).result(data, () =>
+    data.length === 0
+      ? 'No policies. Add one with `berth backups policies add`.'
+      : columns([['ID', 'SCHEDULE', 'NEXT', 'LAST'], ...rows]),
+  )
 }

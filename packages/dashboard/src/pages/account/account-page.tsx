@@ -90,7 +90,7 @@ export function AccountPage() {
         </Text>
         {health.data && (
           <Text size="sm" c="dimmed" mt="xs">
-            Berth {health.data.version}, {health.data.mode}. {health.data.isolation?.words}
+            Berth {health.data.version}, {health.data.mode}. {health.data.isolation?.message}
           </Text>
         )}
       </Section>

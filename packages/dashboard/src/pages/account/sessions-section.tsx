@@ -1,4 +1,4 @@
-import { contract, type SessionRecord } from '@berth/contract'
+import { contract, programName, type SessionRecord } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Loaded } from '../../components/loaded.tsx'
@@ -21,7 +21,7 @@ export function SessionsSection() {
       isHeading: true,
       cell: ({ userAgent, current }) => (
         <Text size="sm" className="wrap-anywhere">
-          {userAgent ?? 'Unknown program'}
+          <span title={userAgent ?? undefined}>{programName(userAgent) ?? 'Unknown program'}</span>
           {current && ' (this session)'}
         </Text>
       ),

@@ -17,7 +17,9 @@ import { providerNames } from './provider-names.ts'
 
 /** The application at the git host that this instance signs in with, shown only to operators of the instance. */
 export function ApplicationSection({ provider }: { provider: GitHostProvider }) {
-  const applications = useRead(contract.gitHost.listApplications, {})
+  // Operators are owners or admins: no other user may read the applications.
+  const refusal = useRefusal('gitprovider:admin')
+  const applications = useRead(contract.gitHost.listApplications, {}, { isEnabled: refusal === undefined })
   const application = applications.data?.find((one) => one.provider === provider)
   return application ? <Application key={provider} application={application} /> : null
 }

@@ -30,7 +30,7 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
     const message = operatorText(error)
     if (runtime === 'docker')
       throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but Docker cannot be used: ${message}`)
-    logger.warn({ words: message }, 'runtime: Docker engine is unreachable, projects run as plain processes')
+    logger.warn({ reason: message }, 'runtime: Docker engine is unreachable, projects run as plain processes')
     return processRuntime(config, logger)
   }
 }
@@ -44,7 +44,7 @@ function processRuntime(config: Config, logger: Logger): Runtime {
       'BERTH_MODE is "cloud": it must be self-hosted unless projects are isolated (use Docker, install bubblewrap or run as root)',
     )
   const { kind, message } = sandbox
-  logger[kind === 'none' ? 'warn' : 'info']({ isolation: kind, words: message }, 'runtime: projects run as plain processes')
+  logger[kind === 'none' ? 'warn' : 'info']({ isolation: kind, details: message }, 'runtime: projects run as plain processes')
   return createProcessRuntime({ folder, environment: config.environment, sandbox })
 }
 

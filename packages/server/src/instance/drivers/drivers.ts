@@ -54,7 +54,7 @@ export async function createDrivers(config: Config, version: string, logger: Log
       http: { host: edgeHost, port: config.edgePort },
       https: config.edgeTlsPort === null ? null : { host: edgeHost, port: config.edgeTlsPort },
       ...edgeProgram(version),
-      onError: (message) => logger.warn({ words: message }, 'edge: problem reported'),
+      onError: (message) => logger.warn({ problem: message }, 'edge: problem reported'),
     }),
     acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
     dnsChallenge: createDnsChallenge({ ...config.dns, run: createRunCommand(config.environment) }),

@@ -114,7 +114,7 @@ export function RouteTable({ project, domains, onShown, onRemoved }: Props) {
 }
 
 const Address = ({ route: { url, primary, kind, service } }: Pick<Row, 'route'>) => (
-  <Group gap="xs">
+  <Group gap="xs" miw="15rem">
     <ExternalLink url={url} />
     {primary && (
       <Badge size="sm" variant="default">

@@ -1,6 +1,7 @@
 import type { HealthCheck } from '@berth/contract'
 import type { Instance } from '../../../drivers/runtime/runtime.ts'
 import type { Unit } from '../plan/deployed.ts'
+import { settingsPlace } from './health-advice.ts'
 
 /**
  * The request that failed, and where a plain process listens instead; '' where it listens on that port, or where this is unknown.
@@ -24,7 +25,7 @@ export function describeProbe(
   if (listensOn?.length === 0)
     return {
       request,
-      hint: 'It listens on no port: let it listen on the one in the variable PORT, or set healthCheck.timeoutSeconds if it needs longer to start',
+      hint: `It listens on no port: let it listen on the one in the variable PORT, or, if it needs longer to start, set healthCheck.timeoutSeconds ${settingsPlace}`,
     }
   return { request, hint: '' }
 }

@@ -11,15 +11,20 @@ export interface UnhealthyInstance {
   listening: readonly ListeningAt[] | null
 }
 
+/** Where a user sets the fields of the health check. */
+export const settingsPlace = 'in berth.json or in the dashboard under Settings, Health check'
+
 /** A sentence of advice for the user; '' where the response already explains the failure. */
 export function adviceFor({ port, status, check, listening }: UnhealthyInstance): string {
   if (status !== null)
-    return check?.path ? '' : 'Set healthCheck.path to a path that responds with 2xx, or set healthCheck.acceptErrors'
+    return check?.path
+      ? ''
+      : `Set healthCheck.path to a path that responds with 2xx (--health-path), or healthCheck.acceptErrors to true, ${settingsPlace}`
   const listener = listening?.find((one) => one.port === port)
   if (listener?.isLoopback)
     return `It listens on 127.0.0.1:${port} inside its container, which is not reachable. Let it listen on 0.0.0.0`
   if (!listener && listening?.length) return wrongPortAdvice(port, listening)
-  return 'If it needs longer to start, set healthCheck.timeoutSeconds'
+  return `If it needs longer to start, set healthCheck.timeoutSeconds ${settingsPlace}`
 }
 
 function wrongPortAdvice(port: number | null, listening: readonly ListeningAt[]): string {

@@ -6,6 +6,7 @@ import { SourceFileError } from '../../../source/detection/source-file-error.ts'
 import { sourceFolder } from '../build/fetch-source.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeployedConfig, type DeployPlan, deployedConfig, deployedSource } from '../plan/deployed.ts'
+import { applicableWarnings } from '../plan/detection-warnings.ts'
 import { planDeployment } from '../plan/plan.ts'
 import { needsDocker, PlanRefused } from '../plan/plan-refused.ts'
 import { routeWarnings } from '../plan/service-routes.ts'
@@ -43,7 +44,8 @@ export const makePlan: DeployStep = {
               ...(config.packageManager ? { packageManager: config.packageManager } : {}),
             })
       for (const { file, says } of detected?.evidence ?? []) log.line(`${file}: ${says}`)
-      for (const warning of detected?.warnings ?? []) log.line(`Warning: ${warning}`)
+      const warnings = applicableWarnings(detected?.warnings ?? [], config.startCommand)
+      for (const warning of warnings) log.line(`Warning: ${warning}`)
       const unset = unsetVariables(detected?.exampleVariables, deploying.env)
       if (unset) log.line(unsetVariablesText(unset))
       const planned = planDeployment(config, detected, Object.keys(deploying.env))

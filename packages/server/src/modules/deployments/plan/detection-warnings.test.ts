@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { applicableWarnings } from './detection-warnings.ts'
+
+test('a start command of the settings leaves out the warning that there is none, and no other', () => {
+  const other = 'there is no lockfile of npm; two installs may differ'
+  const missing = [
+    'nothing says how to start it: add a start script or set the start command',
+    'nothing in the folder says how to build or start it: add a Dockerfile, or set the start command',
+  ]
+  expect(applicableWarnings([other, ...missing], 'node app.js')).toEqual([other])
+  expect(applicableWarnings([other, ...missing], null)).toEqual([other, ...missing])
+})
