@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { emptyPlan } from '../packages/server/src/drivers/runtime/build-plan.ts'
 import { createProcessRuntime } from '../packages/server/src/drivers/runtime/process/process-runtime.ts'
-import { emptyPlan } from '../packages/server/src/drivers/runtime/runtime.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { megabytes, table } from './kit/table.ts'
 

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, serving, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'
 
-/** Takes every connection and says nothing. */
+/** Accepts every connection and sends nothing. */
 const dead = `
 import { createServer } from 'node:net'
 createServer(() => {}).listen(process.env.PORT, process.env.HOST)
 `
-/** Talks, but not HTTP. */
+/** Answers with bytes that are not HTTP. */
 const other = `
 import { createServer } from 'node:net'
 createServer((socket) => socket.on('error', () => {}).on('data', () => socket.end('+PONG\\r\\n'))).listen(process.env.PORT, process.env.HOST)

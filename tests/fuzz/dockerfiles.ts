@@ -4,7 +4,7 @@ import { needsBuildKit } from '../../packages/server/src/drivers/runtime/docker/
 import { withLocalBaseImages } from '../../packages/server/src/drivers/runtime/docker/build/dockerfile-bases.ts'
 import { guardDockerfile } from '../../packages/server/src/drivers/runtime/docker/build/guarded-dockerfile.ts'
 import { DockerfileRefused } from '../../packages/server/src/drivers/runtime/docker/build/strict-dockerfile.ts'
-import { BuildFailed } from '../../packages/server/src/drivers/runtime/runtime.ts'
+import { BuildFailed } from '../../packages/server/src/drivers/runtime/runtime-errors.ts'
 import { parseDockerfile } from '../../packages/server/src/source/detection/dockerfile.ts'
 import { instructionsOf } from '../../packages/server/src/source/dockerfile/instructions.ts'
 import type { Random } from './random.ts'

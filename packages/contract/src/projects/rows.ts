@@ -1,15 +1,14 @@
 import { Type } from 'typebox'
 import { Deployment, deploymentStatuses } from '../deployments/shapes.ts'
 import { Branch, CloneCredential, CommitStatus, GitLink, LinkedRepository, ProjectBranch } from '../git-shapes.ts'
-import { limits } from '../limits.ts'
 import { route } from '../route.ts'
 import { DomainName, data, list, nullable, oneOf, PageQuery, pageQuery, secret, text, wholeList } from '../shape.ts'
 import { domainRows } from './domain-rows.ts'
 import { ConnectDomain, Domain } from './domain-shapes.ts'
 import { CreateEnvironment, EnvChanges, Environment, EnvVariable } from './environment-shapes.ts'
-import { LogLine, RequestLine } from './log-shapes.ts'
+import { logRows } from './log-rows.ts'
 import { Metrics, MetricsQuery } from './metric-shapes.ts'
-import { CreateRule, RouteRule, UpdateRule } from './rule-shapes.ts'
+import { ruleRows } from './rule-rows.ts'
 import {
   CreateProject,
   DeletionPreview,
@@ -44,31 +43,6 @@ const sources = {
   names: { uploadSessionId: 'uploadSession', serverId: 'server' },
   operator: [{ field: 'localPath' }],
 } as const
-
-const logQuery = {
-  tail: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 5000,
-      description: 'How many of the newest lines; 200 where neither it nor `limit` is given',
-    }),
-  ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: limits.listMaximum, description: 'The same as `tail`, which comes first' }),
-  ),
-  since: Type.Optional(Type.String({ format: 'date-time' })),
-  deployment: Type.Optional(text(64)),
-  environment: Type.Optional(text(80, 1)),
-  service: Type.Optional(text(63)),
-  q: Type.Optional(text(500)),
-}
-const requestFilter = {
-  environment: Type.Optional(text(80, 1)),
-  status: Type.Optional(text(20)),
-  method: Type.Optional(text(20)),
-  path: Type.Optional(text(500)),
-  q: Type.Optional(text(500)),
-}
 
 const TransferBody = Type.Object({
   withData: Type.Optional(Type.Boolean({ default: true, description: 'False leaves the volumes of the project behind' })),
@@ -336,73 +310,14 @@ export const projects = {
     summary: 'Add a domain and make it the primary one',
   }),
   ...domainRows,
-  logs: route('GET /projects/:id/logs', {
-    ...read,
-    query: Type.Object(logQuery),
-    returns: wholeList(LogLine),
-    summary: 'Runtime logs',
-  }),
-  streamLogs: route('GET /projects/:id/logs/stream', {
-    ...read,
-    query: Type.Object(logQuery),
-    stream: { log: LogLine },
-    summary: 'Live runtime logs; resumable by Last-Event-ID',
-  }),
-  recentRequests: route('GET /projects/:id/server-logs/recent', {
-    ...read,
-    query: Type.Object({ limit: pageQuery.limit, ...requestFilter }),
-    returns: wholeList(RequestLine),
-    summary: 'Recent HTTP requests',
-  }),
-  mintRequestStreamToken: route('GET /projects/:id/server-logs/stream-token', {
-    ...read,
-    mints: 'url',
-    returns: data(Type.Object({ token: Type.String(), url: Type.String(), expiresAt: Type.String() })),
-    summary: 'Create a single-use token for the request stream, valid for one minute',
-  }),
-  streamRequests: route('GET /projects/:id/server-logs/stream', {
-    ...read,
-    streamToken: true,
-    query: Type.Object({ token: Type.Optional(text(200)), ...requestFilter }),
-    stream: { request: RequestLine },
-    summary: 'Live HTTP requests',
-  }),
+  ...logRows,
   metrics: route('GET /projects/:id/metrics', {
     ...read,
     query: MetricsQuery,
     returns: data(Metrics),
     summary: 'CPU, memory, requests, errors, latency and bytes over time; the last hour by default',
   }),
-  listRules: route('GET /projects/:id/route-rules', {
-    ...read,
-    selfHostedOnly: true,
-    query: PageQuery,
-    returns: list(RouteRule),
-    summary: 'Edge rules, with their hits',
-  }),
-  createRule: route('POST /projects/:id/route-rules', {
-    ...write,
-    selfHostedOnly: true,
-    status: 201,
-    body: CreateRule,
-    returns: data(RouteRule),
-    summary: 'Add an edge rule',
-  }),
-  updateRule: route('PATCH /projects/:id/route-rules/:ruleId', {
-    ...write,
-    on: 'routeRule',
-    selfHostedOnly: true,
-    body: UpdateRule,
-    returns: data(RouteRule),
-    summary: 'Change an edge rule',
-  }),
-  removeRule: route('DELETE /projects/:id/route-rules/:ruleId', {
-    ...write,
-    on: 'routeRule',
-    selfHostedOnly: true,
-    status: 204,
-    summary: 'Remove an edge rule',
-  }),
+  ...ruleRows,
   openUpload: route('POST /projects/folder/session', {
     ...write,
     inBody: 'projectId',

@@ -56,7 +56,7 @@ export interface RequestState {
   bodyAsSent?: unknown
   /** The audit log entry of a write. */
   record?: WriteRecord
-  /** A row that this request called has counted it for the rate limit. */
+  /** True once a route that this request called has counted it for the rate limit. */
   isChargedByRow?: true
 }
 

@@ -113,7 +113,8 @@ test.each(['failed', 'cancelled'])('a restore to a copy that %s leaves no half-w
   runtime.writeVolume = async (id, _tar, abort?: AbortSignal) => {
     runtime.volumes.set(id, await tarOf({ half: 'written' }))
     begun.resolve()
-    if (status === 'failed') throw new (await import('../../src/drivers/runtime/runtime.ts')).StartFailed('The disk is full')
+    if (status === 'failed')
+      throw new (await import('../../src/drivers/runtime/runtime-errors.ts')).StartFailed('The disk is full')
     await new Promise((_, reject) => abort?.addEventListener('abort', () => reject(abort.reason)))
   }
   const restoreId = await begin(runId)

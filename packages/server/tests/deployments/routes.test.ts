@@ -1,6 +1,6 @@
 // gate: also on PostgreSQL, since deployments change their states under conditions
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { BuildFailed } from '../../src/drivers/runtime/runtime.ts'
+import { BuildFailed } from '../../src/drivers/runtime/runtime-errors.ts'
 import { call } from '../kit/call.ts'
 import { makePeople } from '../kit/people.ts'
 import { makeProject } from '../kit/projects.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { BuildFailed } from '../../src/drivers/runtime/runtime.ts'
+import { BuildFailed } from '../../src/drivers/runtime/runtime-errors.ts'
 import { type Scene, setScene } from './scene.ts'
 
 let scene: Scene

@@ -6,23 +6,20 @@ import type { EdgeDriver } from '../../src/drivers/edge/edge.ts'
 import type { Probe } from '../../src/drivers/probe/probe.ts'
 import type { InstanceEnd } from '../../src/drivers/runtime/instance-end.ts'
 import type { RestartPolicy } from '../../src/drivers/runtime/restart-policy.ts'
-import {
-  type Artifact,
-  ArtifactMissing,
-  BuildFailed,
-  type BuildRequest,
-  type ExecCommand,
-  type ImageRequest,
-  type Instance,
-  type InstanceChange,
-  type Isolation,
-  type LogOptions,
-  type OutputLine,
-  type Runtime,
-  StartFailed,
-  type StartRequest,
-  VolumeMissing,
+import type {
+  Artifact,
+  BuildRequest,
+  ExecCommand,
+  ImageRequest,
+  Instance,
+  InstanceChange,
+  Isolation,
+  LogOptions,
+  OutputLine,
+  Runtime,
+  StartRequest,
 } from '../../src/drivers/runtime/runtime.ts'
+import { ArtifactMissing, BuildFailed, StartFailed, VolumeMissing } from '../../src/drivers/runtime/runtime-errors.ts'
 import { localRuntimes, type Runtimes } from '../../src/drivers/runtime/runtimes.ts'
 import { type StorageUsage, StorageUsageSum } from '../../src/drivers/runtime/storage-use.ts'
 import { createServerLinks } from '../../src/drivers/shell/ssh/server-links.ts'

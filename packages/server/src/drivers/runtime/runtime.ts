@@ -1,6 +1,7 @@
 import type { ContainerSettings } from '@berth/contract'
 import type { ListenerOwner } from '../../platform/listener/listener-owner.ts'
 import type { RegistryLogin } from '../registry/registry-login.ts'
+import type { BuildPlan } from './build-plan.ts'
 import type { HealthProgram } from './health-program.ts'
 import type { InstanceEnd } from './instance-end.ts'
 import type { RestartPolicy } from './restart-policy.ts'
@@ -158,51 +159,6 @@ export interface ResourceLimits {
   cpuCores: number
   memoryMb: number
   diskMb: number
-}
-
-/** How to build a project, from stack detection and the project's settings. */
-export interface BuildPlan {
-  /** `dockerfile`: the project's own. `static`: the artifact is the output folder. `none`: no build, the artifact is the source. */
-  kind: 'stack' | 'dockerfile' | 'static' | 'none'
-  language: string | null
-  framework: string | null
-  packageManager: string | null
-  /** Version per language, such as `{ node: '22' }`. */
-  runtimeVersion: Record<string, string>
-  installCommand: string | null
-  buildCommand: string | null
-  startCommand: string | null
-  /** Output folder of a static build, relative to the root directory. */
-  outputDirectory: string | null
-  /** Path in the source folder. '' is the source folder itself. */
-  rootDirectory: string
-  dockerfilePath: string | null
-  /** Dockerfile content to use instead of a file of the project. The build context is the root directory. */
-  dockerfileText?: string
-  dockerTarget: string | null
-  buildArguments: Record<string, string>
-  /** Base image to use instead of the stack's own. */
-  buildImage: string | null
-  port: number
-}
-
-/** A plan with every field unset. Plans are made by overriding fields of it. */
-export const emptyPlan: BuildPlan = {
-  kind: 'stack',
-  language: null,
-  framework: null,
-  packageManager: null,
-  runtimeVersion: {},
-  installCommand: null,
-  buildCommand: null,
-  startCommand: null,
-  outputDirectory: null,
-  rootDirectory: '',
-  dockerfilePath: null,
-  dockerTarget: null,
-  buildArguments: {},
-  buildImage: null,
-  port: 0,
 }
 
 export interface BuildRequest {
@@ -405,48 +361,4 @@ export interface ExecCommand {
   /** If it returns a promise, reading pauses until that resolves. */
   onStdout?: (chunk: Uint8Array) => void | Promise<void>
   onStderr?: (chunk: Uint8Array) => void | Promise<void>
-}
-
-/** A failed build, with the log lines that the user needs. */
-export class BuildFailed extends Error {
-  override readonly name = 'BuildFailed'
-  readonly code:
-    | 'command_failed'
-    | 'out_of_memory'
-    | 'too_many_processes'
-    | 'disk_full'
-    | 'timed_out'
-    | 'missing_tool'
-    | 'bad_plan'
-  readonly logTail: string[]
-
-  constructor(code: BuildFailed['code'], message: string, logTail: string[] = []) {
-    super(message)
-    this.code = code
-    this.logTail = logTail
-  }
-}
-
-/** The content of a volume cannot be read. The message says what to do. */
-export class VolumeUnreadable extends Error {
-  override readonly name = 'VolumeUnreadable'
-}
-
-/** The instance could not be started. */
-export class StartFailed extends Error {
-  override readonly name: string = 'StartFailed'
-}
-
-/** The volume does not exist on this engine or machine, although it must. */
-export class VolumeMissing extends StartFailed {
-  override readonly name = 'VolumeMissing'
-
-  constructor(volume: Pick<VolumeRef, 'id' | 'name'>) {
-    super(`The volume ${volume.name} (${volume.id}) does not exist`)
-  }
-}
-
-/** The artifact was built on this engine or machine and no longer exists. It must be rebuilt: no registry has it. */
-export class ArtifactMissing extends StartFailed {
-  override readonly name = 'ArtifactMissing'
 }

@@ -60,11 +60,11 @@ export class ConfirmationCodes {
   }
 }
 
-/** Letters and digits that are not mistaken for each other, one for each byte. */
+/** Characters that people do not confuse with each other. Each random byte selects one. */
 const alphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ'
 const letters = (bytes: Uint8Array): string => Array.from(bytes, (byte) => alphabet[byte % alphabet.length]).join('')
 
-/** The value with its keys in order: a client may send the same arguments in another one. */
+/** Sorts the keys of the value: a client may repeat the same arguments in a different order. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value

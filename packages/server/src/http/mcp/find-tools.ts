@@ -7,7 +7,7 @@ import { dangerOf, defaultTools, describeTool, type RowTool, rowTools } from './
 export const findToolsName = 'find_tools'
 export const callToolName = 'call_tool'
 const maxFound = 15
-/** Descriptions with arguments; the tools after them are named without. */
+/** Maximum number of results with arguments. Further results have only a name and a summary. */
 const maxFoundBytes = 32 * 1024
 
 /** Two tools that reach every other tool, so that a client lists few of them. */

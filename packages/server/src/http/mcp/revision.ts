@@ -11,7 +11,7 @@ const versionKey = 'io.modelcontextprotocol/protocolVersion'
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'
 export const serverInfoKey = 'io.modelcontextprotocol/serverInfo'
 
-/** The rules that one request is answered by. */
+/** Protocol rules for the response to one request. */
 export interface Dialect {
   isStateless: boolean
   /** The client shows questions of the server to its user. */
@@ -46,7 +46,7 @@ function refuseVersion(requested: unknown): never {
 
 const mismatch = (message: string) => new RpcError(rpcErrors.headerMismatch, message)
 
-/** A capability without modes means forms. */
+/** A client that declares elicitation without modes supports forms. */
 export function canElicit(capabilities: unknown): boolean {
   const elicitation = isObject(capabilities) ? capabilities.elicitation : undefined
   return isObject(elicitation) && ('form' in elicitation || !('url' in elicitation))
@@ -54,7 +54,7 @@ export function canElicit(capabilities: unknown): boolean {
 
 const namedMethods: Record<string, 'name' | 'uri'> = { 'tools/call': 'name', 'resources/read': 'uri', 'prompts/get': 'name' }
 
-/** A proxy may decide by these headers, so a body that differs from them is refused. */
+/** A proxy may route by these headers, so a body that differs from them is refused. */
 function checkHeaders({ method, params }: RpcRequest, headers: IncomingHttpHeaders): void {
   if (headers['mcp-method'] !== method) throw mismatch('Mcp-Method: differs from the method in the body')
   const field = namedMethods[method]

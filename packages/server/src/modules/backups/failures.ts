@@ -1,6 +1,6 @@
 import { KeyUnusable } from '../../drivers/archive/instance-key.ts'
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
-import { StartFailed, VolumeUnreadable } from '../../drivers/runtime/runtime.ts'
+import { StartFailed, VolumeUnreadable } from '../../drivers/runtime/runtime-errors.ts'
 import { diskFullFailure } from '../../platform/disk-full.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 

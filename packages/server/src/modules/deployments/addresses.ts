@@ -1,7 +1,7 @@
 import type { Instance } from '../../drivers/runtime/runtime.ts'
 import type { InstanceRow } from '../../platform/db/tables/deployments.ts'
 import type { DeploymentsDeps } from './deps.ts'
-import { findInstance, listInstances, updateInstance } from './store.ts'
+import { findInstance, listInstances, updateInstance } from './instance-store.ts'
 
 type UpstreamAddress = Pick<InstanceRow, 'host' | 'port' | 'listener'>
 

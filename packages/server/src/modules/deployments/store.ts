@@ -1,22 +1,13 @@
 import { type DeploymentStatus, deploymentTransitions, settledDeployment, sourcesOf } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
-import type { AdoptedVolume } from '../../drivers/runtime/runtime.ts'
 import type { Awaitable } from '../../platform/awaitable.ts'
-import { volumeJson } from '../../platform/db/json-columns/deployments.ts'
 import { type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
-import type {
-  DeploymentRow,
-  DeploymentsTable,
-  InstanceRow,
-  InstancesTable,
-  LiveEnvironmentRow,
-  VolumeRow,
-} from '../../platform/db/tables/deployments.ts'
+import type { DeploymentRow, DeploymentsTable, InstanceRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import { projectsOf } from '../projects/index.ts'
 import { listLive, updateLive } from './live-environments.ts'
 
-/** SQL of deployments, instances and volumes. */
+/** SQL of deployments, and queries about instances and volumes together. */
 
 export const inProgressStatuses: readonly DeploymentStatus[] = (['queued', 'building', 'deploying'] as const).filter(
   (status) => !settledDeployment.has(status),
@@ -281,47 +272,7 @@ export const findPlan = (
     .executeTakeFirst()
 
 /** A whole project, or one of its environments. */
-type EnvironmentFilter = { projectId: string; environment?: string | undefined }
-
-export const insertInstance = (db: Db, row: Insertable<InstancesTable>) => db.insertInto('instances').values(row).execute()
-export const updateInstance = (db: Db, id: string, changes: Updateable<InstancesTable>) =>
-  db.updateTable('instances').set(changes).where('id', '=', id).execute()
-/** Positions by instance, saved in one statement. */
-export const saveLogPositions = async (db: Db, positions: ReadonlyMap<string, string>): Promise<void> => {
-  const rows = [...positions]
-  for (let at = 0; at < rows.length; at += maxPositionsPerStatement) {
-    const [[firstId, first], ...others] = rows.slice(at, at + maxPositionsPerStatement) as [
-      [string, string],
-      ...[string, string][],
-    ]
-    const ids = [firstId, ...others.map(([id]) => id)]
-    const update = db.updateTable('instances').where('id', 'in', ids)
-    await update
-      .set(({ eb }) => {
-        let cases = eb.case('id').when(firstId).then(first)
-        for (const [id, position] of others) cases = cases.when(id).then(position)
-        return { logPosition: cases.end() }
-      })
-      .execute()
-  }
-}
-const maxPositionsPerStatement = 100
-/** Returns false when the instance was stopped meanwhile. */
-export const markStarted = async (db: Db, id: string, changes: Updateable<InstancesTable>): Promise<boolean> => {
-  const update = db.updateTable('instances').set(changes).where('id', '=', id).where('state', '!=', 'retired')
-  return (await update.returning('id').execute()).length > 0
-}
-export const deleteInstance = (db: Db, id: string) => db.deleteFrom('instances').where('id', '=', id).execute()
-export const findInstance = (db: Db, id: string): Promise<InstanceRow | undefined> =>
-  db.selectFrom('instances').selectAll().where('id', '=', id).executeTakeFirst()
-export const listInstances = (
-  db: Db,
-  filter: Partial<Pick<InstanceRow, 'deploymentId' | 'projectId' | 'environment' | 'state'>> = {},
-): Promise<InstanceRow[]> => {
-  let query = db.selectFrom('instances').selectAll()
-  for (const [column, value] of Object.entries(filter)) query = query.where(column as 'state', '=', value as never)
-  return query.execute()
-}
+export type EnvironmentFilter = { projectId: string; environment?: string | undefined }
 
 /** The server of each of those deployments that has one. */
 export async function locationsOf(
@@ -355,51 +306,7 @@ export async function listAllLocations(db: Db): Promise<(string | null)[]> {
   return [...new Set([null, ...rows.map(({ serverId }) => serverId)])]
 }
 
-export const listVolumes = (db: Db, { projectId, environment }: EnvironmentFilter): Promise<VolumeRow[]> => {
-  const query = db.selectFrom('volumes').selectAll().where('projectId', '=', projectId)
-  return (environment === undefined ? query : query.where('environment', '=', environment)).execute()
-}
-export const pageOfVolumes = (db: Db, projectId: string, { limit = 100, cursor }: { limit?: number; cursor?: string }) =>
-  page(db.selectFrom('volumes').selectAll().where('projectId', '=', projectId), {
-    limit,
-    cursor,
-    by: ['createdAt', 'id'],
-    direction: 'asc',
-  })
-export const findVolume = (db: Db, projectId: string, id: string): Promise<VolumeRow | undefined> =>
-  db.selectFrom('volumes').selectAll().where('id', '=', id).where('projectId', '=', projectId).executeTakeFirst()
-export const deleteVolumeRow = (db: Db, id: string) => db.deleteFrom('volumes').where('id', '=', id).execute()
-
-/** The volume row of a name; created by the first caller. */
-export async function volumeFor(db: Db, newVolume: Omit<VolumeRow, 'createdAt'> & { createdAt: number }): Promise<VolumeRow> {
-  await db
-    .insertInto('volumes')
-    .values(newVolume)
-    .onConflict((conflict) => conflict.columns(['projectId', 'environment', 'service', 'name']).doNothing())
-    .execute()
-  return db
-    .selectFrom('volumes')
-    .selectAll()
-    .where('projectId', '=', newVolume.projectId)
-    .where('environment', '=', newVolume.environment)
-    .where('service', '=', newVolume.service)
-    .where('name', '=', newVolume.name)
-    .executeTakeFirstOrThrow()
-}
-
-/** Records that the data of the volume was created, so that it is not created again. */
-export const markVolumeCreated = (db: Db, { id, serverId }: VolumeRow, machineId: string | null): Promise<unknown> =>
-  db
-    .updateTable('volumes')
-    .set({ hasData: 1, ...(serverId === null ? { machineId } : {}) })
-    .where('id', '=', id)
-    .execute()
-
 // Queries for other modules
-
-/** The volume or folder that existed on the server before the project. */
-export const adoptedVolume = (volume: Pick<VolumeRow, 'id' | 'adopted'>): AdoptedVolume | undefined =>
-  volumeJson.adopted(volume) ?? undefined
 
 /** Assigns all instances and volumes that are not on a server to the machine that runs projects: there is only one. */
 export async function assignToMachine(db: Db, machineId: string): Promise<void> {
@@ -416,9 +323,6 @@ export async function assignToMachine(db: Db, machineId: string): Promise<void> 
     .where((eb) => eb.or([eb('machineId', 'is', null), eb('machineId', '!=', machineId)]))
     .execute()
 }
-
-/** Records an existing volume or folder of a server as a volume of the project. */
-export const adoptVolume = (db: Db, row: VolumeRow): Promise<unknown> => db.insertInto('volumes').values(row).execute()
 
 /** State for the edge: the live environments, and the instances that may receive requests. */
 export async function servedState(db: Db): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }> {

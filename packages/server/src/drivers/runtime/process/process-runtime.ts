@@ -6,7 +6,7 @@ import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts
 import { RecentSockets } from '../../../platform/listener/listening-sockets.ts'
 import { measureFolder } from '../../folder/measure-folder.ts'
 import type { Artifact, Instance, InstanceAddress, InstanceChange, Runtime, StartRequest } from '../runtime.ts'
-import { StartFailed, VolumeMissing } from '../runtime.ts'
+import { StartFailed, VolumeMissing } from '../runtime-errors.ts'
 import { StorageUsageSum } from '../storage-use.ts'
 import { buildArtifact, endUnfinishedBuilds } from './build/build.ts'
 import { DiskRounds } from './disk/disk-rounds.ts'

@@ -6,10 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
 import { type Sshd, startSshd } from '../../../../../../tests/kit/sshd.ts'
 import { linksTo } from '../../shell/ssh/test-server.ts'
+import { emptyPlan } from '../build-plan.ts'
 import { openEngine } from '../docker/engine.ts'
 import { readIdentity } from '../docker/identity.ts'
 import { removeEverythingOf } from '../docker/remove-everything.ts'
-import { emptyPlan, type Runtime } from '../runtime.ts'
+import type { Runtime } from '../runtime.ts'
 import { createServerRuntime } from './server-runtime.ts'
 
 const never = new AbortController().signal

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { ArtifactMissing, BuildFailed } from '../runtime.ts'
+import { ArtifactMissing, BuildFailed } from '../runtime-errors.ts'
 import { never, resources, type SuiteBench } from './suite-bench.ts'
 
 /** Tests of `build`. */

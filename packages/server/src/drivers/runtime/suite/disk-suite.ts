@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { BuildFailed, type InstanceChange } from '../runtime.ts'
+import type { InstanceChange } from '../runtime.ts'
+import { BuildFailed } from '../runtime-errors.ts'
 import { call, resources, type SuiteBench } from './suite-bench.ts'
 
 /** A limit below the amount that the program writes when it is told to fill its disk. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { VolumeMissing } from '../runtime.ts'
+import { VolumeMissing } from '../runtime-errors.ts'
 import type { SuiteBench } from './suite-bench.ts'
 import { never } from './suite-bench.ts'
 

@@ -4,16 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll } from 'vitest'
-import {
-  type Artifact,
-  type BuildPlan,
-  type BuildRequest,
-  emptyPlan,
-  type Instance,
-  type OutputLine,
-  type Runtime,
-  type StartRequest,
-} from '../runtime.ts'
+import { type BuildPlan, emptyPlan } from '../build-plan.ts'
+import type { Artifact, BuildRequest, Instance, OutputLine, Runtime, StartRequest } from '../runtime.ts'
 import { programText } from './suite-program.ts'
 
 /** A runtime implementation under test. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Instance, StartFailed } from '../../../drivers/runtime/runtime.ts'
+import type { Instance } from '../../../drivers/runtime/runtime.ts'
+import { StartFailed } from '../../../drivers/runtime/runtime-errors.ts'
 import type { ProjectData } from '../../deployments/index.ts'
 import { contentOf } from './saved-content.ts'
 

@@ -1,5 +1,6 @@
 import type { BackupPayload } from '@berth/contract'
-import { type ExecCommand, StartFailed } from '../../../drivers/runtime/runtime.ts'
+import type { ExecCommand } from '../../../drivers/runtime/runtime.ts'
+import { StartFailed } from '../../../drivers/runtime/runtime-errors.ts'
 import type { ArtifactKind } from '../../../platform/db/tables/backups.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import { type DataUnit, hasCompleted, type ProjectData } from '../../deployments/index.ts'

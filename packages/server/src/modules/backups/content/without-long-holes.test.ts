@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { VolumeUnreadable } from '../../../drivers/runtime/runtime.ts'
+import { VolumeUnreadable } from '../../../drivers/runtime/runtime-errors.ts'
 import { withoutLongHoles } from './without-long-holes.ts'
 
 const zeros = Buffer.alloc(300_000)

@@ -1,4 +1,4 @@
-import { VolumeUnreadable } from '../../../drivers/runtime/runtime.ts'
+import { VolumeUnreadable } from '../../../drivers/runtime/runtime-errors.ts'
 
 const gibibyte = 1024 ** 3
 /**

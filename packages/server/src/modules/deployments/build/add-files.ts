@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Artifact, BuildPlan } from '../../../drivers/runtime/runtime.ts'
+import type { BuildPlan } from '../../../drivers/runtime/build-plan.ts'
+import type { Artifact } from '../../../drivers/runtime/runtime.ts'
 import type { ProjectFiles, Unit } from '../plan/deployed.ts'
 import { plainDockerfile } from '../plan/plan.ts'
 import type { StepContext } from '../step.ts'

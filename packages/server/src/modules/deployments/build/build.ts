@@ -1,5 +1,7 @@
 import { isImageId } from '../../../drivers/registry/image-name.ts'
-import { type Artifact, BuildFailed, type BuildPlan } from '../../../drivers/runtime/runtime.ts'
+import type { BuildPlan } from '../../../drivers/runtime/build-plan.ts'
+import type { Artifact } from '../../../drivers/runtime/runtime.ts'
+import { BuildFailed } from '../../../drivers/runtime/runtime-errors.ts'
 import { ProgressDeadline } from '../../../platform/progress-deadline.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeployPlan, deployedConfig, planOf, type Unit } from '../plan/deployed.ts'

@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ArtifactMissing } from '../../../drivers/runtime/runtime.ts'
+import { ArtifactMissing } from '../../../drivers/runtime/runtime-errors.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
 import { findAnyProject } from '../../projects/index.ts'
 import { DeployFailed } from '../deploy-failed.ts'

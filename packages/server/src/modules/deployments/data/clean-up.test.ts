@@ -11,20 +11,20 @@ const numbers = (all: readonly DeploymentRow[]) => all.map(({ number }) => numbe
 describe('the rollback window', () => {
   const four = rows('live', 'superseded', 'superseded', 'superseded')
 
-  test('what is live stays and does not use up the window', () => {
+  test('keeps the live deployment without counting it', () => {
     const { keep, remove } = splitByWindow(four, 2)
     expect([numbers(keep), numbers(remove)]).toEqual([[2, 3, 4], [1]])
   })
 
-  test('a window of 0 keeps only what is live', () => {
+  test('keeps only the live deployment if the window is 0', () => {
     expect(numbers(splitByWindow(four, 0).keep)).toEqual([4])
   })
 
-  test('a window that is larger than what there is removes nothing', () => {
+  test('removes nothing if the window is larger than the number of deployments', () => {
     expect(splitByWindow(four, 20).remove).toEqual([])
   })
 
-  test('after a rollback the live one may be older than others: the newest of the rest stay', () => {
+  test('keeps the newest other deployments after a rollback made an older one live', () => {
     const { keep, remove } = splitByWindow(rows('superseded', 'live', 'superseded', 'superseded'), 1)
     expect([numbers(keep), numbers(remove)]).toEqual([
       [3, 4],
@@ -32,37 +32,37 @@ describe('the rollback window', () => {
     ])
   })
 
-  test('where nothing is live yet, the window still counts', () => {
+  test('applies if no deployment is live yet', () => {
     expect(numbers(splitByWindow(rows('superseded', 'superseded'), 1).keep)).toEqual([2])
   })
 })
 
-describe('what was built and is named by no deployment that is kept', () => {
+describe('an artifact that no kept deployment names', () => {
   const image = { reference: 'berth-a/prj_a:dep_a.web' }
   const other = { reference: 'berth-a/prj_a:dep_a.counter' }
   const artifacts = JSON.stringify({ web: { kind: 'image', sizeBytes: 1, startCommand: null, ...image } })
 
-  test('is left alone while its deployment is under way, whatever the row says by now', () => {
+  test('is kept while its deployment is in progress, whatever its row says', () => {
     for (const status of ['queued', 'building', 'deploying'] as const) {
       expect(isReferenced(image, { id: 'dep_a', status, artifacts: null })).toBe(true)
       expect(isReferenced(other, { id: 'dep_a', status, artifacts })).toBe(true)
     }
   })
 
-  test('goes with a deployment that failed, was cancelled or is unknown', () => {
+  test('is removed if its deployment failed, was cancelled or is unknown', () => {
     for (const status of ['failed', 'cancelled'] as const)
       expect(isReferenced(image, { id: 'dep_a', status, artifacts })).toBe(false)
     expect(isReferenced(image, undefined)).toBe(false)
   })
 
-  test('stays where its deployment went live meanwhile and speaks of it, and goes where another image took its place', () => {
+  test('is kept if its deployment went live and names it, and removed if the deployment names another image', () => {
     for (const status of ['live', 'superseded'] as const) {
       expect(isReferenced(image, { id: 'dep_a', status, artifacts })).toBe(true)
       expect(isReferenced(other, { id: 'dep_a', status, artifacts })).toBe(false)
     }
   })
 
-  test('goes where its deployment is out of the window, which is why its row speaks of nothing', () => {
+  test('is removed if its deployment is outside the window, where rows name no artifacts', () => {
     expect(isReferenced(image, { id: 'dep_a', status: 'superseded', artifacts: null })).toBe(false)
   })
 })

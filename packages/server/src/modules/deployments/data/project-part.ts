@@ -5,21 +5,14 @@ import type { Artifact, Runtime } from '../../../drivers/runtime/runtime.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import { type DeletionOptions, findAnyProject, findBySubject, type ProjectPart, ResumeLater } from '../../projects/index.ts'
 import type { DeploymentsDeps } from '../deps.ts'
+import { listInstances } from '../instance-store.ts'
 import { deleteLive } from '../live-environments.ts'
 import { artifactsOf, storedArtifacts } from '../plan/deployed.ts'
 import { cancelDeployment } from '../request/cancel.ts'
 import { enqueueDeployment } from '../request/request-deployment.ts'
 import { stopInstances } from '../run/run-units.ts'
-import {
-  adoptedVolume,
-  deleteVolumeRow,
-  endDeploymentsOf,
-  listArtifactOwners,
-  listInProgress,
-  listInstances,
-  listLocations,
-  listVolumes,
-} from '../store.ts'
+import { endDeploymentsOf, listArtifactOwners, listInProgress, listLocations } from '../store.ts'
+import { adoptedVolume, deleteVolumeRow, listVolumes } from '../volume-store.ts'
 import { isSharedImage } from './clean-up.ts'
 
 import { releaseUploads } from './upload-release.ts'

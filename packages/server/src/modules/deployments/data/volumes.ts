@@ -1,5 +1,5 @@
 import type { StoredVolume } from '@berth/contract'
-import { VolumeMissing } from '../../../drivers/runtime/runtime.ts'
+import { VolumeMissing } from '../../../drivers/runtime/runtime-errors.ts'
 import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
@@ -9,7 +9,8 @@ import { findAnyProject, lockProject, refuseOperation } from '../../projects/ind
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { findLive } from '../live-environments.ts'
 import { planOf } from '../plan/deployed.ts'
-import { adoptedVolume, deleteVolumeRow, findDeployment, findVolume, pageOfVolumes } from '../store.ts'
+import { findDeployment } from '../store.ts'
+import { adoptedVolume, deleteVolumeRow, findVolume, pageOfVolumes } from '../volume-store.ts'
 
 /** A page of a project's volumes, as the API shows them. */
 export async function showVolumes(

@@ -1,12 +1,13 @@
 import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { DeploymentsDeps } from '../deps.ts'
+import { listInstances } from '../instance-store.ts'
 import { findLive } from '../live-environments.ts'
 import { planOf } from '../plan/deployed.ts'
 import { envOf, withSecrets } from '../plan/snapshot.ts'
 import { environmentOf } from '../plan/unit-environment.ts'
 import { runningUnits } from '../run/run-units.ts'
-import { findDeployment, listInstances } from '../store.ts'
+import { findDeployment } from '../store.ts'
 
 export interface DeploymentTarget {
   row: InstanceRow

@@ -1,5 +1,5 @@
 import { type contract, type EventsOf, type ExecBody, type ExecExit, limits } from '@berth/contract'
-import { StartFailed } from '../../../drivers/runtime/runtime.ts'
+import { StartFailed } from '../../../drivers/runtime/runtime-errors.ts'
 import type { EventStream } from '../../../http/handler.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import type { DeploymentsDeps } from '../deps.ts'

@@ -1,5 +1,5 @@
 import type { Database } from '../../../platform/database.ts'
-import { saveLogPositions } from '../store.ts'
+import { saveLogPositions } from '../instance-store.ts'
 
 const saveMs = 1_000
 

@@ -8,8 +8,9 @@ import {
   Volume,
 } from '@berth/contract'
 import { Type } from 'typebox'
+import type { BuildPlan } from '../../../drivers/runtime/build-plan.ts'
 import type { HealthProgram } from '../../../drivers/runtime/health-program.ts'
-import type { Artifact, BuildPlan, InlineFile, ResourceLimits } from '../../../drivers/runtime/runtime.ts'
+import type { Artifact, InlineFile, ResourceLimits } from '../../../drivers/runtime/runtime.ts'
 import { jsonColumn } from '../../../platform/db/json-columns/json-column.ts'
 import { anyObject, orNull } from '../../../platform/db/json-columns/shapes.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import type { Service } from '@berth/contract'
 import { limits } from '@berth/contract/limits'
-import { type BuildPlan, emptyPlan } from '../../../drivers/runtime/runtime.ts'
+import { type BuildPlan, emptyPlan } from '../../../drivers/runtime/build-plan.ts'
 import { projectJson } from '../../../platform/db/json-columns/projects.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { Detection } from '../../../source/detection/index.ts'

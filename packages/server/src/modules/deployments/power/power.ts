@@ -4,13 +4,14 @@ import { findAnyProject, type ProjectPower, runLeasedOperation } from '../../pro
 import { startOrRebuild } from '../build/rebuild.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { waitUntilHealthy } from '../health/health.ts'
+import { listInstances } from '../instance-store.ts'
 import { findLive, listLive, transitionLive } from '../live-environments.ts'
 import { replicasOf, type Unit } from '../plan/deployed.ts'
 import { runConcurrently } from '../plan/run-concurrently.ts'
 import { envOf, withSecrets } from '../plan/snapshot.ts'
 import { cancelDeployment } from '../request/cancel.ts'
 import { healthOf, runningUnits, startUnits, stopInstances } from '../run/run-units.ts'
-import { findDeployment, listInProgress, listInstances } from '../store.ts'
+import { findDeployment, listInProgress } from '../store.ts'
 
 type LiveState = LiveEnvironmentRow['state']
 

@@ -4,9 +4,9 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { findAnyProject, runLeasedOperation } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
+import { listInstances } from '../instance-store.ts'
 import { listLive, transitionLive } from '../live-environments.ts'
 import { stopInstances } from '../run/run-units.ts'
-import { listInstances } from '../store.ts'
 import { environmentLock, startAutomatically, wakeKind } from './power.ts'
 
 /** Puts idle environments to sleep, if their project allows it. */

@@ -1,11 +1,6 @@
 import type { ContainerSettings } from '@berth/contract'
-import {
-  type Artifact,
-  type Instance,
-  type NetworkRequest,
-  StartFailed,
-  type StartRequest,
-} from '../../../drivers/runtime/runtime.ts'
+import type { Artifact, Instance, NetworkRequest, StartRequest } from '../../../drivers/runtime/runtime.ts'
+import { StartFailed } from '../../../drivers/runtime/runtime-errors.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import { findAnyProject } from '../../projects/index.ts'
@@ -13,11 +8,11 @@ import { addressOf } from '../addresses.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { hasCompleted, waitUntilHealthy } from '../health/health.ts'
+import { deleteInstance, insertInstance, listInstances, markStarted, updateInstance } from '../instance-store.ts'
 import { artifactsOf, type DeployPlan, deployedConfig, planOf, replicasOf, type Unit } from '../plan/deployed.ts'
 import { inDependencyOrder } from '../plan/run-concurrently.ts'
 import { withSecrets } from '../plan/snapshot.ts'
 import { environmentOf } from '../plan/unit-environment.ts'
-import { deleteInstance, insertInstance, listInstances, markStarted, updateInstance } from '../store.ts'
 import type { StartContext, UnitStartContext } from './run-parts.ts'
 import { stopForTakeover } from './takeover.ts'
 import { volumesFor } from './unit-volumes.ts'

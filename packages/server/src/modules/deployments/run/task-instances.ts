@@ -1,4 +1,5 @@
-import { type NetworkRequest, type OutputLine, StartFailed, type StartRequest } from '../../../drivers/runtime/runtime.ts'
+import type { NetworkRequest, OutputLine, StartRequest } from '../../../drivers/runtime/runtime.ts'
+import { StartFailed } from '../../../drivers/runtime/runtime-errors.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import type { DeploymentsDeps } from '../deps.ts'

@@ -1,10 +1,11 @@
-import { type StartRequest, VolumeMissing } from '../../../drivers/runtime/runtime.ts'
+import type { StartRequest } from '../../../drivers/runtime/runtime.ts'
+import { VolumeMissing } from '../../../drivers/runtime/runtime-errors.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import type { VolumeRow } from '../../../platform/db/tables/deployments.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import type { Unit } from '../plan/deployed.ts'
-import { adoptedVolume, markVolumeCreated, volumeFor } from '../store.ts'
+import { adoptedVolume, markVolumeCreated, volumeFor } from '../volume-store.ts'
 import type { StartContext } from './run-parts.ts'
 
 /** The volumes of a unit; new ones are created. The data of a volume is not copied when the project changes its server. */

@@ -1,7 +1,8 @@
 import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
+import { listInstances } from '../instance-store.ts'
 import { artifactsOf, planOf, type Unit } from '../plan/deployed.ts'
 import { envOf } from '../plan/snapshot.ts'
-import { findDeployment, listInstances, updateDeployment } from '../store.ts'
+import { findDeployment, updateDeployment } from '../store.ts'
 import type { StartContext, UnitStartContext } from './run-parts.ts'
 import { conflictingWriters, isExclusiveWriter, isSameService } from './volume-holders.ts'
 

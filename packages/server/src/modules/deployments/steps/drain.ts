@@ -1,6 +1,7 @@
+import { listInstances } from '../instance-store.ts'
 import { stopInstances } from '../run/run-units.ts'
 import type { DeployStep } from '../step.ts'
-import { listInstances, updateDeployment } from '../store.ts'
+import { updateDeployment } from '../store.ts'
 import { countersOf } from './switch-route.ts'
 
 const drainTimeoutMs = 30_000

@@ -1,11 +1,11 @@
 import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import { PortTaken } from '../deploy-failed.ts'
 import { waitUntilHealthy } from '../health/health.ts'
+import { listInstances } from '../instance-store.ts'
 import { runConcurrently } from '../plan/run-concurrently.ts'
 import { withSecrets } from '../plan/snapshot.ts'
 import { healthOf, runningUnits } from '../run/run-units.ts'
 import type { DeployStep } from '../step.ts'
-import { listInstances } from '../store.ts'
 import { takeOverPort } from './take-over-port.ts'
 
 /** Waits until the new version is healthy: traffic is switched only after that. */

@@ -6,13 +6,14 @@ import { DeployFailed } from '../deploy-failed.ts'
 import { deploymentTopic } from '../deployment-log.ts'
 import { nowOf } from '../deps.ts'
 import { newState, statesOf, statusIn } from '../health/service-states.ts'
+import { listInstances, updateInstance } from '../instance-store.ts'
 import { deleteLive, findLive, setLiveDeployment, transitionLive } from '../live-environments.ts'
 import { artifactsOf, planOf } from '../plan/deployed.ts'
 import { routesToStore } from '../plan/service-routes.ts'
 import { requiredInstances, runningUnits } from '../run/run-units.ts'
 import { sharedInstances } from '../run/volume-holders.ts'
 import type { DeployStep, StepContext } from '../step.ts'
-import { listInstances, listLiveDeployments, transitionDeployment, updateInstance } from '../store.ts'
+import { listLiveDeployments, transitionDeployment } from '../store.ts'
 
 /**
  * Switches the route: first in the database, then at the edge. The deployment is `live` only when every edge process uses the new

@@ -1,11 +1,11 @@
 import type { InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import type { PortTaken } from '../deploy-failed.ts'
 import { nowOf } from '../deps.ts'
+import { listInstances } from '../instance-store.ts'
 import { findLive, transitionLive } from '../live-environments.ts'
 import { environmentLock } from '../power/power.ts'
 import { startUnits, stopInstances } from '../run/run-units.ts'
 import type { StepContext } from '../step.ts'
-import { listInstances } from '../store.ts'
 import { routeTo } from './switch-route.ts'
 
 const drainTimeoutMs = 10_000

@@ -4,10 +4,11 @@ import type { TransactionContext } from '../../../platform/transaction.ts'
 import { saveRestarts } from '../../projects/index.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { crashLoopText, exitText, isLooping, isRecorded, newState, stateAfterExit, statesOf } from '../health/service-states.ts'
+import { findInstance } from '../instance-store.ts'
 import { findLive, updateLive } from '../live-environments.ts'
 import { announceHealth } from '../power/sleep.ts'
 import { runningUnits } from '../run/run-units.ts'
-import { findDeployment, findInstance } from '../store.ts'
+import { findDeployment } from '../store.ts'
 
 /** Records each exit that a runtime reports, one after the other per instance. Returns the function that stops it. */
 export function watchExits(deps: DeploymentsDeps): () => void {

@@ -6,13 +6,14 @@ import type { Runtime } from '../../../drivers/runtime/runtime.ts'
 import type { DeploymentRow, InstanceRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
 import { saveAddress } from '../addresses.ts'
 import type { DeploymentsDeps } from '../deps.ts'
+import { listInstances } from '../instance-store.ts'
 import { listLive, transitionLive } from '../live-environments.ts'
 import { startAutomatically } from '../power/power.ts'
 import { isUp, requiredInstances, runningUnits, stopInstances } from '../run/run-units.ts'
 import { settleOldContainers } from '../run/takeover.ts'
 import { discard } from '../steps/deploy-job.ts'
 import { unreachableReason } from '../steps/on-server.ts'
-import { findDeployment, listInstances } from '../store.ts'
+import { findDeployment } from '../store.ts'
 
 const drainTimeoutMs = 30_000
 const maxConcurrentStarts = 2 + 2 * availableParallelism()

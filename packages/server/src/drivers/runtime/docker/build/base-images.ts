@@ -1,6 +1,6 @@
+import type { BuildPlan } from '../../build-plan.ts'
 import { allows, type Version } from '../../process/tools/version-range.ts'
 import { nodeRange } from '../../process/tools/wanted-tools.ts'
-import type { BuildPlan } from '../../runtime.ts'
 
 /** Stacks with base images of their own. */
 export const stacks = [

@@ -1,4 +1,5 @@
-import { type Artifact, BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
+import type { Artifact, BuildRequest, OutputLine } from '../../runtime.ts'
+import { BuildFailed } from '../../runtime-errors.ts'
 import { asBuildFailure } from '../images.ts'
 import { buildDockerfile } from './build-dockerfile.ts'
 import type { BuildParts } from './build-parts.ts'

@@ -1,4 +1,4 @@
-import type { BuildPlan } from '../../runtime.ts'
+import type { BuildPlan } from '../../build-plan.ts'
 import type { StackName } from './base-images.ts'
 
 /** Read access to a source folder. Paths are relative, with `/`. */

@@ -1,7 +1,7 @@
 import { type Instruction, instructionsOf, splitInstruction } from '../../../../source/dockerfile/instructions.ts'
 import { substitute } from '../../../../source/dockerfile/substitute.ts'
 import { setVariables } from '../../../../source/dockerfile/variables.ts'
-import { BuildFailed } from '../../runtime.ts'
+import { BuildFailed } from '../../runtime-errors.ts'
 
 /** Limit of stages, far above real Dockerfiles: each may need an image to be pulled. */
 const maxStages = 200

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { BuildFailed, type BuildRequest, type OutputLine } from '../../runtime.ts'
+import type { BuildRequest, OutputLine } from '../../runtime.ts'
+import { BuildFailed } from '../../runtime-errors.ts'
 import { type Engine, engineMessage, eventsOf } from '../engine.ts'
 import { buildCpuSettings, limitsOf } from '../run/container-settings.ts'
 import { countProcesses, maxBuildProcesses, oomEventWaitAfterKillMs, pollIntervalMs } from './build-container.ts'

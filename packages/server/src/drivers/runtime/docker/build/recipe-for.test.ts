@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type BuildPlan, emptyPlan } from '../../runtime.ts'
+import { type BuildPlan, emptyPlan } from '../../build-plan.ts'
 import { recipeFor } from './recipe-for.ts'
 
 const plan = (changes: Partial<BuildPlan>): BuildPlan => ({ ...emptyPlan, port: 3000, ...changes })

@@ -1,7 +1,7 @@
+import type { BuildPlan } from '../../build-plan.ts'
 import { appFolder } from '../../mount-path.ts'
 import { packageOf } from '../../process/tools/tool-packages.ts'
 import { allows } from '../../process/tools/version-range.ts'
-import type { BuildPlan } from '../../runtime.ts'
 import { type BaseImages, baseImagesFor, type StackName, stackOf } from './base-images.ts'
 
 /** Home folder of a project in its image, and the unprivileged user that owns it. */

@@ -8,7 +8,8 @@ import { FolderLimitExceeded, folderReader, type ReadContext } from '../../../re
 import { TooManyWaiting } from '../../../reader/reader-queue.ts'
 import { tarEnd } from '../../../tar/tar-header.ts'
 import { fileEntry, folderEntry, symlinkEntry, textEntry } from '../../../tar/write-tar.ts'
-import { BuildFailed, type BuildRequest } from '../../runtime.ts'
+import type { BuildRequest } from '../../runtime.ts'
+import { BuildFailed } from '../../runtime-errors.ts'
 
 /** Refuses links and pipes that have replaced a file since it was listed. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type ExecCommand, StartFailed } from '../../runtime.ts'
+import type { ExecCommand } from '../../runtime.ts'
+import { StartFailed } from '../../runtime-errors.ts'
 import { type Engine, engineMessage, statusOf } from '../engine.ts'
 import type { Labels } from '../labels.ts'
 import { containerName } from './container-settings.ts'

@@ -1,6 +1,6 @@
 import type { Container } from 'dockerode'
 import { readTar } from '../../../tar/read-tar.ts'
-import { StartFailed } from '../../runtime.ts'
+import { StartFailed } from '../../runtime-errors.ts'
 import { callEngine, type Engine } from '../engine.ts'
 
 const rootMappingByEngine = new WeakMap<Engine, boolean>()

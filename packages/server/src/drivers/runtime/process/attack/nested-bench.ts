@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { emptyPlan } from '../../runtime.ts'
+import { emptyPlan } from '../../build-plan.ts'
 import { createProcessRuntime } from '../process-runtime.ts'
 import { openSandbox } from '../sandbox/open-sandbox.ts'
 

@@ -1,5 +1,5 @@
 import { isBelow } from '../../mount-path.ts'
-import { StartFailed } from '../../runtime.ts'
+import { StartFailed } from '../../runtime-errors.ts'
 
 /** Refuses a mount path that would hide files that the sandbox or the app itself needs. */
 export function refuseReserved(mountPath: string, reserved: readonly string[]): void {

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { CommandFailed, ProgramMissing } from '../../../shell/command-errors.ts'
 import { createRunCommand } from '../../../shell/run-command.ts'
 import { readTar, type TarEntry } from '../../../tar/read-tar.ts'
-import { VolumeUnreadable } from '../../runtime.ts'
+import { VolumeUnreadable } from '../../runtime-errors.ts'
 
 export interface VolumeReadOptions {
   /** Environment of Berth itself, whose PATH has the programs. */

@@ -3,7 +3,7 @@ import { chmod, type FileHandle, lchown, lstat, mkdir, readlink, rename } from '
 import { DirectoryHandle } from '../../../folder/directory-handle.ts'
 import { unpackTar } from '../../../folder/unpack-tar.ts'
 import { asBytes, asText, encodeHeader, paddingAfter, type TarHeader, tarEnd } from '../../../tar/tar-header.ts'
-import { VolumeUnreadable } from '../../runtime.ts'
+import { VolumeUnreadable } from '../../runtime-errors.ts'
 import { removeTree } from './remove-tree.ts'
 import { isSparse, sparseEntry, type VolumeReadOptions } from './sparse-file.ts'
 

@@ -5,7 +5,7 @@ import type { ListeningSockets } from '../../../../platform/listener/listening-s
 import { endReason } from '../../instance-end.ts'
 import { type RestartPolicy, shouldRestart } from '../../restart-policy.ts'
 import type { InstanceChange, StartRequest } from '../../runtime.ts'
-import { StartFailed } from '../../runtime.ts'
+import { StartFailed } from '../../runtime-errors.ts'
 import { DiskMeasurement, type Suspicion } from '../disk/disk-use.ts'
 import type { FreeSpace } from '../disk/free-space.ts'
 import type { Ports } from '../ports/ports.ts'

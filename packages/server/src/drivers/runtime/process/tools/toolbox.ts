@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { BuildPlan } from '../../runtime.ts'
+import type { BuildPlan } from '../../build-plan.ts'
 import { readArtifactRecord } from '../files/artifact.ts'
 import { removeTree } from '../files/remove-tree.ts'
 import type { MountedFolder } from '../sandbox/bubblewrap.ts'

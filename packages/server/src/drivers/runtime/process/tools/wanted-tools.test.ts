@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type BuildPlan, emptyPlan } from '../../runtime.ts'
+import { type BuildPlan, emptyPlan } from '../../build-plan.ts'
 import { packageOf } from './tool-packages.ts'
 import { nodeRange, wantedTools } from './wanted-tools.ts'
 

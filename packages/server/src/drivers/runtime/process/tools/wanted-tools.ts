@@ -1,4 +1,4 @@
-import type { BuildPlan } from '../../runtime.ts'
+import type { BuildPlan } from '../../build-plan.ts'
 import { defaultRange, type Tool } from './tool-packages.ts'
 import { allows, isExact, versionOf } from './version-range.ts'
 
