@@ -25,7 +25,7 @@ interface Instance {
  */
 export function stopOnSignal(instance: Instance, onStop: Settings['onStop'], note: (message: string) => void): Promise<void> {
   // As process 1 of a container, everything else ends with this process.
-  const keepsOnTerm = onStop !== 'stop' && instance.mainPid !== 1
+  const keepsOnTerm = onStop === 'keep' || (onStop !== 'stop' && instance.mainPid !== 1)
   return new Promise((resolve, reject) => {
     let isStopping = false
     let isUrgent = false
