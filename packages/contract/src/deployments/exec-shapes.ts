@@ -24,7 +24,7 @@ export const execEvents = {
   }),
   exit: Type.Object({
     exitCode: nullable(Type.Integer()),
-    message: nullable(Type.String({ description: 'Why Berth ended the command; absent or null if it ended by itself' })),
+    message: nullable(Type.String({ description: 'Why Berth ended the command; null: it ended by itself' })),
   }),
 }
 export type ExecExit = Static<typeof execEvents.exit>
