@@ -69,6 +69,7 @@ const endToEnd = (runtime: 'process' | 'docker') => ({
   test: {
     ...waiting,
     name: `e2e-${runtime}`,
+    globalSetup: ['scripts/test/migrated-file.ts'],
     include: endToEndTestsOn(runtime),
     env: { BERTH_TEST_RUNTIME: runtime },
   },

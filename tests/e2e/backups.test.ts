@@ -10,9 +10,9 @@ import { need } from '../kit/machine.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'
 import { tempFolder } from '../kit/temp-folder.ts'
 
-/** Keeps one file in its volume: `/?text` writes it, `/` reads it; `big` makes a backup of the volume slow. */
+/** Keeps one file in its volume: `/?text` writes it, `/` reads it; `big` makes a backup of the volume slow, until `small`. */
 const app = `
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -29,6 +29,7 @@ function digest(folder) {
 createServer((request, response) => {
   const text = decodeURIComponent(new URL(request.url, 'http://x').search.slice(1))
   if (text === 'big') for (let at = 0; at < 6; at++) writeFileSync(join(folder, 'big-' + at), randomBytes(8e6))
+  else if (text === 'small') for (const name of readdirSync(folder)) { if (name.startsWith('big-')) rmSync(join(folder, name)) }
   else if (text === 'grown') writeFileSync(join(folder, 'grown'), randomBytes(6e6))
   else if (text === 'digest') return response.end(digest(folder))
   else if (text) { mkdirSync(join(folder, 'deep/er'), { recursive: true }); writeFileSync(join(folder, 'deep/er/file.txt'), text, { mode: 0o640 }) }
@@ -164,6 +165,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
       input: 'correct horse battery\n',
     })
     expect([signedIn.code, signedIn.stderr]).toEqual([0, expect.any(String)])
+    await write('small')
     await write('by the command line')
     const of = ['--project', project.id]
     const ran = await hosting.cli(['--json', 'backups', 'run', policyId])

@@ -150,7 +150,7 @@ function hostingOn(berth: Berth, folder: string, home: string, token: string): O
         const current = await deployment(id)
         if (until(current)) return current
         if (performance.now() > end) throw new Error(`the deployment is still ${JSON.stringify(current)}`)
-        await pause(50)
+        await pause(until === isOver ? 100 : 50)
       }
     },
     get: (host, path = '/', headers = {}) => getPage(berth.edgeUrl, host, path, headers),

@@ -1,4 +1,4 @@
-import { chown } from 'node:fs/promises'
+import { chown, copyFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { serverEnv, serverFlags } from '../../packages/cli/bin/server-process.js'
 import { type Daemon, startDaemon } from './daemon.ts'
@@ -48,7 +48,8 @@ export async function startBerth({
 }: BerthOptions = {}): Promise<Berth> {
   const made = dataFolder ? undefined : await tempFolder('data')
   const folder = dataFolder ?? made!.path
-  if (user !== undefined) await chown(folder, user, user)
+  if (made && !env.BERTH_DATABASE_URL) await copyMigrated(folder)
+  if (user !== undefined) await ownAll(folder, user)
   const [port, edgePort] = await freePorts(2)
   const settings = { ...bareEnvironment(folder), BERTH_PORT: String(port), BERTH_EDGE_PORT: String(edgePort), ...env }
   const start = (more: NodeJS.ProcessEnv = {}) =>
@@ -80,6 +81,16 @@ export async function startBerth({
       await made?.remove()
     },
   }
+}
+
+/** Copies the file of scripts/test/migrated-file.ts, if the test run has one. The programs in bench/ start on an empty folder. */
+async function copyMigrated(folder: string): Promise<void> {
+  const file = process.env.BERTH_TEST_MIGRATED_FILE
+  if (file) await copyFile(file, join(folder, 'berth.db'))
+}
+
+async function ownAll(folder: string, user: number): Promise<void> {
+  for (const name of ['.', ...(await readdir(folder))]) await chown(join(folder, name), user, user)
 }
 
 function asUser(user: number | undefined, [program, ...args]: [string, ...string[]]): { program: string; args: string[] } {

@@ -5,6 +5,7 @@ import { withTimeLimit } from '../../src/drivers/archive-store/with-time-limit.t
 import { readTar } from '../../src/drivers/tar/read-tar.ts'
 import type { Parts } from '../../src/instance/assemble/assemble.ts'
 import type { Manifest } from '../../src/modules/backups/content/manifest.ts'
+import { keepSchedules } from '../kit/kept-schedules.ts'
 import { type Scene, setScene } from './scene.ts'
 
 /** A scene whose destination goes wrong when it is told to, with the care of every destination around it, and a clock to move. */
@@ -16,6 +17,9 @@ export interface FaultyScene extends Scene {
   savedFiles(runId: string): Promise<Record<string, string>>
 }
 
+/** The schedules that the end of a run or restore depends on. */
+export const schedulesOfBackups = ['backups.prune-all', 'backups.key', 'projects.sweep-operations', 'jobs.prune']
+
 const never = new AbortController().signal
 /** Long enough for a busy machine; where nothing will ever come, there is no need to wait. */
 const silentMs = ({ hangs }: FaultyLocation) => (hangs ? 250 : 60_000)
@@ -25,6 +29,7 @@ export async function setFaultyScene(parts: Partial<Parts> = {}): Promise<Faulty
   const scene = await setScene({ clock: { now: () => new Date(Date.now() + moved) }, ...parts })
   const location = new FaultyLocation()
   const { drivers, database, jobs } = scene.instance
+  await keepSchedules(database, schedulesOfBackups)
   drivers.aroundStores.wrap = (store) =>
     withRetries(withTimeLimit(location.around(store), silentMs(location)), { attempts: 2, firstPauseMs: 1 })
   return {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import type { ArchiveIndex } from '../../src/drivers/archive/archive.ts'
 import { stepLength } from '../kit/before-sql.ts'
 import { hasRequestedJobs } from '../kit/requested-jobs.ts'
-import { type FaultyScene, setFaultyScene } from './faulty-scene.ts'
+import { type FaultyScene, schedulesOfBackups, setFaultyScene } from './faulty-scene.ts'
 import { Killable } from './killable.ts'
 import { tarOf } from './scene.ts'
 
@@ -25,6 +25,7 @@ beforeAll(async () => {
   policyId = (await scene.makePolicy({ preCommand: 'freeze', postCommand: 'thaw', retainCount: 1 })).id
   await scene.instance.jobs.stop({ graceMs: 1_000 })
   killable = new Killable(scene.instance)
+  killable.keptSchedules = schedulesOfBackups
   killable.inside = async ({ argv }) => {
     heard.push(argv.join(' '))
     return { exitCode: 0, stderrTail: '' }

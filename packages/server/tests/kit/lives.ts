@@ -1,5 +1,6 @@
 import type { Parts } from '../../src/instance/assemble/assemble.ts'
 import type { TestInstance } from './instance.ts'
+import { keepSchedules } from './kept-schedules.ts'
 
 /** A control plane, from its start to its end. */
 export interface Life {
@@ -19,6 +20,8 @@ export interface Life {
 export class Lives {
   protected readonly instance: TestInstance
   protected current: Life | undefined
+  /** The schedules that run while time passes; by default all of the instance. */
+  keptSchedules: readonly string[] | undefined
   readonly #lives: Life[] = []
   readonly #partsOf: (life: Life) => Partial<Parts>
 
@@ -51,6 +54,7 @@ export class Lives {
     this.current = life
     await life.plane.jobs.start()
     await life.plane.jobs.whenIdle()
+    if (this.keptSchedules) await keepSchedules(database, this.keptSchedules)
     Object.assign(life, { steps: 0, at })
     return life
   }
