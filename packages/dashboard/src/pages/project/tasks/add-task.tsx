@@ -1,6 +1,6 @@
 import { contract } from '@berth/contract'
 import { ApiError } from '@berth/contract/client'
-import { Group, NativeSelect, NumberInput, Stack, TextInput } from '@mantine/core'
+import { Group, NativeSelect, NumberInput, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { AddSection } from '../../../components/add-section.tsx'
@@ -57,7 +57,7 @@ export function AddTask({ projectId, isFirst }: { projectId: string; isFirst: bo
             error={errorOf('schedule')}
             onChange={(schedule) => change({ schedule })}
           />
-          <Group grow align="flex-start">
+          <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
             <TextInput
               label="Time zone"
               value={task.timezone}
@@ -88,7 +88,7 @@ export function AddTask({ projectId, isFirst }: { projectId: string; isFirst: bo
               value={overlap}
               onChange={(event) => setOverlap(event.currentTarget.value === 'queue' ? 'queue' : 'skip')}
             />
-          </Group>
+          </SimpleGrid>
           <Group justify="flex-end">
             <ActionButton type="submit" refusal={refusal} loading={create.isPending}>
               Add the task
