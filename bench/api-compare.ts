@@ -5,7 +5,7 @@ import type { startBerth as StartBerth } from '../tests/kit/start-berth.ts'
 import { benchAdmin, signedInReads } from './kit/api-reads.ts'
 import { putLoadOn } from './kit/load.ts'
 import { median } from './kit/median.ts'
-import { cpuSecondsOfThreads } from './kit/process-cpu.ts'
+import { cpuSecondsOfInstance } from './kit/process-cpu.ts'
 import { startReferenceServer } from './kit/reference-server.ts'
 import { table } from './kit/table.ts'
 
@@ -59,9 +59,9 @@ async function start(tree: string) {
 }
 
 async function requestsForCpuSecond({ pid, url, headers }: { pid: number; url: string; headers: Record<string, string> }) {
-  const before = await cpuSecondsOfThreads(pid)
+  const before = await cpuSecondsOfInstance(pid)
   const load = { url, headers, connections: Number(values.connections), seconds: Number(values.seconds), wrk }
   const { requests, errors } = await putLoadOn(load)
   if (errors > 0) throw new Error(`${url}: ${errors} of ${requests} requests failed`)
-  return requests / ((await cpuSecondsOfThreads(pid)) - before)
+  return requests / ((await cpuSecondsOfInstance(pid)) - before)
 }

@@ -8,8 +8,8 @@ import type { startBerth as StartBerth } from '../tests/kit/start-berth.ts'
 import { runWrk } from '../tests/kit/wrk.ts'
 import { benchAdmin } from './kit/api-reads.ts'
 import { median } from './kit/median.ts'
-import { cpuSecondsOfThreads } from './kit/process-cpu.ts'
-import { memoryOf } from './kit/process-memory.ts'
+import { cpuSecondsOfInstance } from './kit/process-cpu.ts'
+import { residentBytesOfInstance } from './kit/process-memory.ts'
 import { type ReferenceServer, startReferenceServer, startWriteFloor } from './kit/reference-server.ts'
 import { megabytes, table } from './kit/table.ts'
 import { addHistory, makeScene, type TableScene } from './kit/table-scene.ts'
@@ -82,7 +82,7 @@ for (const row of rows.filter(({ name }) => name.includes(values.only))) results
 console.log(table(['', 'tree', '/s', 'floor /s', 'share', 'CPU µs', 'floor CPU µs', 'CPU share'], results))
 await pause(5_000)
 for (const { name, pid } of sides)
-  console.log(`${name}: ${megabytes((await memoryOf(pid))?.rssBytes ?? 0)} resident after this load`)
+  console.log(`${name}: ${megabytes(await residentBytesOfInstance(pid))} resident after this load`)
 
 async function startSide(tree: string, at: number): Promise<Side> {
   const { startBerth } = (await import(pathToFileURL(join(tree, 'tests/kit/start-berth.ts')).href)) as {
@@ -137,9 +137,9 @@ async function measureSide(row: Row, side: Side): Promise<Measured> {
 async function measure(pid: number, url: string, headers: Record<string, string>, lua?: string): Promise<Measured> {
   const script = lua ? join(folder, 'load.lua') : undefined
   if (script) await writeFile(script, lua as string)
-  const before = await cpuSecondsOfThreads(pid)
+  const before = await cpuSecondsOfInstance(pid)
   const { requests, requestsPerSecond, errors } = await runWrk({ program, url, connections: 32, seconds, headers, script })
-  const spent = (await cpuSecondsOfThreads(pid)) - before
+  const spent = (await cpuSecondsOfInstance(pid)) - before
   if (errors > 0) throw new Error(`${url}: ${errors} of ${requests} requests failed`)
   return { perSecond: requestsPerSecond, cpuMicroseconds: (spent * 1e6) / requests }
 }

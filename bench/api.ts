@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { startBerth } from '../tests/kit/start-berth.ts'
 import { benchAdmin, signedInReads } from './kit/api-reads.ts'
 import { type LoadOptions, putLoadOn } from './kit/load.ts'
-import { cpuMsOf } from './kit/process-cpu.ts'
+import { cpuSecondsOfInstance } from './kit/process-cpu.ts'
 import { memoryOfTree } from './kit/process-memory.ts'
 import { startReferenceServer } from './kit/reference-server.ts'
 import { megabytes, ratio, table } from './kit/table.ts'
@@ -72,8 +72,8 @@ console.log(`ready ${Math.round(readyMs)} ms after the start (migrated database,
 
 /** The load, and the processor time that one request cost the server. */
 async function measured(pid: number, load: LoadOptions) {
-  const before = await cpuMsOf(pid)
+  const before = await cpuSecondsOfInstance(pid)
   const result = await putLoadOn(load)
   if (result.errors > 0) throw new Error(`${load.url}: ${result.errors} of ${result.requests} requests failed`)
-  return { ...result, cpuMicroseconds: ((await cpuMsOf(pid)) - before) * (1000 / result.requests) }
+  return { ...result, cpuMicroseconds: ((await cpuSecondsOfInstance(pid)) - before) * (1e6 / result.requests) }
 }

@@ -2,7 +2,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { parseArgs } from 'node:util'
 import { type Berth, startBerth } from '../tests/kit/start-berth.ts'
 import { putLoadOn } from './kit/load.ts'
-import { cpuMsOf } from './kit/process-cpu.ts'
+import { cpuSecondsOfInstance } from './kit/process-cpu.ts'
 import { ratio, table } from './kit/table.ts'
 
 /**
@@ -55,9 +55,9 @@ async function measure(where: string, url: string): Promise<number> {
       const best = { direct: Infinity, passed: Infinity, directP99: Infinity, passedP99: Infinity, cpu: Infinity }
       for (let round = 0; round < rounds; round++) {
         const direct = await load(url, theirs, path, connections)
-        const before = await cpuMsOf(here.pid)
+        const before = await cpuSecondsOfInstance(here.pid)
         const passed = await load(here.url, ours, path, connections)
-        best.cpu = Math.min(best.cpu, (((await cpuMsOf(here.pid)) - before) * 1000) / passed.requests)
+        best.cpu = Math.min(best.cpu, (((await cpuSecondsOfInstance(here.pid)) - before) * 1e6) / passed.requests)
         best.direct = Math.min(best.direct, direct.p50Ms)
         best.passed = Math.min(best.passed, passed.p50Ms)
         best.directP99 = Math.min(best.directP99, direct.p99Ms)

@@ -10,7 +10,7 @@ import { dripping, endless, type Lie, says, startLyingEngine } from '../tests/ki
 import { partOf } from '../tests/kit/machine.ts'
 import { startSshd } from '../tests/kit/sshd.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
-import { memoryOf } from './kit/process-memory.ts'
+import { residentBytesOfInstance } from './kit/process-memory.ts'
 import { table } from './kit/table.ts'
 
 const only = process.argv.find((word) => word.startsWith('--only='))?.slice(7) ?? ''
@@ -101,7 +101,7 @@ async function scan(title: string, dockerSocket: string): Promise<void> {
   const { host, port, user, privateKey } = sshd
   const server = { name: 'bad box', host, port, user, privateKey, dockerSocket }
   const { id } = (await hosting.api('POST', '/servers', server)).body.data
-  const now = async () => (await memoryOf(hosting.berth.pid))?.rssBytes ?? 0
+  const now = async () => residentBytesOfInstance(hosting.berth.pid)
   const before = await now()
   let limit = before
   const checking = setInterval(async () => {

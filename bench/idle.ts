@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Hosting, serving, startHosting, writeApp } from '../tests/kit/hosting.ts'
+import { instanceProcesses } from '../tests/kit/instance-processes.ts'
 import { cpuMsOf } from './kit/process-cpu.ts'
 import { memoryOf } from './kit/process-memory.ts'
 import { StolenTime } from './kit/stolen-time.ts'
@@ -95,17 +96,18 @@ async function measure(projects: number, when: string): Promise<Cost> {
   const { pid, dataFolder } = hosting.berth
   await pause(settleMs)
   const edgePid = Number(await readFile(join(dataFolder, 'edge', 'edge.lock'), 'utf8'))
-  const pids = [pid, edgePid]
-  const { spentMs, cpuMs } = await quietMoments(pids)
-  const [controlPlane, edge] = await Promise.all(
-    pids.map(async (one, at) => ({
-      percent: (cpuMs[at]! / spentMs) * 100,
-      // Not the proportional set size: with more projects, each one's share of Node's own code would be smaller.
-      bytes: (await memoryOf(one))?.rssBytes ?? 0,
-    })),
-  )
-  console.error(`${projects} ${when}: ${controlPlane!.percent.toFixed(2)} % ${megabytes(controlPlane!.bytes)}`)
-  return { projects, when, controlPlane: controlPlane!, edge: edge! }
+  const parts = { controlPlane: [pid, ...Object.values(instanceProcesses(pid))], edge: [edgePid] }
+  const { spentMs, cpuMs } = await quietMoments([...parts.controlPlane, ...parts.edge])
+  const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
+  const costOf = async (pids: number[], cpuMs: number[]) => ({
+    percent: (sum(cpuMs) / spentMs) * 100,
+    // Not the proportional set size: with more projects, each one's share of Node's own code would be smaller.
+    bytes: sum(await Promise.all(pids.map(async (one) => (await memoryOf(one))?.rssBytes ?? 0))),
+  })
+  const controlPlane = await costOf(parts.controlPlane, cpuMs.slice(0, -1))
+  const edge = await costOf(parts.edge, cpuMs.slice(-1))
+  console.error(`${projects} ${when}: ${controlPlane.percent.toFixed(2)} % ${megabytes(controlPlane.bytes)}`)
+  return { projects, when, controlPlane, edge }
 }
 
 /** CPU time of each process over a number of quiet seconds; measures four times as long at most. */

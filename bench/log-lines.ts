@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Hosting, startHosting, writeApp } from '../tests/kit/hosting.ts'
-import { cpuSecondsOfThreads } from './kit/process-cpu.ts'
+import { cpuSecondsOfInstance } from './kit/process-cpu.ts'
 import { StolenTime } from './kit/stolen-time.ts'
 import { table } from './kit/table.ts'
 
@@ -102,9 +102,9 @@ async function measure(rate: number): Promise<Cost> {
   for (const { slug } of running) await page(slug, each, total)
   const stolen = new StolenTime()
   stolen.take()
-  const before = await cpuSecondsOfThreads(hosting.berth.pid)
+  const before = await cpuSecondsOfInstance(hosting.berth.pid)
   await pause(seconds * 1000)
-  const spent = (await cpuSecondsOfThreads(hosting.berth.pid)) - before
+  const spent = (await cpuSecondsOfInstance(hosting.berth.pid)) - before
   await pause(3_000)
   const share = stolen.take()
   if (share > 0.02) console.error(`${rate}: the host took ${(share * 100).toFixed(0)} % of the time away`)

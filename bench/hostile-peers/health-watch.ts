@@ -1,7 +1,7 @@
 // Worker thread of `watch.ts`: requests /api/health at a fixed rate, so that a request that waits delays no other, and samples the control plane's memory.
 import { Agent, request } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
-import { memoryOf } from '../kit/process-memory.ts'
+import { residentBytesOfInstance } from '../kit/process-memory.ts'
 
 const { url, pid, everyMs } = workerData as { url: string; pid: number; everyMs: number }
 const agent = new Agent({ keepAlive: true })
@@ -29,7 +29,7 @@ function send(): void {
 
 async function sample(): Promise<void> {
   while (!isOver) {
-    maxBytes = Math.max(maxBytes, (await memoryOf(pid))?.rssBytes ?? 0)
+    maxBytes = Math.max(maxBytes, await residentBytesOfInstance(pid))
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Berth } from '../../tests/kit/start-berth.ts'
-import { memoryOf } from '../kit/process-memory.ts'
+import { residentBytesOfInstance } from '../kit/process-memory.ts'
 
 export interface Watched {
   p50Ms: number
@@ -21,7 +21,7 @@ const warmUpMs = 3_000
 /** Watches the instance from a thread of its own: an attack that keeps this thread busy does not delay the other caller. */
 export async function watchDuring<T>(berth: Berth, attack: () => Promise<T>): Promise<{ result: T; watched: Watched }> {
   await stop(start(berth), warmUpMs)
-  const before = (await memoryOf(berth.pid))?.rssBytes ?? 0
+  const before = await residentBytesOfInstance(berth.pid)
   const watching = start(berth)
   let result: T
   try {

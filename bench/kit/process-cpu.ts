@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { instanceProcesses } from '../../tests/kit/instance-processes.ts'
 
 /** Linux counts in hundredths of a second on every architecture that we support. */
 const tickMs = 10
@@ -17,4 +18,10 @@ export async function cpuSecondsOfThreads(pid: number): Promise<number> {
     threads.map(async (thread) => Number((await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8')).split(' ')[0])),
   )
   return spent.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e9
+}
+
+/** CPU time of an instance's processes that answer requests: the one that was started, its worker and its API process. */
+export async function cpuSecondsOfInstance(pid: number): Promise<number> {
+  const spent = await Promise.all([pid, ...Object.values(instanceProcesses(pid))].map(cpuSecondsOfThreads))
+  return spent.reduce((sum, seconds) => sum + seconds, 0)
 }

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { instanceProcesses } from '../../tests/kit/instance-processes.ts'
 
 export interface ProcessMemory {
   pid: number
@@ -31,6 +32,12 @@ export async function memoryOf(pid: number): Promise<ProcessMemory | undefined> 
   } catch {
     return undefined
   }
+}
+
+/** Resident memory of an instance's processes that answer requests: the one that was started, its worker and its API process. */
+export async function residentBytesOfInstance(pid: number): Promise<number> {
+  const memories = await Promise.all([pid, ...Object.values(instanceProcesses(pid))].map(memoryOf))
+  return memories.reduce((sum, memory) => sum + (memory?.rssBytes ?? 0), 0)
 }
 
 async function childrenByParent(): Promise<Map<number, number[]>> {
