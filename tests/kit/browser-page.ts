@@ -24,6 +24,7 @@ export async function openPage(browser: Browser, { url, isExpected = () => false
   opened.setDefaultTimeout(90_000)
   await sendWritesFromHere(opened)
   const page = await opened.newPage()
+  repeatNavigations(page)
   const problems: string[] = []
   const note = (problem: string) => {
     // A user who is not signed in gets a 401, which a browser also writes to its console.
@@ -47,6 +48,19 @@ export async function openPage(browser: Browser, { url, isExpected = () => false
     if (response.status() >= 400) note(`${response.status()} ${new URL(response.url()).pathname}`)
   })
   return { page, problems, useCache: () => opened.unrouteAll(), [Symbol.asyncDispose]: () => opened.close() }
+}
+
+/** Repeats a navigation that failed because containers of other tests added or removed network interfaces. */
+function repeatNavigations(page: Page): void {
+  const goto = page.goto.bind(page)
+  page.goto = async (...target) => {
+    for (;;)
+      try {
+        return await goto(...target)
+      } catch (error) {
+        if (!String(error).includes('ERR_NETWORK_CHANGED')) throw error
+      }
+  }
 }
 
 /**

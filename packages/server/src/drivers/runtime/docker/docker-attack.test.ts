@@ -42,6 +42,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
   let engine: Engine
   let home: ReturnType<typeof createDockerRuntime>
   let cloud: ReturnType<typeof createDockerRuntime>
+  let openCloud: () => ReturnType<typeof createDockerRuntime>
   let instance: { home: string; cloud: string }
   let listener: Server
   let port: number
@@ -138,12 +139,14 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     })
     const egressFilter = { shell, openPorts: [] }
     home = createDockerRuntime({ ...common, folder: homeFolder, download, egressFilter: { ...egressFilter, isStrict: false } })
-    cloud = createDockerRuntime({
-      ...common,
-      folder: cloudFolder,
-      registries: publicRegistries,
-      egressFilter: { ...egressFilter, isStrict: true },
-    })
+    openCloud = () =>
+      createDockerRuntime({
+        ...common,
+        folder: cloudFolder,
+        registries: publicRegistries,
+        egressFilter: { ...egressFilter, isStrict: true },
+      })
+    cloud = openCloud()
     instance = { home: readIdentity(homeFolder).instance, cloud: readIdentity(cloudFolder).instance }
   })
   beforeEach(() => {
@@ -446,9 +449,9 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     test('a build in BuildKit does not reach metadata addresses either; containers of others on its bridge still do', async () => {
       const address = `169.254.77.${1 + ((randomBytes(1)[0] as number) % 250)}`
       const ip = (...args: string[]) => shell({ program: 'ip', args }, { timeoutMs: 10_000, maxOutputBytes: 10_000 })
-      // Strict mode closes the engine's own bridge to all containers.
-      const strict = new EgressFilter({ instance: instance.cloud, shell, isStrict: true, openPorts: [] })
-      await strict.remove()
+      // Strict mode closes the engine's own bridge to all containers, and a strict instance restores its rules every minute.
+      await cloud.close()
+      await new EgressFilter({ instance: instance.cloud, shell, isStrict: true, openPorts: [] }).remove()
       await ip('addr', 'add', `${address}/32`, 'dev', 'lo')
       const foreign = await engine.createContainer({ Image: partOf('nodeImage'), Cmd: ['sleep', '300'] })
       const later = await engine.createContainer({ Image: partOf('nodeImage'), Cmd: ['sleep', '300'] })
@@ -465,7 +468,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         const text = `FROM ${partOf('nodeImage')}\nRUN echo begun ${seed}; sleep 4; ${request.join(' ')}; echo asked\n`
         const going = build('thief', text)
         await expect.poll(() => lines).toContain(`begun ${seed}`)
-        // Polled, since a strict instance of another test file may close the engine's bridge for a moment.
+        // Polled, since a strict instance of another test file closes the engine's bridge until it ends.
         await expect.poll(() => outside(foreign)).toContain('of-the-machine-itself')
         await later.start()
         await expect.poll(() => outside(later)).toContain('of-the-machine-itself')
@@ -478,8 +481,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       } finally {
         for (const container of [foreign, later]) await container.remove({ force: true })
         await ip('addr', 'del', `${address}/32`, 'dev', 'lo')
-        const { Options } = await engine.getNetwork('bridge').inspect()
-        await strict.apply([Options?.['com.docker.network.bridge.name'] ?? ''])
+        cloud = openCloud()
       }
     })
 
