@@ -12,7 +12,7 @@ export interface Shot {
   colorScheme: 'light' | 'dark'
 }
 
-const screens = { desk: { width: 1280, height: 900 }, phone: { width: 360, height: 740 } }
+const screens = { desk: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }
 
 export const everyShot: readonly Shot[] = (['desk', 'phone'] as const).flatMap((screen) =>
   (['light', 'dark'] as const).map((colorScheme) => ({ screen, colorScheme })),

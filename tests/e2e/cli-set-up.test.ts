@@ -35,6 +35,9 @@ test('berth login --setup makes the first owner of a new instance and signs in; 
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect(await readFile(file, 'utf8')).not.toContain('correct horse')
   expect(await cli(['api', 'GET', '/projects'])).toMatchObject({ code: 0, stdout: expect.stringContaining('"data": []') })
-  expect((await signIn('--setup', link)).code).not.toBe(0)
-  expect(await signIn('--url', new URL(link).origin)).toMatchObject({ code: 0 })
+  const origin = new URL(link).origin
+  expect((await signIn(link)).code).not.toBe(0)
+  expect(await signIn(origin)).toMatchObject({ code: 0, stdout: expect.stringContaining(`signed in to ${origin}`) })
+  expect(await signIn('--url', origin)).toMatchObject({ code: 0 })
+  expect(await signIn('berth.example.test')).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a URL') })
 })

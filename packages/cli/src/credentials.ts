@@ -46,11 +46,14 @@ function write(credentials: Credentials): string {
   return file()
 }
 
-/** `--url`, then BERTH_URL, then the instance of the folder's project, then the last one signed in to, then that of `berth up`. */
-export function instanceUrl(command: Command, folder = '.'): string {
+/**
+ * The argument `named` or `--url`, then BERTH_URL, then the instance of the folder's project, then the last one signed in to, then
+ * that of `berth up`.
+ */
+export function instanceUrl(command: Command, folder = '.', named?: string): string {
   const { url, project } = command.optsWithGlobals() as { url?: string; project?: string }
   const linked = project ? null : findLink(folder)?.url
-  const address = url ?? environment.url() ?? linked ?? read().current ?? defaultUrl
+  const address = named ?? url ?? environment.url() ?? linked ?? read().current ?? defaultUrl
   if (!URL.canParse(address)) throw new CliError(`${address} is not a URL. Write it like ${defaultUrl}.`, 2)
   return new URL(address).origin
 }

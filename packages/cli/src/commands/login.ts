@@ -21,6 +21,7 @@ interface Options {
 export function addLogin(program: Command): void {
   program
     .command('login')
+    .argument('[url]', 'URL of the instance, or the set-up link of a new one (default: as for all commands)')
     .description('sign in: creates a personal access token for this machine and saves it')
     .option('--setup <link>', 'one-time set-up link of a new instance: creates you as its owner first')
     .option('--organization <name>', 'with --setup: name of your organisation', 'Home')
@@ -28,8 +29,9 @@ export function addLogin(program: Command): void {
     .option('--password-stdin', 'read the password from standard input')
     .option('--code <code>', 'with two-factor authentication: a code of your authenticator app, or a recovery code')
     .option('--token-stdin', 'read an existing token from standard input')
-    .action(async (options: Options, command: Command) => {
-      const url = options.setup ? setupOf(options.setup).url : instanceUrl(command)
+    .action(async (address: string | undefined, { setup = linkOf(address), ...others }: Options, command: Command) => {
+      const options = { ...others, ...(setup ? { setup } : {}) }
+      const url = setup ? setupOf(setup).url : instanceUrl(command, '.', address)
       const token = options.tokenStdin ? await readStandardInput() : await tokenBySigningIn(url, options)
       const { data } = await createClient({ baseUrl: url, token }).call(contract.access.session, {})
       const file = saveToken(url, token)
@@ -54,6 +56,10 @@ async function tokenBySigningIn(url: string, options: Options): Promise<string> 
   await client.call(contract.access.logout, {})
   return data.token
 }
+
+/** The argument, if it is a set-up link. */
+const linkOf = (address: string | undefined): string | undefined =>
+  address && URL.canParse(address) && new URL(address).pathname === '/setup' ? address : undefined
 
 /** Parses the set-up link that `berth up` prints on its first start. */
 function setupOf(link: string): { url: string; code: string } {

@@ -39,7 +39,7 @@ export function ConfirmDialog({ isOpen, title, children, action, typed, isPendin
           )}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>
-              Keep
+              Cancel
             </Button>
             <Button type="submit" color="red" loading={isPending} disabled={!isReady}>
               {action}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checklist } from './checklist.ts'
+import { checklist, hasDeployed } from './checklist.ts'
 
 test('the checklist stays until everything is done', () => {
   const done = { project: true, domain: true, backup: true, member: true }
@@ -7,4 +7,12 @@ test('the checklist stays until everything is done', () => {
   const open = checklist({ ...done, backup: false })
   expect(open.filter(({ isDone }) => !isDone).map(({ id }) => id)).toEqual(['backup'])
   expect(open).toHaveLength(4)
+})
+
+test('a project counts as deployed once a version has served, not while the first one is built or after it failed', () => {
+  expect(hasDeployed([], [])).toBe(false)
+  expect(hasDeployed([{ status: 'building' }], [{ status: 'building' }])).toBe(false)
+  expect(hasDeployed([{ status: 'failed' }], [{ status: 'failed' }])).toBe(false)
+  expect(hasDeployed([{ status: 'building' }], [{ status: 'building' }, { status: 'live' }])).toBe(true)
+  expect(hasDeployed([{ status: 'sleeping' }], [])).toBe(true)
 })

@@ -1,3 +1,5 @@
+import type { Deployment, Project } from '@berth/contract'
+
 export interface ChecklistItem {
   id: 'project' | 'domain' | 'backup' | 'member'
   title: string
@@ -24,6 +26,14 @@ const items: readonly Omit<ChecklistItem, 'isDone'>[] = [
     to: '/organization/invitations',
   },
 ]
+
+/** Whether a version of any project has served. Deployments of projects in the cloud are not in the list, their status is. */
+export const hasDeployed = (
+  projects: readonly Pick<Project, 'status'>[],
+  deployments: readonly Pick<Deployment, 'status'>[],
+): boolean =>
+  deployments.some(({ status }) => status === 'live' || status === 'superseded') ||
+  projects.some(({ status }) => status === 'live' || status === 'sleeping')
 
 /** The steps of a new instance; empty once all are done. */
 export function checklist(done: State): ChecklistItem[] {

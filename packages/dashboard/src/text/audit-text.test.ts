@@ -1,6 +1,6 @@
 import { type AnyRoute, contract } from '@berth/contract'
 import { expect, test } from 'vitest'
-import { auditText, hasAuditText } from './audit-text.ts'
+import { auditChoices, auditText, hasAuditText } from './audit-text.ts'
 
 const nameOf = (id: string) => ({ prj_1: 'shop' })[id]
 const entry = (action: string, changes = {}, objectId: string | null = 'prj_1') => ({ action, changes, objectId })
@@ -30,7 +30,19 @@ test.each([
   [entry('POST /projects/:projectId/backup-policies', {}, `bkp_${'a'.repeat(20)}`), 'added a backup policy'],
   [entry('POST /projects/:id/environments', { name: 'Staging' }, `env_${'a'.repeat(20)}`), 'created the environment Staging'],
   [entry('POST /notifications/channels', { kind: 'email' }, `nch_${'a'.repeat(20)}`), 'created a notification channel (email)'],
+  [
+    entry('PATCH /backup-policies/:policyId', { cronExpression: '' }, `bkp_${'a'.repeat(20)}`),
+    'changed cron expression of a backup policy',
+  ],
+  [entry('DELETE /backup-policies/:policyId', {}, `bkp_${'a'.repeat(20)}`), 'deleted a backup policy'],
   [entry('POST /new/route'), 'POST /new/route'],
 ])('an entry is told as a sentence: %o', (one, text) => {
   expect(auditText(one, nameOf)).toBe(text)
+})
+
+test('each choice of the filter has a label of its own, without placeholders', () => {
+  const labels = auditChoices().map(({ label }) => label)
+  expect(labels).toContain('changed variables of …')
+  expect(labels.filter((label) => label.includes('{'))).toEqual([])
+  expect(new Set(labels).size).toBe(labels.length)
 })

@@ -38,7 +38,7 @@ const predicates: Record<string, string> = {
   'POST /projects/:id/environments': 'created the environment {name} of {}',
   'DELETE /projects/:id/environments/:environment': 'deleted the environment {}',
   'POST /projects/:id/preview-variables': 'changed which variables previews of {} get',
-  'POST /projects/:id/options': 'changed {fields} of {}',
+  'POST /projects/:id/options': 'changed the options {fields} of {}',
   'POST /projects/:id/enable': 'enabled {}',
   'POST /projects/:id/disable': 'disabled {}',
   'POST /projects/:id/routing/retry': 'synced the routes of {}',
@@ -167,6 +167,15 @@ export function auditText(
 
 /** Whether there is a sentence for the action. */
 export const hasAuditText = (action: string): boolean => action in predicates
+
+/** The choices of the filter, in alphabetical order: `changed variables of …`. */
+export const auditChoices = (): { value: string; label: string }[] =>
+  Object.entries(predicates)
+    .map(([value, predicate]) => ({
+      value,
+      label: predicate.replace(/^(changed) {fields}/, '$1 settings').replace(/\{\w*\}/g, '…'),
+    }))
+    .sort((one, other) => one.label.localeCompare(other.label))
 
 function variableText(changes: AuditEntry['changes']): string {
   const upserts = Array.isArray(changes.upserts) ? changes.upserts : []

@@ -11,6 +11,8 @@ import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
 import { refresh } from '../../data/refresh.ts'
 import { useRefusal } from '../../data/refusal.ts'
+import { useHealth } from '../../data/session.ts'
+import { providerNames } from './provider-names.ts'
 
 interface Props {
   status: GitHostStatus
@@ -21,6 +23,10 @@ interface Props {
 export function ConnectSection({ status, provider }: Props) {
   const [reply, setReply] = useState<ConnectReply>()
   const refusal = useRefusal('gitprovider:write')
+  const hasNoApplication = useMissingApplication(provider)
+  const accountRefusal =
+    refusal ??
+    (hasNoApplication ? `Berth has no application at ${providerNames[provider]} yet. Create or enter one below.` : undefined)
   const local = useRead(contract.gitHost.localStatus, {}, { isEnabled: provider === 'github' })
   const connect = useChange(contract.gitHost.connect, {
     hidesErrorNotice: true,
@@ -44,7 +50,7 @@ export function ConnectSection({ status, provider }: Props) {
       description="Approve the connection at the git host, or enter a code there. Berth does not need your password."
     >
       <Group>
-        <ActionButton refusal={refusal} loading={connect.isPending} onClick={() => start()}>
+        <ActionButton refusal={accountRefusal} loading={connect.isPending} onClick={() => start()}>
           Connect an account
         </ActionButton>
         {provider === 'github' && (
@@ -64,6 +70,16 @@ export function ConnectSection({ status, provider }: Props) {
       )}
     </Section>
   )
+}
+
+/** Whether no way to sign in at the git host is set up. Only operators can see it; for others the API explains a refusal. */
+function useMissingApplication(provider: GitHostProvider): boolean {
+  const isAdmin = useRefusal('gitprovider:admin') === undefined
+  const applications = useRead(contract.gitHost.listApplications, {}, { isEnabled: isAdmin })
+  const isLinkable = useHealth().data?.mode === 'self-hosted'
+  const link = useRead(contract.cloud.getLink, {}, { isEnabled: isAdmin && isLinkable })
+  const application = applications.data?.find((one) => one.provider === provider)
+  return application?.kind === null && (!isLinkable || link.data?.linked === false)
 }
 
 interface DeviceProps {

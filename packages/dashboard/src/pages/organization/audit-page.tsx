@@ -1,6 +1,5 @@
 import { type AuditEntry, contract } from '@berth/contract'
-import { Text, TextInput } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
+import { NativeSelect, Text } from '@mantine/core'
 import { IconListSearch } from '@tabler/icons-react'
 import { useMemo, useState } from 'react'
 import { type Column, DataTable } from '../../components/data-table.tsx'
@@ -12,7 +11,7 @@ import { Section } from '../../components/section.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRead } from '../../data/read.ts'
 import { useList } from '../../data/read-list.ts'
-import { auditText } from '../../text/audit-text.ts'
+import { auditChoices, auditText } from '../../text/audit-text.ts'
 import classes from './audit-page.module.css'
 import { ChainCheck } from './chain-check.tsx'
 
@@ -34,6 +33,8 @@ const columnsFor = (nameOf: (id: string) => string | undefined): Column<AuditEnt
   { title: 'IP address', isWide: true, isNumber: true, cell: ({ ip }) => ip ?? '–' },
 ]
 
+const choices = [{ value: '', label: 'All events' }, ...auditChoices()]
+
 /** The recorded request: method, path, object and fields. Secret values were never recorded. */
 function Details({ entry: { action, objectKind, objectId, changes } }: { entry: AuditEntry }) {
   const fields = JSON.stringify(changes, null, 2)
@@ -50,13 +51,12 @@ function Details({ entry: { action, objectKind, objectId, changes } }: { entry: 
 /** Every write with its user and address; each entry contains the hash of the previous one. */
 export function AuditPage() {
   const [action, setAction] = useState('')
-  const [settled] = useDebouncedValue(action.trim(), 300)
   const projects = useRead(contract.projects.home, {})
   const columns = useMemo(() => {
     const names = new Map(projects.data?.map(({ id, name }) => [id, name]))
     return columnsFor((id) => names.get(id))
   }, [projects.data])
-  const list = useList(contract.access.auditLog, { query: { limit: 100, ...(settled ? { action: settled } : {}) } })
+  const list = useList(contract.access.auditLog, { query: { limit: 100, ...(action ? { action } : {}) } })
   return (
     <Page
       title="Audit log"
@@ -66,11 +66,12 @@ export function AuditPage() {
       <Section
         isFlush
         actions={
-          <TextInput
+          <NativeSelect
             size="xs"
-            aria-label="Action"
-            placeholder="POST /projects"
+            maw="16rem"
+            aria-label="Filter by event"
             value={action}
+            data={choices}
             onChange={(event) => setAction(event.currentTarget.value)}
           />
         }
@@ -79,7 +80,7 @@ export function AuditPage() {
           {(rows) =>
             rows.length === 0 ? (
               <EmptyState icon={IconListSearch} title="No matching entries">
-                An action is named by its method and path, as in POST /projects.
+                Choose another event, or all events.
               </EmptyState>
             ) : (
               <DataTable label="Audit log" columns={columns} rows={rows} keyOf={({ id }) => id} />

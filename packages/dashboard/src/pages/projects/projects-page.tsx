@@ -9,6 +9,7 @@ import { RefusableLink } from '../../components/refusable-link.tsx'
 import { SkeletonRows } from '../../components/skeleton-rows.tsx'
 import { useRead, useReply } from '../../data/read.ts'
 import { useRefusal } from '../../data/refusal.ts'
+import { hasDeployed } from '../../rules/checklist.ts'
 import { countStatuses, findProjects } from '../../rules/find-projects.ts'
 import { newestOfEach } from '../../rules/newest-deployments.ts'
 import { plural } from '../../text/sizes.ts'
@@ -92,7 +93,9 @@ export function ProjectsPage() {
         ) : (
           <SkeletonRows rows={3} height={120} />
         ))}
-      {projects && <WelcomeChecklist hasProject={!isEmpty} hasDomain={projects.some(hasCustomDomain)} />}
+      {projects && (
+        <WelcomeChecklist hasProject={hasDeployed(projects, deployments.data ?? [])} hasDomain={projects.some(hasCustomDomain)} />
+      )}
       {isEmpty && <NoProjects />}
       {projects && !isEmpty && <ProjectList projects={shown} newest={newest} view={view} search={search} />}
     </Page>

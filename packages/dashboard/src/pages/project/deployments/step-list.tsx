@@ -1,6 +1,7 @@
 import type { DeploymentStep } from '@berth/contract'
 import { Text } from '@mantine/core'
 import { StatusBadge } from '../../../components/status-badge.tsx'
+import { stepText } from '../../../text/step-text.ts'
 import { clockText, durationText, elapsedMs } from '../../../text/times.ts'
 import classes from './step-list.module.css'
 
@@ -13,7 +14,7 @@ export function StepList({ steps, now }: { steps: readonly DeploymentStep[]; now
         const ms = elapsedMs(startedAt, finishedAt, now)
         return (
           <li key={name} data-status={status}>
-            <span className={classes.name}>{name.replaceAll('_', ' ')}</span>
+            <span className={classes.name}>{stepText(name)}</span>
             <StatusBadge status={status} />
             <span className={classes.time}>{ms === null ? '' : status === 'running' ? clockText(ms) : durationText(ms)}</span>
           </li>

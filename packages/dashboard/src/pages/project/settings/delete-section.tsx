@@ -9,6 +9,7 @@ import { Section } from '../../../components/section.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useRead } from '../../../data/read.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
+import { deletionLines } from '../../../text/deletion-text.ts'
 import { DeletionItems } from './deletion-items.tsx'
 
 /** Lists what deleting would remove and keep, item by item, before it happens. */
@@ -22,7 +23,13 @@ export function DeleteSection({ project }: { project: Project }) {
   const remove = useChange(contract.projects.remove, {
     refreshes: [contract.projects.home],
     successMessage: ({ data }) =>
-      `Deleted. ${data.kept.length > 0 ? `Kept: ${data.kept.map(({ name }) => name).join(', ')}.` : ''}`,
+      `Deleted. ${
+        data.kept.length > 0
+          ? `Kept: ${deletionLines(data.kept, false)
+              .map(({ text }) => text)
+              .join(', ')}.`
+          : ''
+      }`,
   })
   const busy = preview.data?.blockedBy ?? []
   return (

@@ -1,0 +1,34 @@
+import type { DeletionItem } from '@berth/contract'
+import { expect, test } from 'vitest'
+import { deletionLines } from './deletion-text.ts'
+
+const item = (kind: string, name: string, more: Partial<DeletionItem> = {}): DeletionItem => ({
+  ...{ kind, name, id: name, sizeBytes: null, kept: false },
+  ...more,
+})
+const volume = item('volume', 'data', { sizeBytes: 12_000, kept: true, reason: 'volumes are kept unless deleteVolumes=true' })
+const items = [
+  item('project', 'Shop'),
+  item('instance', 'app'),
+  item('folder', 'dep_1', { sizeBytes: 1000 }),
+  item('static', 'dep_2', { sizeBytes: 2000 }),
+  item('backup policy', '0 3 * * *'),
+  volume,
+  item('folder', 'shop', { kept: true, reason: 'It is your own folder; Berth only reads it' }),
+]
+
+test('kept items come first, builds are one line, and schedules are told in words', () => {
+  expect(deletionLines(items, false)).toEqual([
+    { id: 'volume data', text: 'Volume data · 12 kB', isKept: true },
+    { id: 'folder shop', text: 'Your folder shop', isKept: true },
+    { id: 'project Shop', text: 'Project Shop', isKept: false },
+    { id: 'instance app', text: 'Running instance of app', isKept: false },
+    { id: 'backup policy 0 3 * * *', text: 'Backup policy: every night at 03:00', isKept: false },
+    { id: 'builds', text: '2 builds · 3.0 kB', isKept: false },
+  ])
+})
+
+test('volumes are removed on request, except those that existed before the project', () => {
+  const adopted = { ...volume, id: 'old', reason: 'The volume pgdata existed on the server before the project and is kept' }
+  expect(deletionLines([volume, adopted], true).map(({ isKept }) => isKept)).toEqual([true, false])
+})

@@ -1,0 +1,40 @@
+import type { DeletionItem } from '@berth/contract'
+import { scheduleText } from '../rules/cron-text.ts'
+import { plural, sizeText } from './sizes.ts'
+import { exactTime } from './times.ts'
+
+export interface DeletionLine {
+  id: string
+  text: string
+  isKept: boolean
+}
+
+/** The lines of a deletion preview, kept items first: users look for them before they delete. Builds are one line. */
+export function deletionLines(items: readonly DeletionItem[], deletesVolumes: boolean): DeletionLine[] {
+  // Volumes that were on the server before the project are always kept; their reason does not name the option.
+  const isKept = ({ kept, reason }: DeletionItem) => kept && !(deletesVolumes && reason?.includes('deleteVolumes'))
+  const builds = items.filter(isBuild)
+  const lines = items
+    .filter((item) => !isBuild(item))
+    .map((item) => ({ id: `${item.kind} ${item.id}`, text: sized(deletionText(item), item.sizeBytes), isKept: isKept(item) }))
+  if (builds.length > 0) {
+    const bytes = builds.reduce((sum, { sizeBytes }) => sum + (sizeBytes ?? 0), 0)
+    lines.push({ id: 'builds', text: sized(plural(builds.length, 'build'), bytes || null), isKept: false })
+  }
+  return lines.sort((one, other) => Number(other.isKept) - Number(one.isKept))
+}
+
+/** A build is an image or a folder of the instance; a kept folder is the user's own. */
+const isBuild = ({ kind, kept }: DeletionItem) => kind === 'image' || kind === 'static' || (kind === 'folder' && !kept)
+
+const sized = (text: string, bytes: number | null) => (bytes === null ? text : `${text} · ${sizeText(bytes)}`)
+
+function deletionText({ kind, name }: DeletionItem): string {
+  if (kind === 'upload') return 'Uploaded folder'
+  if (kind === 'folder') return `Your folder ${name}`
+  if (kind === 'container') return `Old container ${name}`
+  if (kind === 'instance') return `Running instance of ${name}`
+  if (kind === 'backup run') return `Backup of ${exactTime(name)}`
+  if (kind === 'backup policy') return `Backup policy: ${name === 'without a schedule' ? name : scheduleText(name)}`
+  return `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${name}`
+}
