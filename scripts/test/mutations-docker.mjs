@@ -44,7 +44,7 @@ export const dockerMutations = [
     'readOnly ? { ReadonlyRootfs: true } : {}',
     'readOnly ? {} : {}',
     attack,
-    'what a service says about its own container',
+    'container settings of a service are applied',
   ),
   docker(
     'a capability that a service dropped is given back',
@@ -52,7 +52,7 @@ export const dockerMutations = [
     'defaultCapabilities.filter((name) => !dropped.includes(name))',
     'rightsOfImages',
     attack,
-    'what a service says about its own container',
+    'container settings of a service are applied',
   ),
   docker(
     'a service without a network is on the bridge of all',
@@ -60,7 +60,7 @@ export const dockerMutations = [
     "NetworkMode: first?.network ?? 'none'",
     "NetworkMode: first?.network ?? 'bridge'",
     networks,
-    'has the loopback alone',
+    'a service without a network has loopback only',
   ),
   docker(
     'a service has no name on its network',

@@ -36,7 +36,7 @@ export const postgresMutations = [
     "[787, '23503']",
     '[787]',
     'access/organizations.test.ts',
-    'one that still has projects',
+    'an organisation that still has projects',
   ),
   unit(
     'a deadlock is not tried again',

@@ -107,7 +107,7 @@ describe('an API process and a worker on the data folder of one SQLite database'
   })
   afterAll(() => started?.[Symbol.asyncDispose]())
 
-  test('what one of them writes is read by the other; each of them may be killed', async () => {
+  test('each reads what the other writes; each may be killed', async () => {
     const project = await hosting.makeProject({ name: 'Shared', localPath: await hosting.copyExample('node') })
     const id = await hosting.deploy(project.id)
     await hosting.berth.kill9()

@@ -134,7 +134,7 @@ describe('berth, command by command', () => {
     expect(await berth('env', 'set', 'no-pair')).toMatchObject({ code: 2 })
   })
 
-  test('what a deployment warns of is said once', async () => {
+  test('a warning of a deployment is printed once', async () => {
     const site = join(hosting.folder, 'warned')
     await mkdir(site)
     await writeFile(join(site, 'index.html'), 'a site')

@@ -125,7 +125,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     expect(ordersIn(pebble)).toBe(ordered)
   })
 
-  test('what ends soon is ordered anew: the authority is answered on plain http though the host leads to https', async () => {
+  test('an expiring certificate is ordered again: the authority is answered on plain http though the host redirects to https', async () => {
     const before = await seen('shop.example.test')
     expect((await hosting.get('shop.example.test', '/.well-known/acme-challenge/unknown')).status).toBe(308)
     await hosting.berth.stop()

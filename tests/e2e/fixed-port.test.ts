@@ -57,7 +57,7 @@ describe('projects whose programs have a port of their own, without Docker', () 
     expect((await hosting.get(hostOf(other))).text).toBe('other')
   })
 
-  test.skipIf(!hasPython)('of other languages take turns with their older selves: requests wait', async () => {
+  test.skipIf(!hasPython)('in other languages hand over their port: requests wait', async () => {
     const folder = join(hosting.folder, 'python')
     const fixed = await freePort()
     await mkdir(folder)

@@ -14,7 +14,7 @@ import { createServer } from 'node:net'
 createServer((socket) => socket.on('error', () => {}).on('data', () => socket.end('+PONG\\r\\n'))).listen(process.env.PORT, process.env.HOST)
 `
 
-describeOnRuntimes('what goes live answers', (runtime) => {
+describeOnRuntimes('a live deployment answers', (runtime) => {
   let hosting: Hosting
   beforeAll(async () => {
     hosting = await startHosting({ runtime })
@@ -28,7 +28,7 @@ describeOnRuntimes('what goes live answers', (runtime) => {
     return hosting.settled(await hosting.deploy(id))
   }
 
-  test('one that takes connections and never answers does not', async () => {
+  test('a server that accepts connections and never answers does not go live', async () => {
     const { status, error } = await deployed('dead', dead)
     expect([status, error?.code, error?.message]).toEqual(['failed', 'unhealthy', expect.stringContaining('no response within')])
   })
@@ -39,14 +39,14 @@ describeOnRuntimes('what goes live answers', (runtime) => {
     expect([status, error?.message]).toEqual(['failed', expect.stringMatching(/127\.0\.0\.1:\d+ inside .*0\.0\.0\.0/)])
   })
 
-  test('one that answers 5xx does not, unless its settings say so', async () => {
+  test('a server that answers 5xx does not go live, unless its settings allow it', async () => {
     const source = serving('broken', { status: 503 })
     const { status, error } = await deployed('broken', source)
     expect([status, error?.message]).toEqual(['failed', expect.stringMatching(/GET \/: it answered 503.*healthCheck\.path/)])
     expect(await deployed('accepted', source, { acceptErrors: true })).toMatchObject({ status: 'live', error: null })
   })
 
-  test('one that has no first page does, and one that speaks something else', async () => {
+  test('a server without a first page goes live, and one with another protocol', async () => {
     expect(await deployed('pageless', serving('nothing here', { status: 404 }))).toMatchObject({ status: 'live' })
     expect(await deployed('other', other)).toMatchObject({ status: 'live' })
   })

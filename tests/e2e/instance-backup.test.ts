@@ -87,7 +87,7 @@ async function onPostgres(statement: string): Promise<void> {
   }
 }
 
-describeOnRuntimes('one encrypted file and one key', (runtime) => {
+describeOnRuntimes('an encrypted file and a key', (runtime) => {
   // These errors occur before any runtime is used.
   const isOnlyOnce = runtime === 'process'
   test('bring an instance back on a blank machine: people, projects, variables, volumes and what runs', async () => {

@@ -58,7 +58,7 @@ describe('scheduled tasks on processes', () => {
     expect((await berth('list')).stdout).toContain('No scheduled tasks')
   })
 
-  test('one that fails ends with its exit code; one that is not there says so', async () => {
+  test('a failing task ends with its exit code; a missing program is reported', async () => {
     const failing = await start(await create(['node', '-e', 'process.exit(3)']))
     await expect.poll(async () => (await runOf(failing.id)).status, { timeout: 20_000 }).toBe('failed')
     expect(await runOf(failing.id)).toMatchObject({ exitCode: 3, error: expect.stringContaining('exit code 3') })

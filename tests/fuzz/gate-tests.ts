@@ -3,7 +3,7 @@ import { type Finding, type Fuzzed, fuzz, replay, seedsFolder } from './runner.t
 
 /** The two tests of a fuzzed area: what was found once is tried again, then new inputs for some seconds. */
 export function gateTests(area: string, kinds: readonly Fuzzed[], { seconds }: { seconds: number }): void {
-  test('what was once found stays mended', async () => {
+  test('earlier findings stay fixed', async () => {
     const { findings } = await replay(kinds, seedsFolder(area))
     expect(findings, findings.map(inWords).join('\n')).toEqual([])
   })

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-test('what a result or a problem quotes of a stranger does not reach the terminal as commands', () => {
+test('escape sequences in quoted foreign text do not reach the terminal', () => {
   vi.stubEnv('NO_COLOR', '1')
   const written: string[] = []
   for (const stream of [process.stdout, process.stderr])

@@ -46,7 +46,7 @@ test('any other address gets the method and headers that the session says, and n
   expect(JSON.stringify(seen[0]?.headers)).not.toContain('brt_secret')
 })
 
-test('what storage answers instead of success is told like any answer of the API', async () => {
+test('an error of the storage is reported like an error of the API', async () => {
   answer = { status: 409, body: { error: 'This session already has its upload', code: 'conflict' } }
   const refused = sendUpload(client(), { sessionId: 'upl_1', upload: storage() }, bytes())
   await expect(refused).rejects.toThrow(ApiError)

@@ -16,7 +16,7 @@ function watched(lines: string[], logTail: string[], showsNotes = true) {
   return { notes, ended: watchDeployment(client, 'dep_1', print) }
 }
 
-test('what a program wrote before it failed is told with the failure', async () => {
+test('the last output of a failed program is reported with the failure', async () => {
   const { ended } = watched(['Starting'], ['Missing DATABASE_URL'])
   await expect(ended).rejects.toThrow('deployment 3 failed: It failed\n  its last lines:\n    Missing DATABASE_URL')
 })

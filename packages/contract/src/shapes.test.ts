@@ -19,7 +19,7 @@ test('every field of a scan is a field of a project, or ignored in its body', ()
 })
 
 describe('secrets', () => {
-  test('what is write-only is in no reply and no event', () => {
+  test('a write-only field is in no reply and no event', () => {
     const shown = table.filter(({ row }) =>
       schemasOf(row)
         .flatMap(propertiesOf)

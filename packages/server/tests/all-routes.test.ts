@@ -158,7 +158,7 @@ describe('on a cloud instance', () => {
   })
 })
 
-describe('what every answer has', () => {
+describe('every response', () => {
   test.each(beforeSql(locations))('$at carries x-request-id', async ({ at, row }) => {
     const { headers } = await call(instance, null, at, inputFor(row))
     expect(headers['x-request-id']).toMatch(/\S{16,}/)

@@ -70,7 +70,7 @@ test.each(reads.map(({ row }) => ({ at: row.at, row: row as AnyRoute })))(
   },
 )
 
-test('what the edge serves is read as soon as a deployment is live, and not shown any more once it is switched off', async () => {
+test('the routes of a live deployment are read at once, and no longer shown after it is switched off', async () => {
   const routeOf = async () => (await fromApi('GET /projects/:id', live.id)).body.data.routes[0]
   expect((await routeOf()).state).toBe('pending')
   await scene.settled(await scene.deploy(live.id))

@@ -20,7 +20,7 @@ const scrape = async (authorization?: string, headers: Record<string, string> = 
   return { status: answer.statusCode, text: answer.body, headers: answer.headers }
 }
 
-describe('who may scrape', () => {
+describe('permission to scrape', () => {
   test('the metrics token, and the token of an operator', async () => {
     const narrow = await makeToken(scene.instance, scene.people.owner, { scopes: ['organization:read'] })
     for (const token of [metricsToken, narrow, scene.people.owner.token, scene.people.admin.token]) {

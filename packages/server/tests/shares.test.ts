@@ -49,7 +49,7 @@ test('every kind is shared by organisations, with two slots at least, or is know
   expect(narrow.map(({ kind }) => kind)).toEqual([])
 })
 
-test('of every shared kind, an organisation whose jobs never end leaves another one a slot', async () => {
+test('an organisation whose jobs never end leaves another one a slot of every shared kind', async () => {
   const { database } = instance
   const [greedy, other] = ['org_greedy', 'org_other'] as const
   const row = (id: string) => ({ id, name: id, slug: id, memberRepositories: null, quotas: null, createdAt: 1 })

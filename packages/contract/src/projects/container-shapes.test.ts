@@ -4,7 +4,7 @@ import { ContainerSettings } from './container-shapes.ts'
 
 const isTaken = (settings: object) => Value.Check(ContainerSettings, settings)
 
-describe('what a container may be told about itself', () => {
+describe('settings of a container', () => {
   test.each<[string, object]>([
     ['names and limits', { user: '1000:1000', hostname: 'web', workingDir: '/srv', stopSignal: 'SIGINT', pidsLimit: 5 }],
     [

@@ -12,7 +12,7 @@ test('a line breaks off where nothing was measured', () => {
   ])
 })
 
-test('what lies before the first figure is left out, but for a few points', () => {
+test('the range before the first value is left out, except for a few points', () => {
   const points = Array.from({ length: 60 }, (_, at) => at)
   expect(fromFirstMeasurement(points, (at) => at >= 20)).toEqual(points.slice(19))
   expect(fromFirstMeasurement(points, (at) => at >= 58)).toEqual(points.slice(48))

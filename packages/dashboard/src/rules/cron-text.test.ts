@@ -16,7 +16,7 @@ test('the next five times of a schedule are told, in its own time zone', () => {
   expect(timeInZone(next[0]!, 'Europe/Berlin')).toContain('03:00')
 })
 
-test('what is no schedule says why', () => {
+test('an invalid schedule reports the reason', () => {
   expect(readCron('soon', 'UTC', from).problem).toContain('Five fields')
   expect(readCron('61 * * * *', 'UTC', from).problem).toBeTruthy()
   expect(readCron('', 'UTC', from)).toEqual({ next: [], problem: null })

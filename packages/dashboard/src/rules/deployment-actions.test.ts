@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { cancelRefusal, redeployRefusal, rollbackRefusal } from './deployment-actions.ts'
 
-test('what is under way can be cancelled and nothing else', () => {
+test('only a running deployment can be cancelled', () => {
   expect(cancelRefusal({ status: 'building' })).toBeUndefined()
   expect(cancelRefusal({ status: 'live' })).toContain('cannot be cancelled')
   expect(redeployRefusal({ status: 'building' })).toContain('still building')

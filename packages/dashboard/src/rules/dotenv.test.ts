@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatDotenv, parseDotenv } from './dotenv.ts'
 
-test('what people paste is read: comments, export, quotes, empty values', () => {
+test('pasted lines are read: comments, export, quotes, empty values', () => {
   const text = `# database\nexport URL=postgres://a:b@c/d?e=f # the main one\nEMPTY=\nQUOTED="two\\nlines"\nPLAIN='$as it is'\nMANY="a\nb"\n`
   expect(parseDotenv(text)).toEqual({
     variables: [
@@ -16,7 +16,7 @@ test('what people paste is read: comments, export, quotes, empty values', () => 
   })
 })
 
-test('what cannot be a variable is named', () => {
+test('an invalid variable is named', () => {
   const { variables, problems } = parseDotenv('A=1\n1B=2\nA=3\nno value here\n')
   expect(variables).toEqual([{ key: 'A', value: '1' }])
   expect(problems).toEqual([expect.stringContaining('1B'), 'A is a duplicate', 'Line 4 is not NAME=value'])

@@ -15,7 +15,7 @@ test('the only owner is the last one', () => {
   expect(isLastOwner([ann, member('bob', 'admin')], ann)).toBe(true)
 })
 
-test('one of two owners is not, and a member is not', () => {
+test('neither one of two owners nor a member is the last owner', () => {
   const bob = member('bob', 'owner')
   expect(isLastOwner([ann, bob], bob)).toBe(false)
   expect(isLastOwner([ann], member('cat', 'member'))).toBe(false)

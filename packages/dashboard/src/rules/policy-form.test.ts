@@ -24,7 +24,7 @@ test('a policy that is opened and saved without a change stays as it is', () => 
   })
 })
 
-test('what is left empty is none: no schedule, no limit, all volumes', () => {
+test('empty fields mean no schedule, no limit and all volumes', () => {
   const body = policyBody({ ...newPolicy('UTC'), destinationId: 'bkd_1', cron: ' ', retainCount: '', volumes: '\n \n' })
   expect(body).toMatchObject({ cronExpression: null, retainCount: null, proveEveryDays: null, preCommand: null })
   expect(body.payload).toEqual({ volumes: 'all', exclude: [], databases: 'auto' })

@@ -46,11 +46,11 @@ describe('Content-Length', () => {
     expect(received.endsWith('\r\n\r\nabc')).toBe(true)
   })
 
-  test('of zero is said too: some servers want to hear of a length with every POST', async () => {
+  test('of zero is sent too: some servers require a length with every POST', async () => {
     expect((await send(['POST / HTTP/1.1', 'Content-Length: 0'])).received).toMatch(/\r\ncontent-length: 0\r\n/)
   })
 
-  test('of an upstream comes out as the number as well', async () => {
+  test('of an upstream is passed on as a number', async () => {
     const odd = await startRawUpstream((socket) =>
       socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length:  0002 \r\n\r\nok')),
     )

@@ -108,7 +108,7 @@ describe('a listener by its user', () => {
     expect(heard).toEqual([])
   })
 
-  test('who speaks first is not heard either', async () => {
+  test('an answer that another user’s listener sends first is not passed on either', async () => {
     const { port, heard } = await outsider({ port: 0, host: '127.0.0.1' }, 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nstolen')
     const host = await routeTo(port, { uid: projectUid })
     for (let visit = 0; visit < 20; visit++) expect((await edge.request(host, '/', withCookie)).body).not.toContain('stolen')
@@ -166,7 +166,7 @@ describe('a listener by its process', () => {
     expect(heard).toEqual([])
   })
 
-  test('one who shares the port gets no share of the visitors', async () => {
+  test('a process that shares the port gets no connections', async () => {
     const { child, port } = await run([process.execPath, '-e', server("{ port: 0, host: '127.0.0.1', reusePort: true }")])
     const host = await routeTo(port, treeOf(child))
     expect((await edge.request(host, '/', withCookie)).status).toBe(200)

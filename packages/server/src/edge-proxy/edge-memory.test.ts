@@ -210,7 +210,7 @@ describe('a client that never ends', () => {
     await expectBounded(new Flood(deafClient(''), many(get(await host()))))
   })
 
-  test('of https, asking again and again for a large file', async () => {
+  test('requests a large file over https again and again', async () => {
     const host = await staticSite('secure-site.test')
     await edge.route({}, { certificates: { [host]: await certificate(host) } })
     const clients = Array.from({ length: 40 }, () => {

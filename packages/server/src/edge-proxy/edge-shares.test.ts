@@ -112,7 +112,7 @@ describe('one client with idle connections', () => {
     expect(await (await connect('127.0.0.3')).request('/')).toBe('200')
   })
 
-  test('of many addresses: at the limit, idle ones of the clients that hold most are closed', async () => {
+  test('at the limit, idle connections of the clients that hold most are closed', async () => {
     const small = await connect('127.0.0.9')
     for (const from of ['127.0.0.2', '127.0.0.4', '127.0.0.5', '127.0.0.6']) await connectMany(10, from)
     const late = await connectMany(3, '127.0.0.7')
@@ -145,7 +145,7 @@ describe('one client with requests under way', () => {
   })
 })
 
-test('one project has its share of what is under way; another is served, and it again when there is room', async () => {
+test('a project is limited to its share of running requests; another is served meanwhile', async () => {
   const clients = await Promise.all(['127.0.0.2', '127.0.0.4', '127.0.0.5'].map((from) => connectMany(8, from))).then((groups) =>
     groups.flat(),
   )

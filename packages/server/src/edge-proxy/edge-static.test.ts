@@ -230,7 +230,7 @@ describe('a static site', () => {
   })
 })
 
-describe('what its owner says of a site’s addresses', () => {
+describe('_redirects and _headers of a static site', () => {
   test.each([
     ['/old/a/b?x=1', 301, '/new/a/b?x=1'],
     ['/old/', 301, '/new/'],
@@ -249,7 +249,7 @@ describe('what its owner says of a site’s addresses', () => {
     expect([answer.status, answer.body]).toEqual([status, body])
   })
 
-  test('what is said with a path takes the place of what the edge would say, once', async () => {
+  test('a header set for a path replaces the header of the edge, once', async () => {
     const { headers } = await edge.request('ruled.test', '/there')
     expect(headers).toMatchObject({ 'cache-control': 'max-age=60', 'content-type': 'text/plain', 'x-frame-options': 'DENY' })
     const unchanged = await edge.request('ruled.test', '/there', { headers: { 'if-none-match': String(headers.etag) } })

@@ -172,7 +172,7 @@ describe('a request through the edge', () => {
   })
 })
 
-describe('what the edge says itself', () => {
+describe('responses of the edge itself', () => {
   test('unknown hosts, disabled and failed projects get a plain page that loads nothing, or JSON', async () => {
     const projectId = 'plain'
     await edge.route({

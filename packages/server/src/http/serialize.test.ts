@@ -31,7 +31,7 @@ test.each([
   expect(await answerOf(value)).toEqual(value)
 })
 
-test('what a row does not declare stays inside, also below "this or null"', async () => {
+test('undeclared fields are not sent, also below a nullable shape', async () => {
   const thing = { shown: 'a', secret: 'b' }
   expect(await answerOf({ thing, things: [thing], secret: 'c' })).toEqual({ thing: { shown: 'a' }, things: [{ shown: 'a' }] })
 })

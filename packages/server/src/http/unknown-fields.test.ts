@@ -53,7 +53,7 @@ test('ignored fields are removed without a warning, where they are declared and 
   expect(body).toEqual({ name: 'a', items: [{}] })
 })
 
-test('what is not an object has no fields', () => {
+test('a value that is not an object has no fields', () => {
   for (const body of [undefined, null, 1, 'text', [1]]) expect(dropUnknownFields(Body, body)).toEqual([])
 })
 

@@ -43,7 +43,7 @@ describe('the folder', () => {
     held.release()
   })
 
-  test('that cannot be made is told with its path', async () => {
+  test('that cannot be created is reported with its path', async () => {
     writeFileSync(join(base, 'deep'), 'a file')
     await expect(openDataFolder(folder)).rejects.toThrow(`The data folder ${folder} cannot be created`)
   })
@@ -104,7 +104,7 @@ describe('two processes on one data folder', () => {
     held.release()
   })
 
-  test('of several that start at the same instant exactly one gets it', async () => {
+  test('exactly one of several concurrent starts gets it', async () => {
     const words = await Promise.all(Array.from({ length: 4 }, () => startHolder().output))
     expect(words.filter((word) => word === 'taken')).toHaveLength(1)
     const winner = JSON.parse(readFileSync(join(folder, 'in-use.json'), 'utf8'))

@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 
 /** Earlier versions, when run as root, kept volumes and builds outside the data folder. */
-describe.runIf(process.getuid?.() === 0)('what an older version kept outside', () => {
+describe.runIf(process.getuid?.() === 0)('data that an older version kept outside', () => {
   const site = 'artifacts/dep_00000000000000000000/static'
   async function leaveOutside() {
     mkdirSync(join(outside, 'volumes', 'vol_1'), { recursive: true })

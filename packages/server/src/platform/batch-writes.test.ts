@@ -13,13 +13,13 @@ function noting() {
   return { writes, put }
 }
 
-test('what comes while one write is under way goes into the next ones together, in its order, and each has its own answer', async () => {
+test('writes that arrive during a write are batched in order, and each has its own result', async () => {
   const { writes, put } = noting()
   expect(await Promise.all([1, 2, 3, 4, 5].map(put))).toEqual([10, 20, 30, 40, 50])
   expect(writes).toEqual([[1], [2, 3, 4], [5]])
 })
 
-test('one that cannot be written fails alone, and what comes later is written', async () => {
+test('a write that fails does so alone, and later ones are written', async () => {
   const { put } = noting()
   const all = await Promise.allSettled([1, 12, 13, 14].map(put))
   expect(all.map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message))).toEqual([10, 120, 'thirteen', 140])

@@ -21,6 +21,6 @@ test('an IPv6 client is its /64, however the address is spelt', () => {
   expect(clientOf('fe80::1%eth0')).toBe(clientOf('fe80::2%eth1'))
 })
 
-test('what is no address is left as it is', () => {
+test('a value that is not an address is unchanged', () => {
   for (const text of ['', 'unknown', 'a:b']) expect([plainAddress(text), clientOf(text)]).toEqual([text, text])
 })

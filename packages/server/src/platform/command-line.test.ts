@@ -26,7 +26,7 @@ describe('a command that a user wrote becomes words', () => {
   })
 })
 
-describe('what only a shell can do is told', () => {
+describe('shell syntax is refused with the reason', () => {
   test.each([
     ['npm run build | tee log', 'pipe'],
     ['npm i && npm run build', 'chains'],

@@ -21,7 +21,7 @@ const countJobs = async ({ db }: Database) =>
   ).count
 
 describeOnEachDatabase('a database', (open, databaseKind) => {
-  test('what a transaction wrote is there after it is opened again', async () => {
+  test('committed rows exist after the database is opened again', async () => {
     const database = await open()
     const { id } = await database.transaction(({ enqueue }) => enqueue(kind, { note: 'ä€𝄞' }))
     const again = await database.openAgain()
@@ -61,7 +61,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(heard).toEqual([])
   })
 
-  test('what a transaction still had under way when it failed is not written either', async () => {
+  test('queries still running when a transaction fails are rolled back too', async () => {
     const database = await open()
     for (let at = 0; at < 10; at++) {
       let late: Promise<unknown> | undefined

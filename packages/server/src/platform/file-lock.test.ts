@@ -35,7 +35,7 @@ test('a disk that fails for a moment is asked again', () => {
   expect(requested).toBe(3)
 })
 
-test('one that goes on failing is told', () => {
+test('a persistent failure is reported', () => {
   const open = () => {
     throw ioError()
   }

@@ -50,7 +50,7 @@ function freedAt(utilization: number): number {
   }
 }
 
-test('what is old and not needed any more is freed by the first look in a quiet time, and by none in a busy one', () => {
+test('unused old memory is freed by the first check in a quiet time, and by none in a busy one', () => {
   expect(freedAt(0.5)).toBeLessThan(10e6)
   expect(freedAt(0.05)).toBeGreaterThan(100e6)
 })

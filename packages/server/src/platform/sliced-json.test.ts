@@ -32,7 +32,7 @@ test.each([
   [`{a: [${list}]}`, 'a key that is no text'],
   [`[${list}, "open]`, 'a text that does not end'],
   [`${'['.repeat(300_000)}${']'.repeat(300_000)}`, 'lists in each other without end'],
-])('what JSON.parse refuses is refused: %#, %s', async (wrong) => {
+])('text that JSON.parse refuses is refused: %#, %s', async (wrong) => {
   await expect(parseInSlices(wrong)).rejects.toThrow(SyntaxError)
 })
 
@@ -58,7 +58,7 @@ test('other work has its turn while a large text is parsed', async () => {
   expect(turns).toBeGreaterThan(records.length / 256 / 1024)
 })
 
-test('of a long list, no more is parsed than is asked for; short lists and records are whole', async () => {
+test('only the requested part of a long list is parsed; short lists and records are whole', async () => {
   const value = { long: large({ text }), short: [1, 2, 3], record: Object.fromEntries(large(text).map((one, key) => [key, one])) }
   const parsed = (await parseInSlices(JSON.stringify(value), 2)) as typeof value
   expect(parsed.long.length).toBeGreaterThanOrEqual(2)

@@ -64,7 +64,7 @@ describe('deleting an organisation', () => {
     expect(organizationOf(await signIn(people.member.email))).toEqual([200, other.organizationId])
   })
 
-  test('one that still has projects is refused: 409 that says so', async () => {
+  test('an organisation that still has projects is refused: 409 with the reason', async () => {
     await makeProject(instance, as('owner'))
     const { status, body } = await remove()
     expect([status, body.code, body.error]).toEqual([409, 'conflict', expect.stringContaining('still has projects')])

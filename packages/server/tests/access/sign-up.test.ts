@@ -112,7 +112,7 @@ describe('a thousand sign-ups are stopped', () => {
     expect(answers.find(({ status }) => status === 429)?.headers['retry-after']).toBeDefined()
     return answers.filter(({ status }) => status === 202).length
   }
-  test('of one address, of one mailbox, and of all together', async () => {
+  test('per address, per mailbox, and in total', async () => {
     const instance = await startInstance({ ...env, BERTH_SIGN_UP: 'open', BERTH_SIGN_UPS_PER_HOUR: '60' }, { deliveryDrivers })
     await makePeople(instance)
     expect(await taken((at) => signUp(instance, 'one@example.test', `203.0.113.${at % 250}`))).toBe(3)

@@ -68,7 +68,7 @@ describe('a token made with a token', () => {
   })
 })
 
-describe('whatever its scopes', () => {
+describe('with any scopes', () => {
   test.each(permissions)('%s alone: a token gets its session, ends itself and no other', async (scope) => {
     const { token } = await create(people.owner.token, { scopes: [scope] })
     const other = await create(people.owner.token)
@@ -81,7 +81,7 @@ describe('whatever its scopes', () => {
   })
 })
 
-describe('what a credential has opened ends with it', () => {
+describe('streams of a credential end with it', () => {
   const mint = async (token: string) =>
     (await call(instance, token, 'GET /projects/:id/server-logs/stream-token', { params: { id: project.id } })).body.data.token
   const path = () => `/api/projects/${project.id}/server-logs/stream`

@@ -141,7 +141,7 @@ describe('POST /backup-destinations', () => {
   })
 })
 
-describe('one destination', () => {
+describe('a destination', () => {
   let id: string
   beforeEach(async () => {
     id = (await made('s3', s3)).id
@@ -226,7 +226,7 @@ describe('POST /backup-destinations/:id/check', () => {
     expect(existsSync(config.path)).toBe(true)
     expect((await on(id, 'GET')).body.data.lastCheck).toMatchObject({ ok: true })
   })
-  test('one that cannot be reached says why, and what the last check said is gone when the config changes', async () => {
+  test('an unreachable destination reports the reason, and a config change clears the last result', async () => {
     const { id } = await made('sftp', { ...sftp, host: '127.0.0.1', port: 1 })
     const result = await check(id)
     expect([result.ok, typeof result.reason]).toEqual([false, 'string'])

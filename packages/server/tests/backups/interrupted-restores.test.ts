@@ -43,7 +43,7 @@ async function writing(): Promise<string> {
   return restoreId
 }
 
-test('one that is cancelled ends with the old data, also where the project does not start again', async () => {
+test('a cancelled restore ends with the old data, also if the project does not start again', async () => {
   const restoreId = await writing()
   const { runtime } = scene.instance.drivers
   const start = runtime.start.bind(runtime)
@@ -57,7 +57,7 @@ test('one that is cancelled ends with the old data, also where the project does 
   expect((await scene.settled(await scene.deploy(scene.projectId))).status).toBe('live')
 })
 
-test('one whose attempts are used up ends with the old data, and the project serves', async () => {
+test('a restore without attempts left ends with the old data, and the project serves', async () => {
   const restoreId = await writing()
   const { db } = scene.instance.database
   // As a process leaves it that died in the last attempt.
@@ -75,7 +75,7 @@ test('one whose attempts are used up ends with the old data, and the project ser
   expect((await project()).data.status).toBe('live')
 })
 
-test('one of a project that is deleted by force with its volumes leaves no volume', async () => {
+test('a restore of a project that is deleted by force with its volumes leaves no volume', async () => {
   await writing()
   const params = { id: scene.projectId }
   const { status } = await as('DELETE /projects/:id', { params, query: { force: true, deleteVolumes: true } })

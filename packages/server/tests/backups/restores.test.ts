@@ -191,7 +191,7 @@ describe('the confirmation token', () => {
     expect((await apply(second.restoreId, second.confirmationToken)).status).toBe(202)
     expect((await ended(second.restoreId)).status).toBe('succeeded')
   })
-  test('of two applies at once one wins', async () => {
+  test('one of two concurrent applies wins', async () => {
     const { restoreId, confirmationToken } = await staged()
     const answers = await Promise.all([1, 2, 3].map(() => apply(restoreId, confirmationToken)))
     expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409])

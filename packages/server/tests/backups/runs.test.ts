@@ -406,7 +406,7 @@ describe('retention', () => {
     expect(scene.stored().filter((name) => name.includes(first.id) && name.includes('manifest'))).toEqual([])
   })
 
-  test('what the newest run counts on stays when the run that stored it is taken away', async () => {
+  test('parts that the newest run references stay when the run that stored them is removed', async () => {
     const { id: policyId } = await scene.makePolicy({ retainCount: 1 })
     await scene.fill({ 'kept.txt': `kept of ${policyId}` })
     const first = await scene.backUp(policyId)
@@ -473,7 +473,7 @@ describe('retention without a policy', () => {
     expect(await kept([...ids, other.id])).toEqual([false, true, true])
     expect(scene.stored().filter((name) => name.includes(ids[0] as string))).toEqual([])
   })
-  test('of a run that saved no volume the manifest goes, too', async () => {
+  test('removes the manifest of a run without volumes too', async () => {
     const { id: policyId } = await scene.makePolicy({ retainCount: 1, payload: { volumes: [] } })
     const first = await scene.backUp(policyId)
     await scene.backUp(policyId)

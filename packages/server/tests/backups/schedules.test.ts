@@ -63,7 +63,7 @@ test('times that passed while no control plane was running are made up for by on
   expect(JSON.parse(missed[0]!.data).dueAt).toHaveLength(4)
 })
 
-test('one that is switched off starts nothing', async () => {
+test('a disabled policy starts no run', async () => {
   const { id } = await scene.makePolicy({ cronExpression: halfHourly(), enabled: false })
   await pass(65 * minutes)
   expect(await runsOf(id)).toEqual([])

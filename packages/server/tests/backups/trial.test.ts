@@ -39,7 +39,7 @@ test('a periodic trial restores the newest run into a throw-away place, and says
   expect(await unproven(id)).toEqual([])
 })
 
-test('one that would write more than the project may keep on the disk (diskMb) is announced, and writes nothing', async () => {
+test('a trial over the disk limit of the project (diskMb) is announced, and writes nothing', async () => {
   await scene.fill({ 'large.bin': 'x'.repeat(2 * 1024 * 1024) })
   const { id } = await scene.makePolicy({ proveEveryDays: 7 })
   await scene.backUp(id)
@@ -59,7 +59,7 @@ test('one that would write more than the project may keep on the disk (diskMb) i
   expect([written, (await policyOf(id)).lastProvenAt]).toEqual([[], null])
 })
 
-test('one that cannot be restored is announced, and proves nothing', async () => {
+test('a run that cannot be restored is announced, and proves nothing', async () => {
   const { id } = await scene.makePolicy({ proveEveryDays: 7 })
   const run = await scene.backUp(id)
   scene.withStore((store) => ({

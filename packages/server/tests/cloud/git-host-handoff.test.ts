@@ -98,7 +98,7 @@ describe('attacks', () => {
     expect(await stateHere()).toBe('disconnected')
   })
 
-  test('who has seen the code collects nothing: not without the verifier, not with another account, not changed', async () => {
+  test('a stolen code collects nothing: without the verifier, with another account, or changed', async () => {
     const back = await signIn(await begin())
     const code = new URL(back).searchParams.get('code')!
     const others = await makePeople(sides.cloud)
@@ -163,7 +163,7 @@ describe('attacks', () => {
     expect((await here('POST /gitprovider/handoffs', own)).status).toBe(404)
   })
 
-  test('what the cloud cannot get on the way back is 503, and nothing is connected', async () => {
+  test('a failure of the cloud on the way back is 503, and nothing is connected', async () => {
     const back = await signIn(await begin())
     const { intercept } = host
     host.intercept = () => ({ status: 502 })

@@ -171,7 +171,7 @@ describe('a bundle that says what this instance does not take', () => {
   ])('%s', async (_, change, code) => refused(await forged(bundle, change), code))
 })
 
-describe('what belongs to others', () => {
+describe('objects of others', () => {
   test('the id of another organisation’s project is not taken over', async () => {
     const theirs = await makeProject(scene.cloud, (await makePeople(scene.cloud)).owner.token)
     const hostile = await forged(bundle, () => {}, theirs.id)

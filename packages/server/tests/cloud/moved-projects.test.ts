@@ -250,7 +250,7 @@ test('a revoked link is 503 cloud_unreachable everywhere, and says what to do', 
   await scene.link()
 })
 
-test('what goes live there is what was live here, at the same port: of three uploads the third, there and back', async () => {
+test('the live version goes live there, at the same port: the third of three uploads, there and back', async () => {
   const project = await makeProject(scene.here, scene.people.owner.token, { name: 'Versions' })
   const versions = ['one', 'two', 'three'].map((message) => app(message))
   for (const files of versions) await deployUpload(project.id, await upload(files))

@@ -100,7 +100,7 @@ describe('callers get no more through the link than they may', () => {
   })
 })
 
-describe('what crosses over', () => {
+describe('data that crosses the link', () => {
   test('neither credential, cookie, organisation nor stream token, and no cookie or header of its own comes back', async () => {
     const { heard, mine } = await listening({ data: {} }, { 'set-cookie': 'a=b', 'service-worker-allowed': '/', refresh: '0' })
     const headers = {
@@ -179,7 +179,7 @@ describe('what crosses over', () => {
     expect(heard.length).toBeGreaterThanOrEqual(2)
   })
 
-  test('what was passed on once is not passed on again', async () => {
+  test('a forwarded request is not forwarded again', async () => {
     const input = { params: { id }, headers: { 'berth-forwarded': 'x' } }
     expect((await call(sides.here, sides.people.owner.token, 'GET /projects/:id', input)).status).toBe(404)
   })

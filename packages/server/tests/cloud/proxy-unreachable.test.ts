@@ -155,7 +155,7 @@ describe.concurrent('a cloud that is away', () => {
     await expect.poll(async () => (await listed()).data.length).toBe(150)
   })
 
-  test('one that is at work is waited for, as long as it says that it is there', async () => {
+  test('a slow cloud is waited for as long as its health check answers', async () => {
     const mine = await makePeople(here)
     const url = await clouds.answering((request, response) => {
       if (request.url === '/api/health') return response.writeHead(200, json).end('{"data":{"status":"ok"}}')

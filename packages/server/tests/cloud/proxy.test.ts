@@ -186,7 +186,7 @@ describe('a project that lives in the cloud is asked for there', () => {
     expect(passed).toEqual(requested)
   })
 
-  test('what is here is answered here, and what is nowhere is 404', async () => {
+  test('local projects are answered locally, and unknown ones are 404', async () => {
     const { here, people } = sides
     const { id } = await makeProject(here, people.owner.token)
     expect((await call(here, people.owner.token, 'GET /projects/:id', { params: { id } })).body.data.location).toBe('local')

@@ -37,7 +37,7 @@ const create = (token: string, body: object = {}) => call(cloud, token, 'POST /p
 const services = (count: number, more: object = {}) =>
   Array.from({ length: count }, (_, at) => ({ name: `s${at}`, image: 'busybox', ...more }))
 
-describe('what an organisation may have', () => {
+describe('limits of an organisation', () => {
   test('is in its record, with what it has', async () => {
     const mine = await makePeople(cloud)
     await makeProject(cloud, mine.owner.token)
@@ -208,7 +208,7 @@ describe('an operator gives an organisation other limits', () => {
   })
 })
 
-describe('what is deployed', () => {
+describe('deployments', () => {
   test('each deployment is one of so many of its organisation that are worked on at once', async () => {
     const mine = await makePeople(cloud)
     const project = await makeProject(cloud, mine.owner.token, { gitUrl: 'https://git.example.test/acme/shop.git' })

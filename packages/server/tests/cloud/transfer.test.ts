@@ -108,7 +108,7 @@ describe('a failure changes nothing on either side', () => {
   })
 })
 
-test('who may not delete a project may not move it', async () => {
+test('a user who may not delete a project may not move it', async () => {
   const project = await scene.makeLive()
   const { status, body } = await call(scene.here, scene.people.member.token, 'POST /projects/:id/transfer/to-cloud', {
     params: { id: project.id },

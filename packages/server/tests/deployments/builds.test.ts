@@ -124,7 +124,7 @@ test('a service that names its image by an id is refused', async () => {
   })
 })
 
-test('what runs as root is a warning in the log and the record of the deployment', async () => {
+test('running as root is a warning in the log and the record of the deployment', async () => {
   const { runtime } = scene.instance.drivers
   const { id } = await scene.makeApp()
   expect(await scene.settled(await scene.deploy(id))).toMatchObject({ warnings: [] })

@@ -121,7 +121,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
       expect(await remove({ [name]: 'perhaps' })).toMatchObject({ status: 400, body: { field: name } })
   })
 
-  test('one that cannot be finished at once goes on by itself; meanwhile nothing is deployed to it or changed in it', async () => {
+  test('an unfinished deletion continues automatically; meanwhile nothing is deployed or changed there', async () => {
     await goLive('staging')
     const { stop } = runtime()
     runtime().stop = () => Promise.reject(new Error('the engine is away'))

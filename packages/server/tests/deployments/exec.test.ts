@@ -111,7 +111,7 @@ test('a large piece of output arrives whole', async () => {
   expect(written(reader, 'stdout').equals(large)).toBe(true)
 })
 
-test('what is sent as its input it reads, to the end', async () => {
+test('the program reads its input to the end', async () => {
   inside(async ({ stdin, onStdout }) => {
     for await (const chunk of stdin ?? []) await onStdout?.(chunk)
     return { exitCode: 0, stderrTail: '' }
@@ -172,7 +172,7 @@ test('it is ended when its reader’s access ends, who is told so', async () => 
   expect(reader.events.at(-1)).toMatchObject({ event: 'closed', data: { code: 'unauthorized' } })
 })
 
-test('one that writes without end is ended, and told why', async () => {
+test('a program with endless output is ended, with the reason', async () => {
   inside(async ({ onStdout }, _instance, abort) => {
     await onStdout?.({ length: limits.execOutputBytes + 1 } as Uint8Array)
     abort.throwIfAborted()

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene?.end())
 
-test('of ten, one without a source, one that is disabled and one that is gone are refused, and are in no other one’s way', async () => {
+test('a batch of ten refuses the projects without source, disabled or deleted, and deploys the others', async () => {
   const { instance, people } = scene
   const { token } = people.owner
   const ids = await Promise.all(Array.from({ length: 10 }, async () => (await scene.makeApp(token)).id))

@@ -157,7 +157,7 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
     expect([gone.status, gone.body.code]).toEqual([409, 'nothing_to_deploy'])
   })
 
-  test('of failed deployments the newest one’s stays, as the source of the project', async () => {
+  test('the upload of the newest failed deployment stays, as the source of the project', async () => {
     const { id } = await make({ gitProvider: 'upload' })
     const [first, second] = [await uploaded('v1'), await uploaded('v2')]
     await failedDeploy(id, { uploadSessionId: first })

@@ -133,7 +133,7 @@ describe('POST /projects/:id/restart', () => {
     expect(steps.find(({ name }: { name: string }) => name === 'build').status).toBe('skipped')
   })
 
-  test('one that does not become healthy leaves the old version serving, with its variables', async () => {
+  test('a restart that does not become healthy leaves the old version serving, with its variables', async () => {
     const id = await liveApp()
     await setVariable(id, 'hello')
     const serving = running(id).map(({ instance }) => instance.instanceId)

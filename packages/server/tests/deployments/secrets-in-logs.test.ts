@@ -57,7 +57,7 @@ async function makeApp(): Promise<App> {
 
 const secret = (value: string, key = 'API_KEY'): Variable => ({ key, value, isSecret: true })
 
-describe('what a project writes', () => {
+describe('output of a project', () => {
   test('hides its own secrets and tells nothing of those of others', async () => {
     await ours.set(secret('canary-of-ours'))
     await theirs.set(secret('canary-of-theirs'))
@@ -110,7 +110,7 @@ describe('what a project writes', () => {
   })
 })
 
-describe('what a deployment says', () => {
+describe('output of a deployment', () => {
   test('its log, its error and what is announced hide the secrets of the project', async () => {
     await ours.set(secret('canary-of-ours'))
     scene.instance.drivers.runtime.whileBuilding = async (_, report) => {

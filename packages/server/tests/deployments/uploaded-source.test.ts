@@ -17,7 +17,7 @@ const forms = [
   ['one folder that holds them', 'shop/'],
 ] as const
 
-test.each(forms)('what scan found in an upload is what is deployed: %s', async (_, folder) => {
+test.each(forms)('the scan of an upload matches its deployment: %s', async (_, folder) => {
   const { instance, people } = scene
   const { token } = people.member
   const { sessionId } = (await call(instance, token, 'POST /projects/folder/session', { body: {} })).body.data

@@ -75,9 +75,7 @@ const reported = async ({ owner: { projectId } }: Pick<Instance, 'owner'>) => {
     .flatMap((event) => (event.projectId === projectId ? [event.category] : []))
 }
 
-test.concurrent('one that is gone and cannot be started again is told as unhealthy, and as recovered once it could be', async ({
-  expect,
-}) => {
+test.concurrent('a lost instance that cannot be started again is unhealthy, and recovers once it can', async ({ expect }) => {
   const { runtime } = scene.instance.drivers
   const { instance, request } = await liveApp()
   const artifact = runtime.artifacts.get(request.artifact.reference)!
@@ -99,7 +97,7 @@ test.concurrent('one that is gone and cannot be started again is told as unhealt
   await expect.poll(() => reported(instance)).toEqual(expect.arrayContaining(['project.unhealthy', 'project.recovered']))
 })
 
-test.concurrent('one that the runtime does not tell of any more is unhealthy', async ({ expect }) => {
+test.concurrent('an instance that the runtime no longer lists is unhealthy', async ({ expect }) => {
   const { runtime } = scene.instance.drivers
   const { instance } = await liveApp()
   const { inspectCached } = runtime
@@ -111,7 +109,7 @@ test.concurrent('one that the runtime does not tell of any more is unhealthy', a
   await expect.poll(() => healthOf(instance)).toMatchObject({ health: 'healthy' })
 })
 
-test.concurrent('one that was ended for its disk limit says so with what to do, and comes back as a fresh instance', async ({
+test.concurrent('an instance ended for its disk limit reports the remedy, and returns as a fresh instance', async ({
   expect,
 }) => {
   const { runtime } = scene.instance.drivers

@@ -222,7 +222,7 @@ describe('with a DNS provider', () => {
     },
   }
 
-  test('one wildcard covers the dashboard and every free address; none is ordered at its first use', async () => {
+  test('a wildcard covers the dashboard and every free address; none is ordered at first use', async () => {
     await start({ BERTH_PUBLIC_URL: '' }, { dnsChallenge }, dns)
     await expect.poll(() => authority.orders).toEqual([`*.${base}`])
     expect(authority.proofs).toEqual([{ type: 'dns-01', response: expect.any(String) }])

@@ -56,7 +56,7 @@ const served = () =>
   Object.fromEntries(Object.entries(drivers.edge.table.certificates ?? {}).map(([name, { cert }]) => [name, cert.split('\n')[0]]))
 
 describe('renewal', () => {
-  test('what ends within 30 days is ordered again, others are not', async () => {
+  test('certificates that expire within 30 days are ordered again, others are not', async () => {
     await connect(shop)
     await pass(40 * days)
     await connect(blog)
@@ -78,7 +78,7 @@ describe('renewal', () => {
     expect(authority.orders).toHaveLength(2)
   })
 
-  test('what no domain wants is forgotten', async () => {
+  test('certificates without a domain are deleted', async () => {
     await connect(shop)
     await connect(blog)
     await scene.database.db.deleteFrom('domains').where('hostname', '=', blog).execute()
@@ -104,7 +104,7 @@ describe('renewal', () => {
     expect(served()[shop]).not.toBe(`certificate 1 of ${shop}`)
   })
 
-  test('one that could not be renewed until its end is not served any more, and that is told', async () => {
+  test('an expired certificate is no longer served, and that is announced', async () => {
     authority.lifetimeDays = 45
     await connect(shop)
     authority.refusal = 'no'

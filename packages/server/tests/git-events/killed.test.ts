@@ -113,7 +113,7 @@ test('kill -9 at every step from a push to what the host is told: one deployment
   })
 })
 
-test('of many waiting pushes to one branch, the last ten are acted on; one to a branch without a project takes no job', async () => {
+test('the last ten of many waiting pushes to a branch are handled; a push to a branch without a project takes no job', async () => {
   const { db } = scene.instance.database
   const shas = Array.from({ length: 14 }, (_, at) => (at + 1).toString(16).padStart(40, 'c'))
   for (const sha of shas) {

@@ -69,7 +69,7 @@ test('this file asks each of the 19 routes', () => {
   expect(rows).toHaveLength(19)
 })
 
-describe('who may', () => {
+describe('permissions', () => {
   const ats = signedIn.map(({ at }) => at)
 
   test('401: not signed in', async () => {

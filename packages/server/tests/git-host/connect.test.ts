@@ -66,7 +66,7 @@ describe('OAuth account', () => {
     expect(again.body).toMatchObject({ code: 'validation_failed', field: 'state' })
   })
 
-  test('of two that come back with one state at once, one connects', async () => {
+  test('one of two concurrent returns with the same state connects', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const address = await scene.host.authorize(body.url, 'ann')
     const answers = await Promise.all([back(scene.instance, address), back(scene.instance, address)])
@@ -158,7 +158,7 @@ describe('OAuth account', () => {
     expect((await scene.request('GET /gitprovider/status')).body.state).toBe('disconnected')
   })
 
-  test('whatever the query says, the browser is sent to a page of ours', async () => {
+  test('the browser is always sent to a page of the dashboard', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const address = await scene.host.authorize(body.url, 'ann')
     address.searchParams.set('redirect_uri', 'https://evil.test')

@@ -50,14 +50,14 @@ test('nor does he lead one there: by the link, a change, or two changes at once 
   expect(['acme/blog', 'ann/shop']).toContain(`${source.owner}/${source.repo}`)
 })
 
-test('what an admin has made of it stays when another user changes the rest', async () => {
+test('the setting of an admin stays when another user changes the rest', async () => {
   const project = await projectAs('owner', { ...hidden, gitBranch: 'main' })
   const call = onProject(project)
   expect((await call('PATCH', '', { name: 'Renamed', ...hidden })).status).toBe(200)
   expect((await call('POST', '/git/link', { owner: 'acme', repo: 'shop', branch: 'main' })).status).toBe(200)
 })
 
-test('what a repository for members names is opened only where that is for members; an address that names none gets nothing', async () => {
+test('the connection is used only for repositories that members may see; malformed addresses get no token', async () => {
   const opens = async (body: object, url: string) => {
     const { id } = await projectAs('owner', { ...body, gitBranch: 'main' })
     const project = (await scene.instance.projects.find(id))!

@@ -110,7 +110,7 @@ describe('a GitHub App by manifest', () => {
     expect((await finish({ code, state })).body.field).toBe('state')
   })
 
-  test('of two apps that are created at the same time, one is stored, and the other is named', async () => {
+  test('one of two apps created at the same time is stored, and the other is named', async () => {
     const [one, other] = [await begin(), await begin()]
     const answers = await Promise.all([finish(one), finish(other)])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])

@@ -54,7 +54,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     expect([status, body.code]).toEqual([404, 'not_found'])
   })
 
-  test('one repository; `branches=true` inlines its branches', async () => {
+  test('a repository; `branches=true` inlines its branches', async () => {
     const { body } = await scene.request('GET /gitprovider/repos/:owner/:repo', on('acme/shop'))
     expect(body.data).toMatchObject({ fullName: 'acme/shop' })
     expect(body.data.branches).toBeUndefined()
@@ -81,7 +81,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     expect((await files({ branch: 'nowhere' })).status).toBe(404)
   })
 
-  test('one file, package.json where none is named; .json is parsed', async () => {
+  test('a file, package.json by default; .json is parsed', async () => {
     const file = (query = {}) => scene.request('GET /gitprovider/repos/:owner/:repo/file', on('acme/shop', { query }))
     expect((await file()).body.data).toMatchObject({
       path: 'package.json',

@@ -47,7 +47,7 @@ test('no route of projects waits for the host, but for those that are asked what
   expect(requested.map(({ what }) => what)).toEqual([])
 })
 
-test('those that are asked what it has answer within their time limit, with what is known', async () => {
+test('reads from a silent host answer within their time limit, with the known data', async () => {
   const on = callsOn(scene.instance, scene.people.owner.token)(project)
   const link = { owner: 'acme', repo: 'shop', branch: 'main' }
   const [git, commit, branches, linked] = await Promise.all([

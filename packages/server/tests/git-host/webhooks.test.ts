@@ -65,7 +65,7 @@ test('a hook that was removed at the host is put there again', async () => {
   expect(scene.host.hooks.filter(({ repository }) => repository === name)).toHaveLength(1)
 })
 
-test('one that the host has and the database lost is taken over, with a new secret', async () => {
+test('a webhook that the host has and the database lost is taken over, with a new secret', async () => {
   const name = await repository()
   const first = await register(name)
   const secret = scene.host.hooks.at(-1)!.secret
@@ -169,7 +169,7 @@ describe('a delivery', () => {
     })
   })
 
-  test('what comes in is noted on the hook', async () => {
+  test('a delivery updates the hook’s last delivery', async () => {
     const { secret, url } = scene.host.hooks.find(({ repository }) => repository === name)!
     const verified = await verify(body(name), secret, hookOf(url))
     await scene.instance.gitHost.noteDelivery(verified!.webhookIds)

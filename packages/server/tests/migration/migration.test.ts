@@ -183,7 +183,7 @@ describe('POST /migration/adopt', () => {
     expect(volumes).toMatchObject([{ name: 'shop_data', serverId, adopted: '{"volume":"shop_data"}' }])
   })
 
-  test('what was adopted is shown so, and is 400 the second time; a project that is deleted gives it back', async () => {
+  test('an adopted service is shown as such, and is 400 the second time; deleting the project releases it', async () => {
     const { body } = await admin().adopt(adoption())
     const again = await admin().adopt(adoption({ projectName: 'Again' }))
     expect([again.status, again.body.field]).toEqual([400, 'serviceNames.0'])

@@ -183,11 +183,11 @@ describe('PATCH /notifications/channels/:id (States)', () => {
     const { warnings } = (await me.change(id, { verified: false, label: 'Bell' })).body
     expect(warnings).toEqual([expect.stringContaining('always verified')])
   })
-  test('what is not named stays, and the kind cannot change', async () => {
+  test('unnamed fields stay, and the kind cannot change', async () => {
     const { id } = await me.create(bodies.email)
     expect((await me.change(id, { kind: 'in_app' })).body.data).toMatchObject({ kind: 'email', label: 'Mail', enabled: true })
   })
-  test('of two at once, one that moves the channel and one that renames it, none is lost and it ends unverified', async () => {
+  test('a concurrent move and rename of the channel are both kept, and it ends unverified', async () => {
     for (let round = 0; round < 10; round++) {
       const id = await verified('webhook')
       await Promise.all([me.change(id, { config: moved.webhook }), me.change(id, { label: 'Renamed' })])
@@ -255,7 +255,7 @@ describe('secrets in config are stored encrypted and never returned in full', ()
     expect(JSON.stringify(await me.change(made.id, { label: 'x' }))).not.toContain(made.secret)
     expect(await everything()).not.toContain(made.secret)
   })
-  test('one that the caller brought is never shown, nor a whole chat URL, nor is either in the audit log', async () => {
+  test('a secret of the caller is never shown, nor a whole chat URL, nor is either in the audit log', async () => {
     const made = await me.create({ ...bodies.webhook, config: { ...bodies.webhook.config, secret: canary } })
     expect(made).not.toHaveProperty('secret')
     const chat = await me.create(bodies.slack)
@@ -369,7 +369,7 @@ describe('the lists', () => {
     expect((await me.ask('DELETE /notifications/channels/:id', { params: { id } })).status).toBe(404)
     expect((await me.ask('GET /notifications/subscriptions')).body.data).toEqual([])
   })
-  test('who leaves the organisation loses its subscriptions and deliveries, and keeps the channels', async () => {
+  test('a user who leaves the organisation loses its subscriptions and deliveries, and keeps the channels', async () => {
     const { id } = await me.create(bodies.email)
     await me.subscribe('deploy.failed', id)
     await scene.happen(people, 'deploy.failed')

@@ -255,7 +255,7 @@ describe('never lost', () => {
     expect(idsOf(receiver.received)).toEqual([id, id])
   })
 
-  test('one that died in the middle of its last try is not sent a ninth time', async () => {
+  test('a delivery that died during its last attempt is not sent a ninth time', async () => {
     await using receiver = await startReceiver()
     await hooked(receiver.url)
     await happen()

@@ -61,7 +61,7 @@ describe('more than 10 deliveries of one category to one channel within a minute
     expect([receiver.received.length, other.received.length]).toEqual([16, 8])
   })
 
-  test('what comes after the tenth that was told singly waits for the end of the minute and comes as one', async () => {
+  test('deliveries after the tenth wait for the end of the minute and are sent as one', async () => {
     await using receiver = await startReceiver()
     await hooked(receiver.url, 'backup.succeeded')
     for (let at = 0; at < 10; at++) await scene.happen(people, 'backup.succeeded', { subject: `Single ${at}` })

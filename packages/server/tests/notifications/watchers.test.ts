@@ -71,7 +71,7 @@ describe('certificates', () => {
     await restarted.stop()
     expect(await reported()).toEqual(['The certificate of shop.example.test expires in 5 days'])
   })
-  test('one that was renewed is told of for itself', async () => {
+  test('a renewed certificate has its own warning', async () => {
     certificates.push(certificate(5))
     await pass(2 * hours)
     certificates[0] = { ...certificate(6) }
@@ -181,7 +181,7 @@ describe('old deliveries are pruned', () => {
     await prune(scene.database.db, now(), { ...keep, maxPerUser: 2 }, stillHere)
     expect(await reported()).toEqual(['Alert 3', 'Alert 4'])
   })
-  test('what is still to be sent stays', async () => {
+  test('unsent deliveries stay', async () => {
     await scene.happen(people, 'deploy.failed')
     await scene.database.db.updateTable('deliveries').set({ status: 'queued' }).execute()
     await prune(scene.database.db, now() + 91 * days, keep, stillHere)

@@ -112,7 +112,7 @@ describe('PUT /notifications/defaults', () => {
   })
 })
 
-describe('who gets what', () => {
+describe('recipients', () => {
   test('without a word of theirs, the category’s own default sends to each member’s in_app channel and verified e-mail', async () => {
     await mailTo('ada@example.test')
     await scene.happen(people, 'deploy.failed', { subject: 'Deployment 3 failed' })
@@ -166,7 +166,7 @@ describe('who gets what', () => {
     expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['in_app'])
     expect(receiver.received).toEqual([])
   })
-  test('one that is unverified or disabled between the event and the sending gets nothing either, and says why', async () => {
+  test('a channel unverified or disabled between event and sending gets nothing, and the delivery says why', async () => {
     const hooks = [await me.webhook(receiver.url), await me.webhook(receiver.url)]
     for (const { id } of hooks) await me.subscribe('deploy.succeeded', id)
     const { organizationId } = people
@@ -187,7 +187,7 @@ describe('who gets what', () => {
     ])
     expect(receiver.received).toEqual([])
   })
-  test('one delivery a channel, also for someone with two in_app channels', async () => {
+  test('one delivery per channel, also for a user with two in_app channels', async () => {
     await me.create({ kind: 'in_app', label: 'One' })
     await me.create({ kind: 'in_app', label: 'Two' })
     await scene.happen(people, 'deploy.failed')
@@ -216,7 +216,7 @@ describe('who gets what', () => {
     await scene.happen(people, 'deploy.failed')
     expect(await me.deliveries({ kind: 'all' })).toEqual([])
   })
-  test('what concerns one person alone reaches that person alone', async () => {
+  test('an event about one user reaches only that user', async () => {
     await scene.happen(people, 'token.expiring', { userId: people.viewer.userId })
     expect(await me.deliveries({ kind: 'all' })).toEqual([])
     expect(kindsOf(await asPerson(scene, people.viewer).deliveries())).toEqual(['in_app'])
@@ -252,7 +252,7 @@ describe('who gets what', () => {
     await scene.happen(people, 'deploy.failed')
     expect(await asPerson(scene, others.owner).deliveries()).toEqual([])
   })
-  test('who accepts an invitation is announced as member.joined', async () => {
+  test('accepting an invitation announces member.joined', async () => {
     const { id } = await me.create({ kind: 'in_app', label: 'Bell' })
     await me.subscribe('member.joined', id)
     const invitation = await asPerson(scene, people.owner).ask('POST /invitations', {

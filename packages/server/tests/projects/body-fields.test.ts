@@ -267,7 +267,7 @@ describe('a source that is named by half is 400 and names the missing field', ()
     expect((await on(project)('GET', '')).body.data).toEqual(project)
   })
 
-  test('one that is completed, or that is taken away, is no half', async () => {
+  test('a completed or removed source is accepted', async () => {
     const project = await make({ gitOwner: 'acme', gitRepo: 'shop', gitBranch: 'main' })
     const source = async (body: object) => (await on(project)('PATCH', '', body)).body.data.source
     expect(await source({ gitRepo: 'other' })).toMatchObject({ owner: 'acme', repo: 'other' })

@@ -169,7 +169,7 @@ describe('the slug', () => {
     expect(slugs).toEqual(['unique-name', 'unique-name-2', 'unique-name-3'])
   })
 
-  test('of many made at once under one name, each is another', async () => {
+  test('differs for many projects created at once with one name', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => create({ name: 'Rush' })))
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
     const slugs = new Set(answers.map(({ body }) => body.data.slug))
@@ -178,7 +178,7 @@ describe('the slug', () => {
     for (const slug of slugs) expect(slug).toMatch(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
   })
 
-  test('of a name without a single usable character is a word of ours', async () => {
+  test('is a default word for a name without a usable character', async () => {
     expect((await create({ name: '日本' })).body.data.slug).toMatch(/^project(-\w+)?$/)
   })
 

@@ -155,7 +155,7 @@ describe('DELETE /projects/:id/domains/:hostname', () => {
     expect((await other('POST', '/connect', { domain })).status).toBe(201)
   })
 
-  test('one that is not primary leaves the primary one', async () => {
+  test('removing another domain leaves the primary one', async () => {
     const [first, second] = [await connect(), await connect()]
     await remove(first)
     expect(await primary()).toEqual([second])

@@ -77,7 +77,7 @@ describe('a claim of two organisations', () => {
     expect(servedAt()).toBe(served)
   })
 
-  test('who served without a proof is told when another one proves it', async () => {
+  test('an organisation that served an unproven domain is notified when another one proves it', async () => {
     const { ours, theirs } = await begin()
     await ours.connect()
     await expect.poll(async () => (await ours.route())?.tls).toBe('active')

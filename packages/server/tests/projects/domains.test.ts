@@ -161,7 +161,7 @@ describe('POST /projects/:id/connect', () => {
     expect((await connect(hostname)).status).toBe(200)
   })
 
-  test('of many domains connected at once exactly one ends as the primary one', async () => {
+  test('exactly one of many domains connected at once is primary', async () => {
     const domains = Array.from({ length: 6 }, fresh)
     const answers = await Promise.all(domains.map(connect))
     expect(answers.map(({ status }) => status)).toEqual(domains.map(() => 201))

@@ -115,7 +115,7 @@ test.each([...spelled, ...strange])('an address that leads inside by its words i
 })
 
 test.each([...spelled, ...named, 'http://127.0.0.1:PORT/a/b.git'])(
-  'one that is stored already, or whose name means something else now, is never connected to: %s',
+  'a stored address, or one that resolves differently now, is never connected to: %s',
   async (url) => {
     const project = await makeProject(cloud, people.admin.token, { gitUrl: 'https://git.example/a/b.git', gitBranch: 'main' })
     await cloud.database.db

@@ -99,7 +99,7 @@ describe('GET /projects/:id/logs', () => {
     expect([status, body.field]).toEqual([400, field])
   })
 
-  test('of a project of several services the exposed app’s lines by default, another’s when named', async () => {
+  test('returns the exposed app’s lines by default, another service’s when named', async () => {
     const services = [
       { name: 'db', image: 'postgres', ports: [5432] },
       { name: 'web', image: 'shop', exposed: true, ports: [80] },

@@ -84,7 +84,7 @@ describe('GET /projects/:id/metrics', () => {
     expect(point.p99Ms! / 900).toBeCloseTo(1, 0)
   })
 
-  test('what the edge tells is kept, told twice it counts once, and told again when it has grown', async () => {
+  test('a report of the edge is stored, counted once if repeated, and updated when it has grown', async () => {
     const { edge } = scene.instance.drivers
     edge.reportTraffic(requested(ago(3)))
     edge.reportTraffic(
@@ -183,7 +183,7 @@ describe('kept 30 days in bounded space', () => {
     expect((await points(query)).map(({ requests }) => requests)).toEqual([610, 600])
   })
 
-  test('what is older than thirty days is gone', async () => {
+  test('data older than thirty days is deleted', async () => {
     await keep(requested(ago(31 * 24 * 60)), requested(ago(5)))
     await thin(Date.now())
     expect(await rowCount()).toBe(1)

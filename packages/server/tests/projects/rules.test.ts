@@ -112,7 +112,7 @@ describe('PATCH and DELETE', () => {
     expect((await change(rule.id, { pathPrefix: null })).body.data).toMatchObject({ pathPrefix: null, enabled: false })
   })
 
-  test('what would not be a rule is refused and changes nothing', async () => {
+  test('an invalid rule is refused and changes nothing', async () => {
     const rule = await made(limit)
     expect((await change(rule.id, { config: { requests: null } })).body.field).toBe('config.requests')
     expect((await change(rule.id, { kind: 'ban' })).body.field).toBe('config')

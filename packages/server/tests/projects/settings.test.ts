@@ -92,7 +92,7 @@ describe('resources', () => {
   })
 })
 
-describe('one setting each', () => {
+describe('each setting', () => {
   test('POST /sleep-mode', async () => {
     const { status, body } = await on('POST', '/sleep-mode', { sleepMode: 'auto_sleep' })
     expect([status, body.data.config.sleepMode]).toEqual([200, 'auto_sleep'])
@@ -178,7 +178,7 @@ describe('the clone token', () => {
     expect(scrubber.scrub(`clone ${token}`)).toBe('clone [secret]')
   })
 
-  test('of a short one nothing is shown but the mask', async () => {
+  test('a short token is shown as the mask only', async () => {
     expect((await on('PATCH', '/clone-token', { token: 'abcd' })).body.data.token).toBe(secretMask)
   })
 
@@ -196,7 +196,7 @@ describe('the clone token', () => {
     expect(await instance.projects.remoteOf(row, 'https://other.example.test/acme/shop.git')).not.toHaveProperty('credential')
   })
 
-  test('what a read has shown, sent back, leaves it alone; another mask is refused; null drops it', async () => {
+  test('sending back the mask changes nothing; another mask is refused; null deletes the token', async () => {
     const { body: before } = await on('PATCH', '/clone-token', { token })
     expect((await on('PATCH', '/clone-token', { token: `${secretMask}WXYZ` })).body).toEqual(before)
     expect((await on('PATCH', '/clone-token', { token: `${secretMask}ABCD` })).body.field).toBe('token')

@@ -275,7 +275,7 @@ describe('over a real connection', () => {
   })
 })
 
-describe('what is written down of it', () => {
+describe('records of the upload', () => {
   test('the audit log names the session and the user who opened it', async () => {
     const { sessionId, upload } = await open(people.admin.token)
     await put(upload.url, tarball({ name: '../escape', content: '' }))

@@ -158,7 +158,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     }
   })
 
-  test('what is put there after it was fetched changes nothing, and ten who ask at once all get the first', async () => {
+  test('a later upload to the same address changes nothing, and ten concurrent readers get the first', async () => {
     const session = await open()
     expect(await put(session, good)).toBe(200)
     const answers = await Promise.all(Array.from({ length: 10 }, () => scan(session)))

@@ -93,7 +93,7 @@ describe('POST /projects/folder/upload/:sessionId', () => {
     expect(readFileSync(instance.projects.uploadFile(id)).equals(good)).toBe(true)
   })
 
-  test('of two that arrive at once one counts, and its bytes are the ones that are kept', async () => {
+  test('one of two concurrent uploads counts, and its bytes are kept', async () => {
     const { sessionId } = await open()
     const bytes = [good, tarball({ name: 'other', content: 'x'.repeat(5000) })]
     const answers = await Promise.all(bytes.map((payload) => send(sessionId, payload)))
@@ -251,7 +251,7 @@ describe('POST /projects/folder/scan/:sessionId', () => {
   })
 })
 
-describe('what becomes of a session', () => {
+describe('the life of an upload session', () => {
   const deps = () =>
     ({
       database: instance.database,
@@ -289,7 +289,7 @@ describe('what becomes of a session', () => {
     expect([existsSync(instance.projects.uploadFile(id)), await statusOf(id)]).toEqual([false, undefined])
   })
 
-  test('one that ran out goes with its file; one that has not stays', async () => {
+  test('an expired session is removed with its file; a valid one stays', async () => {
     const [old, young] = [await received(), await received()]
     await expire(old)
     await sweep()
@@ -297,7 +297,7 @@ describe('what becomes of a session', () => {
     expect([existsSync(instance.projects.uploadFile(young)), await statusOf(young)]).toEqual([true, 'received'])
   })
 
-  test('what a killed process left goes after an hour, a file without a session at once', async () => {
+  test('leftovers of a killed process are removed after an hour, a file without a session at once', async () => {
     const leftover = (name: string, minutesOld: number) => {
       const path = join(base, 'uploads', name)
       writeFileSync(path, 'left')
@@ -325,7 +325,7 @@ describe('what becomes of a session', () => {
     expect(rows).toEqual([{ everySeconds: 3600 }])
   })
 
-  test('one that another upload of the project replaced goes at once, and does not wait for the sweep', async () => {
+  test('a replaced upload is removed at once, without waiting for the sweep', async () => {
     const [first, second] = [await received(), await received()]
     const project = await makeProject(instance, people.member.token, { uploadSessionId: first })
     await callsOn(instance, people.owner.token)(project)('PATCH', '', { uploadSessionId: second })

@@ -17,6 +17,6 @@ test('a folder that is as large as an instance takes is sent', async () => {
   expect(await passed(limits.tarballBytes - 1, 1)).toBe(limits.tarballBytes)
 })
 
-test('one that is larger is told of before anything is sent, with what to do', async () => {
+test('a folder over the limit is refused before anything is sent, with the remedy', async () => {
   await expect(passed(limits.tarballBytes, 1)).rejects.toThrow(/is larger than .* MB packed\. Exclude .* \.gitignore/)
 })

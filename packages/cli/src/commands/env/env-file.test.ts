@@ -36,7 +36,7 @@ test('only its owner may read it, also where others could read the file before',
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
-test('what is no file, such as /dev/stdout, is written to and stays what it is', () => {
+test('a target that is not a file, such as /dev/stdout, is written to and not replaced', () => {
   const file = join(folder, 'nowhere')
   symlinkSync('/dev/null', file)
   writeEnvFile(file, variables, true)

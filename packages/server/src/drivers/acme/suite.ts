@@ -46,7 +46,7 @@ export function describeAcme(title: string, start: () => Promise<SuiteAuthority>
       expect(scene.board.shown.size).toBe(0)
     })
 
-    test('one that is given up ends with the reason, before it began and in the middle', async () => {
+    test('an aborted order ends with the reason, before its start and in the middle', async () => {
       const enough = new Error('enough')
       await expect(scene.acme.order('a.example.test', key, scene.board, AbortSignal.abort(enough))).rejects.toBe(enough)
       const stop = new AbortController()

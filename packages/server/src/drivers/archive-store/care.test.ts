@@ -42,7 +42,7 @@ test('a fault that passes is asked again, and one that lasts is told after the l
   expect(location.hits.filter((hit) => hit.startsWith('get')).length).toBe(3)
 })
 
-test('what is refused is told at once', async () => {
+test('a refused request is reported at once, without a retry', async () => {
   for (const [fault, on] of [
     ['denied', 'put'],
     ['full', 'put'],

@@ -57,7 +57,7 @@ describe('a local destination', () => {
     expect((await readdir(outside)).sort()).toEqual(['deep', 'secret'])
   })
 
-  test('what a killed put left is removed once it is old, and what is under way stays', async () => {
+  test('an old leftover of a killed put is removed, a put in progress stays', async () => {
     await using base = await tempFolder('store')
     const store = localStore({ kind: 'local', root: base.path, path: base.path })
     await store.put('whole', chunksOf(Buffer.from('x')), never)

@@ -79,7 +79,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     config = { ...config, hostKey: await sshd.fingerprint() }
   })
 
-  test('what a killed put left is removed once it is old', async () => {
+  test('an old leftover of a killed put is removed', async () => {
     const store = await stores.open(config)
     const drafts = join(folder.path, 'made/here/.unfinished')
     await mkdir(drafts, { recursive: true })

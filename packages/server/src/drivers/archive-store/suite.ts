@@ -32,7 +32,7 @@ export function archiveStoreSuite(prepare: () => Promise<Bench>): void {
     expect(await namesIn(store, '')).toEqual([])
   })
 
-  test('what was put is got back byte for byte, whatever its size', async () => {
+  test('content of any size is read back byte for byte', async () => {
     for (const content of [Buffer.alloc(0), Buffer.from('one'), randomBytes(300_000), large]) {
       expect(await store.put('round/trip', chunksOf(content), never)).toEqual({ sizeBytes: content.length })
       expect(await store.size('round/trip', never)).toBe(content.length)
@@ -48,7 +48,7 @@ export function archiveStoreSuite(prepare: () => Promise<Bench>): void {
     await store.remove('middle', never)
   })
 
-  test('what is not there has no size, fails as missing when read, and is removed all the same', async () => {
+  test('a missing object has no size, fails as missing when read, and can be removed', async () => {
     expect(await store.size('not/there', never)).toBeUndefined()
     await expect(readAll(store.get('not/there', never))).rejects.toMatchObject({ name: 'StoreFailure', reason: 'missing' })
     await store.remove('not/there', never)

@@ -16,7 +16,7 @@ function unlock(file: Uint8Array, passphrase: string): Promise<string> {
   return decrypter.decrypt(file, 'text')
 }
 
-test('what is locked here is opened by age, and the other way round', async () => {
+test('a file encrypted here is opened by age, and vice versa', async () => {
   const decrypter = new Decrypter()
   decrypter.addPassphrase('correct horse')
   expect(await decrypter.decrypt(await locked('correct horse'), 'text')).toBe('what is kept')

@@ -25,7 +25,7 @@ test.each(['fails', 'silent'] as const)(
   },
 )
 
-test('who asks the same at once or soon after is given the same answer; a failure is not kept', async () => {
+test('equal queries, concurrent or soon after, share one answer; a failure is not cached', async () => {
   const dns = open({ cacheMs: 60_000 })
   await Promise.all([dns.txt('_berth.shop.test', never), dns.txt('_berth.shop.test', never)])
   await dns.txt('_berth.shop.test', never)

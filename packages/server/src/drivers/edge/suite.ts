@@ -68,7 +68,7 @@ export function describeEdge(title: string, start: () => Promise<SuiteEdge>): vo
       stopOthers()
     })
 
-    test('what had no request is drained at once and counts nothing', async () => {
+    test('an upstream without requests is drained at once and counts none', async () => {
       expect(await driver.drain('unused', 60_000)).toEqual({ inFlight: 0 })
       expect(await driver.switchCounters('unused')).toMatchObject({ total: 0, failed: 0 })
       expect(await driver.activity()).not.toHaveProperty('unused')

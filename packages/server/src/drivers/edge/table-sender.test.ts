@@ -66,7 +66,7 @@ describe('sending tables', () => {
     expect(hosts()).toEqual(['a', 'b'])
   })
 
-  test('of several that wait, the last one is in force and the ones between are not sent', async () => {
+  test('only the last of several waiting tables is sent', async () => {
     const { link, pieces, hosts } = edge()
     const sender = new TableSender()
     let wanted = table(1, 'a')

@@ -73,7 +73,7 @@ test('relative paths, NUL and no roots are refused', async () => {
   await expect(allowed(join(root, 'app'), [])).rejects.toBeInstanceOf(FolderOutside)
 })
 
-test('of the data folder only what is in its projects, whatever the roots are', async () => {
+test('only the projects folder of the data folder is allowed, whatever the roots are', async () => {
   const kept = join(base, 'kept')
   for (const roots of [['/'], [base], [kept], [join(kept, 'projects')], [join(kept, 'uploads')]])
     for (const path of ['', 'uploads', 'uploads/one', 'projects', 'projects/to-upload', 'projects/../uploads/one'])

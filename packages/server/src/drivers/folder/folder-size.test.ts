@@ -16,7 +16,7 @@ async function filled() {
   return { folder, one, two }
 }
 
-test('what files hold is added up by their names, what they take up on the disk by their files', async () => {
+test('content size is counted per name, disk usage per file', async () => {
   const { folder, one, two } = await filled()
   await using _ = folder
   await link(join(one, 'deeper', 'file'), join(one, 'again'))

@@ -32,7 +32,7 @@ test('a failure leaves nothing behind', async () => {
   expect(await readdir(base)).toEqual([])
 })
 
-test('what a killed process left is removed by the next attempt', async () => {
+test('leftovers of a killed process are removed by the next attempt', async () => {
   await mkdir(join(base, 'target.partial'))
   await writeFile(join(base, 'target.partial', 'old'), '')
   await stageFolder(join(base, 'target'), (staging) => writeFile(join(staging, 'new'), ''))

@@ -43,7 +43,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
     afterAll(() => scene?.close())
     afterEach(() => scene.intercept(null))
 
-    test('whose token it is', async () => {
+    test('the account of a token', async () => {
       expect(await host.account(ann)).toMatchObject({ login: 'ann', type: 'user' })
       await expect(host.account(token('unknown'))).rejects.toEqual(failing('unauthorized'))
     })
@@ -66,7 +66,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       await expect(host.repositoriesOf(ann, 'no-such-name')).rejects.toEqual(failing('not_found'))
     })
 
-    test('one repository, its branches, files and contents', async () => {
+    test('a repository, its branches, files and contents', async () => {
       expect(await host.repository(ann, shop)).toMatchObject({ fullName: 'acme/shop' })
       await expect(host.repository(ann, { owner: 'acme', repo: 'none' })).rejects.toEqual(failing('not_found'))
       expect(await host.branches(ann, shop)).toEqual([
@@ -152,7 +152,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       await expect(host.deleteHook(ann, shop, hook.id)).rejects.toEqual(failing('not_found'))
     })
 
-    test('what became of a commit, and one comment a mark', async () => {
+    test('the status of a commit, and one comment per marker', async () => {
       const sha = 'c'.repeat(40)
       await host.setCommitStatus(ann, shop, sha, {
         state: 'success',

@@ -209,7 +209,7 @@ describe('where addresses are permitted one by one', () => {
     expect(other.requests).toEqual([])
   })
 
-  test('what the repository names is judged like itself, and a proxy is never asked', async () => {
+  test('addresses that a repository names are validated like its own, and no proxy is used', async () => {
     const repository = await new TestRepository(run, join(base, 'repositories', 'naming.git')).create()
     await repository.commit('main', {
       '.lfsconfig': `[lfs]\n\turl = ${other.url}/lfs\n`,

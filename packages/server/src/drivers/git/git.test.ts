@@ -39,7 +39,7 @@ beforeEach(() => {
 const remote = (path = 'owner/app.git') => ({ url: `${server.url}/${path}` })
 const target = () => join(base, 'checkouts', String(count++))
 
-describe('what a remote has', () => {
+describe('listing a remote', () => {
   test('its branches and the default one', async () => {
     const refs = await git.listRefs(remote())
     expect(refs.defaultBranch).toBe('main')
@@ -188,7 +188,7 @@ describe('a checkout', () => {
     expect(progress.some((line) => line.includes('Counting objects'))).toBe(true)
   })
 
-  test('of exactly one commit, by its whole or its short id, and of HEAD', async () => {
+  test('fetches exactly one commit, by its full or short id, or HEAD', async () => {
     const [whole, short, head] = [target(), target(), target()]
     expect((await git.checkout(remote(), { commit: commits[0]! }, whole)).commit).toBe(commits[0])
     expect(await readFile(join(whole, 'index.js'), 'utf8')).toBe('0')
@@ -196,7 +196,7 @@ describe('a checkout', () => {
     expect((await git.checkout(remote(), {}, head)).commit).toBe(commits[2])
   })
 
-  test('of an older commit is had from an old server, too', async () => {
+  test('fetches an older commit from an old server too', async () => {
     const old = await startGitServer(run, join(base, 'repositories'), { HTTP_GIT_PROTOCOL: '' })
     try {
       const into = target()
@@ -253,7 +253,7 @@ describe('a checkout', () => {
     expect(result.warnings).toEqual([])
   })
 
-  test('of too much is refused before it fills the disk', async () => {
+  test('over the size limit is refused before it fills the disk', async () => {
     const bomb = await new TestRepository(run, join(base, 'repositories', 'bomb.git')).create()
     await bomb.commit('main', { f: 'x' })
     const blob = (await bomb.git('rev-parse', 'main:f')).trim()

@@ -121,7 +121,7 @@ describe('submodules', () => {
     expect(other.requests).toEqual([])
   })
 
-  test('one without an address is left empty, and that is said', async () => {
+  test('a submodule without an address is left empty, with a warning', async () => {
     const one = await repository('unmapped')
     const head = await one.commit('main', { a: '1' })
     const [, , id] = (await one.git('ls-tree', head)).trim().split(/\s/)
@@ -185,7 +185,7 @@ describe('files in Git LFS', () => {
     expect([object!.path, object!.authorization]).toEqual([`/object/${oid}`, undefined])
   })
 
-  test('one that is not what its pointer names is refused, and nothing is left', async () => {
+  test('a file that does not match its pointer is refused, and nothing is left', async () => {
     serveObjects((id) => `${server.url}/object/${id}`, content.replace('large', 'other'))
     const url = await large()
     const into = join(base, 'refused')

@@ -130,7 +130,7 @@ describe('encryption', () => {
   })
 })
 
-describe('what went wrong is said by a typed failure', () => {
+describe('each problem is a typed failure', () => {
   test('no mail server configured', async () => {
     const mailer = createMailer({ smtpUrl: undefined })
     expect(mailer.configured).toBe(false)

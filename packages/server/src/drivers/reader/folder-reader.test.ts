@@ -55,7 +55,7 @@ test('a stack that is too deep is of the folder, and the process goes on', async
   expect(await pidOf(reader)).toBe(pid)
 })
 
-test('who gives up ends the work, and one who waits for his turn leaves without a trace', async () => {
+test('an abort ends the work, or removes the request from the queue', async () => {
   const reader = harmful({ maxConcurrent: 1, seconds: 60 })
   const [one, two] = [new AbortController(), new AbortController()]
   const working = reader.detect('/spin', { ...own, abort: one.signal })
@@ -92,7 +92,7 @@ test('the real one detects and lists as if it were here', async () => {
   await expect(reader.detect(folder, { ...own, rootDirectory: 'gone' })).rejects.toBeInstanceOf(RootDirectoryError)
 })
 
-test('one that keeps its reader busy does not keep another organisation waiting', async () => {
+test('a busy reader of one organisation does not delay another organisation', async () => {
   const reader = harmful({ seconds: 60 })
   const enough = new AbortController()
   const busy = ['/spin', '/spin', '/spin'].map((folder) => reader.detect(folder, { ...own, abort: enough.signal }))

@@ -31,7 +31,7 @@ test('organisations take turns, however many folders one of them has', async () 
   expect(began).toEqual(['greedy 1', 'greedy 2', 'other 1', 'third 1', 'greedy 3', 'other 2', 'greedy 4'])
 })
 
-test('one organisation never holds all places: another begins at once', async () => {
+test('no organisation holds all slots: another one starts at once', async () => {
   const { began, ask: request, end } = turnsOf(2)
   for (let at = 1; at <= 3; at += 1) void request('greedy', `greedy ${at}`)
   await settled()
@@ -53,7 +53,7 @@ test('a queue has a bound of its own, and others are not refused with it', async
   expect(began).toContain('other 1')
 })
 
-test('who gives up before asking, or while waiting, leaves no trace', async () => {
+test('an abort before or during the wait leaves no trace', async () => {
   const { turns, ask: request, began, end } = turnsOf(1)
   await expect(request('one', 'never', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
   expect(turns.hasFreeSlot).toBe(true)

@@ -8,7 +8,7 @@ test.each([
   ['2,5', '5'],
   ['3-4,9', '4,9'],
   ['0,2-3', '2-3'],
-])('of the cores %s builds get %s', (allowed, cores) => {
+])('builds get a share of %s cores: %s', (allowed, cores) => {
   expect(buildCores(() => `Name:\tnode\nCpus_allowed_list:\t${allowed}\nMems_allowed:\t1\n`)).toBe(cores)
 })
 

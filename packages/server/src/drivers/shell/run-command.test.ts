@@ -72,7 +72,7 @@ describe('a command runs', () => {
 })
 
 describe('output', () => {
-  test('of stdout the first bytes are kept, of stderr the last, and it says that some are missing', async () => {
+  test('the first bytes of stdout and the last of stderr are kept, and a cut is reported', async () => {
     const result = await run(sh('i=0; while [ $i -lt 3000 ]; do echo out$i; echo err$i >&2; i=$((i+1)); done'), {
       ...limits,
       maxOutputBytes: 50,

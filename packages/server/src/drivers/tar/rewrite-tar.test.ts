@@ -46,7 +46,7 @@ test('an entry without a header is left out with its content', async () => {
   expect((await entriesOf(rest)).map(({ text }) => text)).toEqual(['', ''])
 })
 
-test('what another program packed is read as it is', async () => {
+test('an archive of another program is read unchanged', async () => {
   const tar = pack()
   tar.entry({ name: 'a/ü', uid: 5 }, 'one')
   tar.entry({ name: `${'p'.repeat(90)}/${'n'.repeat(60)}`, size: 0 }, '')

@@ -33,7 +33,7 @@ async function bytesOf(options?: PackOptions): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(packFolder(source, options)))
 }
 
-test('what is packed is unpacked as it was', async () => {
+test('packed files are unpacked unchanged', async () => {
   await put('run.sh', '#!/bin/sh\n')
   await chmod(join(source, 'run.sh'), 0o755)
   await put(`deep/${'ä'.repeat(100)}/${'long'.repeat(40)}/file`, 'x'.repeat(300_000))

@@ -46,7 +46,7 @@ describe('refused unless the instance allows it', () => {
     expect(receiver.connections).toBe(0)
   })
 
-  test('of several addresses only the acceptable ones are connected to', async () => {
+  test('only the allowed ones of several addresses are connected to', async () => {
     await using inside = await startReceiver()
     await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
     const classify = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
@@ -56,7 +56,7 @@ describe('refused unless the instance allows it', () => {
   })
 })
 
-test('of several acceptable addresses the next one is tried when one does not answer', async () => {
+test('the next allowed address is tried if one does not answer', async () => {
   await using receiver = await startReceiver()
   const names = createWebRequest({ allowPrivate: true, resolve: async () => ['127.0.0.3', '::1', '127.0.0.1'] })
   expect(await names.send(post(`http://hooks.test:${receiver.port}/`))).toMatchObject({ status: 200 })
@@ -95,7 +95,7 @@ describe('a DNS name that changes its answer between check and use', () => {
   })
 })
 
-describe('what is not sent', () => {
+describe('data that is never sent', () => {
   const open = createWebRequest({ allowPrivate: true })
 
   test.each([

@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 afterEach(() => database.close())
 
-describe('what an environment is doing', () => {
+describe('the state of an environment', () => {
   test('moves as the machine allows, and no other way', async () => {
     await setLiveDeployment(db, row)
     const stateNow = async () => (await findLive(db, target.projectId, target.environment))?.state

@@ -222,7 +222,7 @@ describe('adopting', () => {
     expect(renamed).toEqual({ 'blog/web': 'web-2' })
   })
 
-  test('what a service needs is looked for in its own stack, by the names that they have here', async () => {
+  test('dependencies of a service are resolved in its own stack, by their names here', async () => {
     const blogDb = aContainer('blog-db', { labels: ofStack('blog', 'db') })
     const blog = aContainer('blog-web', {
       labels: ofStack('blog', 'web', { 'com.docker.compose.depends_on': 'db:service_started:false' }),
@@ -266,7 +266,7 @@ describe('adopting', () => {
     expect(warnings.join()).toContain('it had 2 replicas')
   })
 
-  test('what a container will not have is told: limits, names, a network that led nowhere, the way it was stopped', async () => {
+  test('settings that are lost are reported: limits, names, an internal network, the stop signal', async () => {
     const odd = aContainer('db_old', {
       labels: ofStack('shop', 'db'),
       networks: { inner: ['db', 'id-of-db_old', 'primary'] },
@@ -307,7 +307,7 @@ describe('adopting', () => {
     expect(warnings.join()).toContain('the container other uses the same data')
   })
 
-  test('what is not there, is not clear or cannot be adopted is named', async () => {
+  test('missing, ambiguous and unadoptable services are named', async () => {
     const other = aContainer('other', { labels: ofStack('blog', 'web') })
     const discovery = await found([web, other, aContainer('host', { networkMode: 'host' })])
     const refusal =

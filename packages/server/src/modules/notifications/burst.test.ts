@@ -39,14 +39,14 @@ describe('where a new delivery goes', () => {
     expect(locationOf([...many(10, reported), head], now)).toEqual({ as: 'joined', into: 'head' })
     expect(locationOf([{ ...head, createdAt: now - 90_000 }], now)).toEqual({ as: 'joined', into: 'head' })
   })
-  test('one whose first try has begun takes no more', () => {
+  test('a delivery whose first attempt has started takes no more events', () => {
     for (const begun of [
       { status: 'sending', attempts: 1 },
       { status: 'queued', attempts: 1 },
     ] as const)
       expect(locationOf([waiting(30, { id: 'head', joinedCount: 7, ...begun })], now).as).toBe('head')
   })
-  test('one that is full takes no more', () => {
+  test('a full delivery takes no more events', () => {
     expect(locationOf([waiting(30, { joinedCount: burst.largest })], now)).toEqual({
       as: 'head',
       dueAt: now + 30_000,

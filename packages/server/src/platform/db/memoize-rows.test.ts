@@ -3,7 +3,7 @@ import { memoizeByRows } from './memoize-rows.ts'
 
 const row = (value: string) => Object.freeze({ value })
 
-test('what is made of the same kept rows is made once, and cannot be changed', () => {
+test('a result of the same cached rows is computed once and frozen', () => {
   const make = vi.fn((left: { value: string }, right: { value: string }) => ({ text: left.value + right.value }))
   const made = memoizeByRows(make)
   const [a, b] = [row('a'), row('b')]
@@ -18,7 +18,7 @@ test('another row in any place makes it anew', () => {
   expect([made(a, row('b')).text, made(a, row('c')).text, made(row('d'), a).text]).toEqual(['ab', 'ac', 'da'])
 })
 
-test('of a row that may still change it is made each time', () => {
+test('a result of an unfrozen row is computed each time', () => {
   const made = memoizeByRows((only: { value: string }) => ({ text: only.value }))
   const changing = { value: 'a' }
   const before = made(changing)

@@ -71,7 +71,7 @@ describeOnEachDatabase('of many jobs that wait', (open) => {
     expect(claimed).toEqual(['job_7', 'job_3', 'job_2', 'job_1', 'job_6'])
   })
 
-  test('one whose group is busy lets the next of its kind go first', async () => {
+  test('a job whose group is busy is overtaken by the next of its kind', async () => {
     const database = await open()
     await queue(database, [
       { kind: 'kind.1', groupKey: 'a' },

@@ -15,7 +15,7 @@ describeOnEachDatabase('cancelling', (open) => {
     expect(await readJob(database, id)).toMatchObject({ status: 'cancelled' })
   })
 
-  test('one of five that run aborts that one alone; the other four finish', async () => {
+  test('cancelling one of five running jobs aborts only that one', async () => {
     const database = await open()
     const reasons: unknown[] = []
     const mayEnd = Promise.withResolvers<void>()

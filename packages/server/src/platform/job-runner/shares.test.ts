@@ -48,7 +48,7 @@ describeOnEachDatabase('slots that organisations share', (open) => {
     return { ...scene, jobs, enqueue, database }
   }
 
-  test.each([2, 3, 8])('one of several organisations never holds all %d, and another begins at once', async (count) => {
+  test.each([2, 3, 8])('no organisation holds all %d slots, and another one starts at once', async (count) => {
     const { begun, database, enqueue, end, jobs, kind } = await setUp(count, ['greedy', 'other'])
     await enqueue('greedy', count + 3)
     const held = named('greedy', count - 1)
@@ -90,7 +90,7 @@ describeOnEachDatabase('slots that organisations share', (open) => {
     expect(begun).toHaveLength(7)
   })
 
-  test('one that waits is served before one that has a running job already', async () => {
+  test('a waiting organisation is served before one with a running job', async () => {
     const { begun, enqueue, end, jobs } = await setUp(3, ['a', 'b'])
     await enqueue('b', 3)
     await expect.poll(() => begun).toEqual(['b 1', 'b 2'])

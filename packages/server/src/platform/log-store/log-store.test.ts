@@ -193,7 +193,7 @@ describe('ids', () => {
     expect([...ids].sort()).toEqual(ids)
   })
 
-  test('what is not an id is refused', async () => {
+  test('an invalid id is refused', async () => {
     const store = openStore()
     await expect(store.tail('prj_a', 'runtime', { limit: 1, before: '../x' })).rejects.toThrow(RangeError)
     expect(() => store.read('prj_a', 'runtime', { afterId: '12' })).toThrow(RangeError)

@@ -44,7 +44,7 @@ async function withStore<T>(work: (store: LogStore) => Promise<T>): Promise<T> {
   }
 }
 
-test('of 100,000 lines none is lost, and a tail of 200 from opening costs a small part of reading them all', async () => {
+test('none of 100,000 lines is lost, and a tail of 200 costs a small part of reading all', async () => {
   let count = 0
   const whole = await bytesRead(() =>
     withStore(async (store) => {
@@ -80,7 +80,7 @@ test('resuming deep inside costs no scan from the beginning', async () => {
   })
 })
 
-test('one deployment of ten is found whole', async () => {
+test('all lines of one deployment of ten are found', async () => {
   const entries = await withStore((store) => store.tail('prj_a', 'runtime', { limit: total, filter: { deployment: 'dep_4' } }))
   expect(entries).toHaveLength(10_000)
   expect(entries[0]!.message).toBe(textOf(40_000))

@@ -14,7 +14,7 @@ test('the right password verifies, another does not', async () => {
   expect(await verifyPassword('', stored)).toBe(false)
 })
 
-test('one password hashed twice gives two hashes', async () => {
+test('hashing a password twice gives two hashes', async () => {
   expect(await hashPassword('correct horse', quick)).not.toBe(await hashPassword('correct horse', quick))
 })
 

@@ -58,7 +58,7 @@ describe('scrubbing by value', () => {
   })
 })
 
-test('whatever the values and the text, it does what replacing one by one would do', () => {
+test('equals replacing the values one by one, for any values and text', () => {
   const letters = string({ unit: 'grapheme-ascii', minLength: 6, maxLength: 9 }).map((text) =>
     text.replace(/[^ab]/g, (letter) => (letter < 'M' ? 'a' : 'b')),
   )

@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const boxOf = () => createSecretBox(openKeyRing({ folder, fromSettings: null }))
 
-test('what was signed here is known again, also after a restart', () => {
+test('a signature is valid also after a restart', () => {
   const signature = boxOf().sign('message', 'purpose')
   expect(boxOf().isSigned(signature, 'message', 'purpose')).toBe(true)
 })

@@ -52,7 +52,7 @@ volumes: { data: }`)
   })
 })
 
-test('what is published for everybody has an address of its own; a database and what is for the machine alone have none', () => {
+test('published services have an address of their own; databases and services for the machine only have none', () => {
   const { services } = read(`
 services:
   web: { image: nginx, ports: ["80:80"] }
@@ -64,7 +64,7 @@ services:
   expect(services.flatMap(({ name, route }) => (route ? [name] : []))).toEqual(['admin'])
 })
 
-test('what is out of the bounds is refused', () => {
+test('values out of bounds are refused', () => {
   const { refused } = read('services: { a: { image: x, cpus: 16, mem_limit: 4m, command: "echo \'" } }')
   expect(refused).toEqual([
     { path: 'services.a.command', message: 'a quote is not closed' },
@@ -236,7 +236,7 @@ test.each<[string, string, string]>([
   ).toEqual([name])
 })
 
-test('of several ports requests go to the web’s own, and never first to one that speaks something else', () => {
+test('requests go to the web port of several ports, and never first to another protocol', () => {
   const ports = (list: string) => read(`services:\n  a: { image: x, ports: [${list}] }`).services[0]?.ports
   expect(ports('"53:53/tcp", "443:443", "80:80"')).toEqual([80, 53, 443])
   expect(ports('"2222:22", "3000:3000"')).toEqual([3000, 22])
@@ -251,7 +251,7 @@ test('requests never go to a database, though nothing else has a port', () => {
 test.each([
   ['80', '80:8080'],
   ['443', '443:8443'],
-])('what is published at %s is where requests go, before what is built here', (_, port) => {
+])('requests go to the service published at %s, before services built here', (_, port) => {
   const { services } = read(`
 services:
   api: { build: ., ports: ["3000:3000"] }

@@ -138,7 +138,7 @@ services:
   })
 })
 
-describe('what leaves what runs as it is, is a warning that names its path', () => {
+describe('a setting without effect on the running service is a warning that names its path', () => {
   test.each([
     ['logging: { driver: syslog }', 'services.web.logging'],
     ['annotations: { a: b }', 'services.web.annotations'],
@@ -155,7 +155,7 @@ describe('what leaves what runs as it is, is a warning that names its path', () 
   })
 })
 
-describe('what is supported has nothing said about it', () => {
+describe('a supported setting gives no warning', () => {
   test.each<[string, Partial<ComposeService>]>([
     ['container_name: mine', { containerName: 'mine' }],
     ['dns: 1.1.1.1', { dns: ['1.1.1.1'] }],
@@ -181,7 +181,7 @@ describe('what is supported has nothing said about it', () => {
   ])('%s', (fields, expected) => gives(fields, expected))
 })
 
-describe('what is not supported is refused, and its path named', () => {
+describe('an unsupported setting is refused by path', () => {
   test.each([
     ['future_field: 1', 'services.web.future_field'],
     ['constructor: 1', 'services.web.constructor'],

@@ -6,7 +6,7 @@ const read = (text: string, env: Record<string, string> = {}) => readCompose(tex
 const web = (fields: string, env: Record<string, string> = {}) =>
   read(`services:\n  web:\n    image: nginx\n    ${fields.replaceAll('\n', '\n    ')}`, env)
 
-describe('what would escape is refused by name', () => {
+describe('settings that would escape are refused by name', () => {
   test.each([
     ['privileged: true', 'privileged'],
     ['privileged: "true"', 'privileged'],

@@ -41,7 +41,7 @@ describe('framework', () => {
     expect(await at(name, { framework })).toMatchObject(plan)
   })
 
-  test('one whose manifest the source lacks says so; one that the runtime cannot use is left to detection', async () => {
+  test('a framework without its manifest in the source is reported; one unusable by the runtime is left to detection', async () => {
     expect((await at('express', { framework: 'rust' })).mismatch).toMatch(/framework is set to rust/)
     const without = { framework: 'dockerfile', without: ['dockerfile'] }
     expect((await at('dockerfile-node', without)).framework).not.toBe('dockerfile')
@@ -69,7 +69,7 @@ describe('packageManager', () => {
     expect(plan.buildCommand).toMatch(/^pnpm /)
   })
 
-  test('one that nothing of the source is made with is named in a warning', async () => {
+  test('an unused package manager is named in a warning', async () => {
     expect((await at('go', { packageManager: 'pnpm' })).warnings.join()).toMatch(/packageManager is set to pnpm/)
   })
 })

@@ -25,7 +25,7 @@ describe.each(Object.entries(corpus))('%s', (_, cases) => {
   })
 })
 
-test('what a file of another host asks for and is not done is said', async () => {
+test('unsupported settings of another host’s file are warnings', async () => {
   const { warnings } = await detectFolder(
     await temporaryFolder({
       'package.json': { scripts: { start: 'node a.js' } },

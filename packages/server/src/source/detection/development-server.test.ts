@@ -129,7 +129,7 @@ test.each([
   ['nodemon src/index.ts', null],
   ['nodemon --exec ts-node src/index.ts', null],
   ['nodemon', null],
-])('what is watched by %s is %s', (command, program) => expect(watchedProgram(command)).toBe(program))
+])('files watched by %s: %s', (command, program) => expect(watchedProgram(command)).toBe(program))
 
 test('a line of options without end is read in one go', () => {
   expect(watchedProgram(`nodemon${' -w'.repeat(600)} !`)).toBeNull()

@@ -25,7 +25,7 @@ test('files are found by patterns, the nearest first', async () => {
   expect(folder.findFolders('**')).toEqual(['', 'a', 'a/c', 'apps', 'apps/web'])
 })
 
-test('what builds and editors make is not looked at', async () => {
+test('output of builds and editors is ignored', async () => {
   const folder = await open(
     'node_modules/a/package.json',
     '.git/config',

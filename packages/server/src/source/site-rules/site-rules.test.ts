@@ -84,12 +84,12 @@ describe('_redirects', () => {
     expect(leads(rules, 'older')).toBeUndefined()
   })
 
-  test('what a visitor wrote leads nowhere else: it stays a path of the site', () => {
+  test('input of a visitor never redirects to another host: it stays a path of the site', () => {
     for (const path of ['back//evil.test', 'back/\\evil.test', 'back/https://evil.test', 'back/%0d%0aset-cookie:a'])
       expect(leads(rules, path)?.[1]).toMatch(/^\/(?![/\\])[^\r\n]*$/)
   })
 
-  test('what would fetch from elsewhere, or depends on the visitor, is left out and said', () => {
+  test('rules that proxy to another host, or depend on the visitor, are left out with a warning', () => {
     expect(warnings).toHaveLength(3)
     expect(warnings.join('\n')).toMatch(/_redirects: \/api\/\*.*\n.*\/store.*\n.*\/only/)
   })
@@ -170,7 +170,7 @@ test('vercel.json: redirects before files, rewrites after them, conditions left 
   expect(warnings).toEqual([expect.stringContaining('"has"')])
 })
 
-test('what leads to where the visitor is already leads nowhere, and the next rule is asked', () => {
+test('a rule that leads to the same address is skipped, and the next rule applies', () => {
   const { rules } = vercelRules({
     redirects: [
       { source: '/docs', destination: '/docs/' },

@@ -124,7 +124,7 @@ describe('tags, deleted refs and other branches do nothing; push, pull request, 
       150,
     ])
   })
-  test('what is not JSON is nothing', () => {
+  test('a body that is not JSON is ignored', () => {
     expect(readGitHubDelivery({ 'x-github-event': 'push' }, Buffer.from('payload=%7B%7D'))).toBeNull()
     expect(readGitHubDelivery({ 'x-github-event': 'push' }, Buffer.from('[]'))).toBeNull()
   })

@@ -201,7 +201,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     })
   })
 
-  test('what a service says about its own container is in force, and gives it no right that it had not', async () => {
+  test('container settings of a service are applied and give it no additional right', async () => {
     const container = {
       user: '1234:1234',
       workingDir: '/srv',
@@ -240,7 +240,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     await home.stop(instanceId, { graceSeconds: 0 }, never)
   })
 
-  describe('what the engine would fetch from the machine’s own network', () => {
+  describe('fetches by the engine from the network of the machine', () => {
     test.each([
       'ADD http://127.0.0.1:PORT/secret /x',
       'ADD http://localhost:PORT/secret /x',

@@ -205,7 +205,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     for (const { instanceId } of [...web, client]) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
 
-  test('one that asks for no network has the loopback alone', async () => {
+  test('a service without a network has loopback only', async () => {
     const alone = await start('job', on())
     expect((await inside(alone.instanceId, 'ls', '/sys/class/net')).out).toBe('lo')
     await runtime.stop(alone.instanceId, { graceSeconds: 0 }, never)

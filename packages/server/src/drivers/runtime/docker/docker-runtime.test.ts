@@ -145,7 +145,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
 
-  test('what only building needs is left behind where the project runs in another image', async () => {
+  test('build dependencies are left out if the project runs in another image', async () => {
     const baseImages = { node: partOf('nodeImage'), 'node-run': partOf('busyboxImage') }
     const small = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, baseImages })
     const artifact = await small.build(
@@ -243,7 +243,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     expect(left).toEqual([])
   })
 
-  test('one that keeps ending is named a crash loop', async () => {
+  test('an instance that keeps exiting is reported as a crash loop', async () => {
     const reported = Promise.withResolvers<string>()
     const unlisten = runtime.onChange(({ kind, reason }) => kind === 'crash_loop' && reported.resolve(reason))
     await pause(500)
@@ -323,7 +323,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await expect(missing).rejects.toThrow(/berth-test\/nowhere:1 does not exist locally.*BERTH_IMAGE_MIRROR/)
   })
 
-  test('what was built twice for one deployment is listed twice, and the first one can be removed', async () => {
+  test('two builds of one deployment are both listed, and the first can be removed', async () => {
     const ofTwice = async () =>
       (await runtime.listArtifacts()).filter(({ deploymentId }) => deploymentId === owner('twice').deploymentId)
     await build('twice', {})
@@ -350,7 +350,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     expect(await engine.listImages({ filters })).toEqual([])
   })
 
-  test('what served a call of a control plane that was killed goes as soon as the next one opens; its own stays', async () => {
+  test('helpers of a killed control plane are removed when the next one starts; its own stay', async () => {
     const { instance } = readIdentity(folder)
     const [gone, now] = [new Labels(instance), new Labels(instance)]
     const made = await Promise.all(
@@ -384,7 +384,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await own.ended.catch(() => undefined)
   })
 
-  test('what others made, and what another Berth made, is neither listed nor removed', async () => {
+  test('containers of others, and of another Berth, are neither listed nor removed', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'berth-other-'))
     const other = createDockerRuntime({ socketPath: partOf('docker'), folder: elsewhere, imageMirror: null })
     const foreign = await engine.createContainer({ Image: partOf('busyboxImage'), name: `foreign-${seed}`, Cmd: ['sleep', '60'] })

@@ -41,7 +41,7 @@ test.each(['10.0.0.0', '10.0.0.256/8', '10.0.0.0/33', 'fd00::/8', '', '10.0.0.0/
   expect(parseSubnet(text)).toBeUndefined()
 })
 
-test('what the kernel sends by itself is read from its table, without the way for all others', () => {
+test('routes of the kernel are read from its table, without the default route', () => {
   const table = [
     'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',
     'eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0',

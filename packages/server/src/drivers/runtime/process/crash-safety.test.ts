@@ -88,7 +88,7 @@ describe('after a control plane that was killed', () => {
     expect(await readdir(join(folder, 'processes', 'instances'))).toEqual([])
   })
 
-  test('one that was started and not yet noted is found by what it wrote of itself', async () => {
+  test('a started process that was not recorded yet is found by its own record', async () => {
     const first = open()
     await first.start(await requestFor(first), never)
     const noted = await record()
@@ -126,7 +126,7 @@ test('two starts of one instance at once start it once', async () => {
   expect(await runtime.list()).toHaveLength(1)
 })
 
-test('what it wrote last is handed out before a stop resolves', async () => {
+test('its last output is delivered before a stop resolves', async () => {
   const runtime = open()
   const request = {
     ...(await requestFor(runtime)),

@@ -147,13 +147,13 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     expect((await serving('new')).address).toEqual(young.address)
   })
 
-  test('one that says nothing about it, too', async () => {
+  test('also without any declaration of the port', async () => {
     await takeIt()
     await start('quiet', { file: 'silent.cjs' })
     expect((await serving('quiet')).address?.port).not.toBe(fixed)
   })
 
-  test('of another language it ends, and the port that it wanted is told', async () => {
+  test('in another language ends, and the port that it wanted is reported', async () => {
     await takeIt()
     await start('go', { language: 'go' })
     await expect.poll(() => runtime.inspect('ins_fixed_go')).toMatchObject({ state: 'exited', exitCode: 1, portTaken: fixed })

@@ -56,7 +56,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     expect(containers[0]?.env.length).toBeLessThan(env.length)
   })
 
-  test('of many labels the first are kept, and those of Compose wherever they stand', async () => {
+  test('many labels are cut to the first ones, and those of Compose at any position', async () => {
     const many = Object.fromEntries(Array.from({ length: 2_500 }, (_, at) => [`label ${at}`, 'x']))
     const labels = { ...many, 'com.docker.compose.project': 'shop', 'berth.instance': 'ours' }
     const { containers } = await read({
@@ -77,7 +77,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     expect(warnings).toContainEqual(expect.stringContaining(`${80 - containers.length} of 80 containers are skipped`))
   })
 
-  test('what is not kept of an answer does not count: many containers with much that is not read are all found', async () => {
+  test('discarded parts of an answer do not count: many containers with large unused fields are all found', async () => {
     const { containers, warnings } = await read({
       '/containers/json': listed(80),
       '/containers/:id/json': says({ Id: idOf(1), GraphDriver: { Data: 'x'.repeat(90 * 1024) } }),

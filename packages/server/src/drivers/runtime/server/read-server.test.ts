@@ -9,7 +9,7 @@ import { createServerReader } from './read-server.ts'
 
 const never = new AbortController().signal
 
-describeNeeding(['sshd', 'docker', 'busyboxImage'], 'what is read of a server', () => {
+describeNeeding(['sshd', 'docker', 'busyboxImage'], 'data read from a server', () => {
   let sshd: Sshd
   let engine: Engine
   const mark = randomBytes(6).toString('hex')

@@ -18,7 +18,7 @@ export function buildSuite(suite: SuiteBench): void {
       expect(lines.map(({ message }) => message)).toContain(JSON.stringify(value))
     })
 
-    test('what a preview leaves in its home is not there when production is built', async () => {
+    test('the home folder of a preview build is not visible to a production build', async () => {
       const inHome = (code: string) =>
         `node -e "const [fs, file] = [require('fs'), require('os').homedir() + '/left-behind']; ${code}"`
       await build('preview', { buildCommand: inHome("fs.writeFileSync(file, 'x')") }, { environment: 'pr-7' })
@@ -41,19 +41,19 @@ export function buildSuite(suite: SuiteBench): void {
       await expect(build('lock', { installCommand })).rejects.toThrow(/exit code 1: the lockfile does not match package\.json/)
     })
 
-    test('one over its time is ended and says so', async () => {
+    test('a build over its time limit is ended with the reason', async () => {
       await expect(build('slow', { buildCommand: 'sleep 100' }, { timeoutMs: 1_500 })).rejects.toMatchObject({
         code: 'timed_out',
       })
     })
 
-    test('one over its memory is ended and says so', async (context) => {
+    test('a build over its memory limit is ended with the reason', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
       const eats = build('eats', { buildCommand: 'node program.cjs eat' }, { resources: { ...resources, memoryMb: 96 } })
       await expect(eats).rejects.toMatchObject({ code: 'out_of_memory', message: expect.stringContaining('96 MB') })
     })
 
-    test('one that starts processes without end is ended and says so', async (context) => {
+    test('a fork bomb is ended with the reason', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
       const forks = build('forks', { buildCommand: 'node program.cjs fork' }, { resources: { ...resources, memoryMb: 1024 } })
       await expect(forks).rejects.toMatchObject({ code: 'too_many_processes' })
@@ -77,7 +77,7 @@ export function buildSuite(suite: SuiteBench): void {
       await expect(going).rejects.toThrow()
     })
 
-    test('what was built is listed with its size, and removed once', async () => {
+    test('an artifact is listed with its size and removed once', async () => {
       const other = await build('second', {})
       expect(await suite.runtime.listArtifacts()).toContainEqual(
         expect.objectContaining({ reference: other.reference, projectId, deploymentId: owner('second').deploymentId }),

@@ -52,7 +52,7 @@ export function endsSuite(suite: SuiteBench): void {
       expect(await suite.runtime.inspect(wanted.instanceId)).toBeUndefined()
     })
 
-    test('one that is restarted only after a failure stays ended after a success', async () => {
+    test('with restart on failure, an instance stays ended after a success', async () => {
       const { instanceId } = await start()
       await suite.runtime.setRestart(instanceId, { name: 'on-failure' }, never)
       await exit(instanceId, 0)
@@ -61,7 +61,7 @@ export function endsSuite(suite: SuiteBench): void {
       await stop(instanceId)
     })
 
-    test('one that is restarted after it was over its memory is told with that, and its later ends with theirs', async (context) => {
+    test('a restart after an out-of-memory end reports that reason, and later ends report theirs', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
       const volumeId = suite.newId('vol')
       await suite.runtime.createVolume({ id: volumeId, projectId: suite.projectId, name: 'my-data' })

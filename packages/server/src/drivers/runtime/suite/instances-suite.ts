@@ -12,7 +12,7 @@ import { call, never, readAll, resources, type SuiteBench, until } from './suite
 export function instancesSuite(suite: SuiteBench): void {
   const { owner, request, start, stop } = suite
   describe('instances', () => {
-    test('one that was started answers at its address, is found, and starting it again is the same one', async () => {
+    test('a started instance answers at its address, is listed, and is not started twice', async () => {
       const wanted = request()
       const first = await suite.runtime.start(wanted, never)
       await until(async () => (await call(first, 'env')) !== '')
@@ -35,7 +35,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(other.instanceId)
     })
 
-    test('what runs is measured: its processor time grows with its work, and its memory is its own', async () => {
+    test('a running instance is measured: CPU time grows with its work, and memory is its own', async () => {
       const one = await start()
       const own = async () => (await suite.runtime.usage(never)).find(({ instanceId }) => instanceId === one.instanceId)
       const before = await own()
@@ -50,7 +50,7 @@ export function instancesSuite(suite: SuiteBench): void {
       expect(await own()).toBeUndefined()
     })
 
-    test('what an instance uses is not removed', async () => {
+    test('an artifact or volume in use is not removed', async () => {
       const one = await start()
       await suite.runtime.removeArtifact(suite.artifact, never)
       expect((await suite.runtime.listArtifacts()).map(({ reference }) => reference)).toContain(suite.artifact.reference)
@@ -83,7 +83,7 @@ export function instancesSuite(suite: SuiteBench): void {
       expect(await suite.runtime.inspect(instanceId)).toBeUndefined()
     })
 
-    test('one that ends by itself is told with its exit code and stays exited', async () => {
+    test('an instance that exits is reported with its exit code and stays exited', async () => {
       const reported = Promise.withResolvers<{ reason: string; lastEnd: Instance['lastEnd'] }>()
       const wanted = request({ command: ['node', 'program.cjs', 'exit', '7'], port: null })
       const unlisten = suite.runtime.onChange(({ instance, kind, reason }) => {
@@ -129,7 +129,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(one.instanceId)
     })
 
-    test('one over its memory is ended, and that is known', async (context) => {
+    test('an instance over its memory limit is ended with that reason', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
       const { instanceId } = await suite.runtime.start(
         request({ command: ['node', 'program.cjs', 'eat'], port: null, resources: { ...resources, memoryMb: 96 } }),

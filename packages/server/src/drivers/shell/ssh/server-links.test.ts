@@ -190,7 +190,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await links.close()
     })
 
-    test('that the login may not read are told apart', async ({ skip }) => {
+    test('that the login may not read are reported as such', async ({ skip }) => {
       if (process.getuid?.() !== 0) skip('only root can let another user in')
       await mkdir(join(folder.path, 'closed'))
       await writeFile(join(folder.path, 'closed', '.env'), 'A=b')

@@ -28,7 +28,7 @@ function isOutByEachFolder(path: string, patterns: readonly string[]): boolean {
 /** A pattern with as many open ends as it can have; it stands for no folder of `a`s. */
 const greedy = () => `${'**/a/'.repeat(55)}[b]`
 
-describe('what a backup leaves out', () => {
+describe('exclusions of a backup', () => {
   test('goes with its folder, and a later pattern takes back', async () => {
     const names = ['logs/a.log', 'src/logs/b.txt', 'src/keep.log', 'src/other.log', 'cache/deep/er/x']
     expect(await kept(names, ['*.log', '!keep.log', 'cache/'])).toEqual(['src/logs/b.txt', 'src/keep.log'])
@@ -69,7 +69,7 @@ describe('what a backup leaves out', () => {
     await expect(Array.fromAsync(tar)).rejects.toThrow('Use fewer or shorter patterns')
   })
 
-  test('of a path that is longer than any of Linux is found by the folders at its start', async () => {
+  test('an excluded path longer than the limit of Linux is found by its first folders', async () => {
     const long = `${'a/'.repeat(5000)}x.log`
     expect(await kept([long, `cache/${long}`], ['*.log', 'cache'])).toEqual([long])
   })

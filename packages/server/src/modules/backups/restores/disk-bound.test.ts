@@ -18,6 +18,6 @@ test('content that is larger than its index says is cut off at the limit', async
   await expect(written(bound, 2)).rejects.toMatchObject({ code: 'disk_limit', message: expect.stringContaining('4 MB') })
 })
 
-test('what is known to be too much is refused before it is written', () => {
+test('content known to be too large is refused before it is written', () => {
   expect(() => new RestoreDiskLimit(4, mb).requireFits(3 * mb + 1)).toThrow('4 MB')
 })

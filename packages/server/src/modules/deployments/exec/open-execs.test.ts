@@ -13,7 +13,7 @@ function openAll(execs: OpenExecs, organizationId: string, isShared: boolean): n
   }
 }
 
-test('one of several organisations leaves room for another; an only one uses all', () => {
+test('each of several organisations leaves slots for the others; a single one uses all', () => {
   const execs = new OpenExecs()
   expect(openAll(execs, 'greedy', true)).toBeLessThan(limits.execsOfInstance)
   expect(openAll(execs, 'other', true)).toBeGreaterThan(0)

@@ -8,7 +8,7 @@ const message = (...args: Parameters<typeof describeProbe>) =>
     .filter(Boolean)
     .join('. ')
 
-describe('what a failed health check says that it asked', () => {
+describe('the request named by a failed health check', () => {
   test('is the port that was asked, and what does listen', () => {
     const output = message({ ...at(41234), listensOn: ['[::1]:3000'] }, unit, null, null)
     expect(output).toBe(

@@ -25,12 +25,12 @@ describe('where a program in a container listens', () => {
     expect(listenersIn(row('00000000:0050') + row('0100007F:0050'))).toEqual(open)
   })
 
-  test('what is no such table says nothing', () => {
+  test('an unreadable table gives no advice', () => {
     expect(listenersIn(`hello\n${row('zz:zz')}${row('0100007F:-1')}`)).toEqual([])
   })
 })
 
-describe('what to do about one that is not healthy', () => {
+describe('advice for an unhealthy instance', () => {
   const requested = { port: 3000, status: null, check: null, listening: null }
 
   test('bound to 127.0.0.1 in a container: let it listen on 0.0.0.0', () => {

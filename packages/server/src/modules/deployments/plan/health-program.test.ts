@@ -18,7 +18,7 @@ test('the same as the create body of a project takes it', () => {
   expect(healthProgramOf({ test: ['CMD-SHELL', 'true || false'] })?.argv).toEqual(['/bin/sh', '-c', 'true || false'])
 })
 
-test('none, or none that can be run, is none', () => {
+test('an empty or unusable health program is ignored', () => {
   expect(written('{ interval: 5s }')).toBeUndefined()
   for (const none of [null, undefined, {}, { test: [] }, { test: ['CMD'] }, { test: 7 }])
     expect(healthProgramOf(none)).toBeUndefined()

@@ -50,7 +50,7 @@ const ofServices = (...services: Service[]) => planDeployment(config({ type: 'se
 const names = (units: { service: string }[]) => units.map(({ service }) => service)
 
 describe('an app', () => {
-  test('what the settings leave open is what detection found; what they say wins', () => {
+  test('settings win over detection; unset ones come from detection', () => {
     const [unit] = planDeployment(config({ buildCommand: 'make' }), detected({ buildCommand: 'npm run build' })).units
     expect(unit?.build).toMatchObject({ installCommand: 'npm ci', buildCommand: 'make', startCommand: 'npm start' })
   })
@@ -106,7 +106,7 @@ describe('an app', () => {
 })
 
 describe('services', () => {
-  test('what others depend on starts before them', () => {
+  test('dependencies start first', () => {
     const units = ofServices(
       { name: 'web', image: 'w', dependsOn: ['api'] },
       { name: 'api', image: 'a', dependsOn: ['db', 'cache'] },
@@ -195,7 +195,7 @@ describe('services', () => {
     })
   })
 
-  test('what Compose would bind is a file of the project, counted from its root directory', () => {
+  test('a bind mount of Compose is a file of the project, relative to its root directory', () => {
     const volumes = [
       { type: 'bind' as const, source: 'conf/nginx.conf', target: '/etc/nginx/nginx.conf', readOnly: true },
       { type: 'volume' as const, source: 'data', target: '/data' },
@@ -209,7 +209,7 @@ describe('services', () => {
     expect(copyLine({ from: 'conf', to: '/etc/web' }, true)).toBe('COPY ["./conf/","/etc/web/"]')
   })
 
-  test('of a Compose file that would reach outside the project none is run; services of the settings do not ask the file', () => {
+  test('no service of a Compose file that reaches outside the project is run; services from the settings do not use the file', () => {
     const found = detected({
       type: 'services',
       services: [{ name: 'a', image: 'a' }],
@@ -244,7 +244,7 @@ test('redirects and headers of a static site go with it; a program answers for i
   expect(planDeployment(config(), detected({ siteRules }))).not.toHaveProperty('siteRules')
 })
 
-test('what a file says about a container reaches the one that is started', () => {
+test('container settings of the Compose file reach the started container', () => {
   const container = { user: '1000:1000', readOnly: true }
   expect(ofServices({ name: 'web', image: 'example/web', ports: [80], container })).toMatchObject([{ container }])
 })

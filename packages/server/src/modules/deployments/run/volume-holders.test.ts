@@ -54,7 +54,7 @@ describe('a volume has one writer', () => {
   })
 })
 
-describe('what stays as it is', () => {
+describe('units that keep running', () => {
   const deployment = (changes: Partial<Unit> = {}, artifact: object = {}) =>
     ({
       plan: JSON.stringify(plan(unit('db', { ...data(), environment: { A: '1', B: '2' }, ...changes }))),
@@ -79,7 +79,7 @@ describe('what stays as it is', () => {
     expect(same({ allotment: { cpuCores: 2, memoryMb: 256, diskMb: 1000 } })).toBe(false)
   })
 
-  test('of two builds it is what they hold that counts, not what they are called', () => {
+  test('builds are compared by content, not by name', () => {
     const built = (reference: string, content: string) => ({ deployment: deployment({}, { reference, content }), env: {} })
     expect(isSameService('db', built('one', 'abc'), built('two', 'abc'))).toBe(true)
     expect(isSameService('db', built('one', 'abc'), built('one', 'abd'))).toBe(false)

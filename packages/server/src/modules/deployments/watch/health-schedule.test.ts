@@ -24,7 +24,7 @@ test('while all is well the pauses grow up to a bound', () => {
   expect(new Set(pauses.slice(5))).toEqual(new Set([30]))
 })
 
-test('what is not well is looked at every time', () => {
+test('an unhealthy instance is checked every time', () => {
   const one = rounds()
   one.setKeys(all('a'), 0)
   expect(checks(one, false, 30).slice(0, 4)).toEqual([4, 9, 14, 19])
@@ -43,7 +43,7 @@ test('news of one make its next look due at once, also when one is under way', (
   expect(one.due(202_000)).toContain('a')
 })
 
-test('one whose look does not end keeps no other from its own', () => {
+test('a check that hangs does not delay other checks', () => {
   const one = rounds()
   one.setKeys(all('hung', 'well'), 0)
   expect(one.due(5_000)).toEqual(['hung', 'well'])

@@ -18,13 +18,13 @@ const instance = (changes: Partial<Instance> = {}): Instance => ({
 const kept = { restart: true, exposed: false }
 const once = { restart: false, exposed: false }
 
-test('one that runs as it did at the last look is well, however often it was restarted before', () => {
+test('an instance unchanged since the last check is healthy, regardless of earlier restarts', () => {
   expect(problemIn(instance(), kept, undefined)).toBeNull()
   expect(problemIn(instance({ restarts: 7 }), kept, undefined)).toBeNull()
   expect(problemIn(instance({ restarts: 7 }), kept, 7)).toBeNull()
 })
 
-test('one that keeps ending is named, with its exit code or its memory, and also when it runs at the moment of the look', () => {
+test('an instance that keeps exiting is reported with its exit code or memory, also if it runs during the check', () => {
   const between = instance({ state: 'restarting', exitCode: 3, restarts: 4 })
   expect(problemIn(between, kept, 4)).toEqual({ reason: 'the process keeps crashing (exit code 3, 4 restarts)' })
   expect(problemIn({ ...between, outOfMemory: true }, kept, 4)?.reason).toBe(
@@ -33,7 +33,7 @@ test('one that keeps ending is named, with its exit code or its memory, and also
   expect(problemIn(instance({ restarts: 5 }), kept, 4)).toEqual({ reason: 'the process keeps crashing (5 restarts)' })
 })
 
-test('one that is gone or was ended from outside is started again', () => {
+test('an instance that is gone or was ended from outside is started again', () => {
   expect(problemIn(undefined, kept, undefined)).toMatchObject({ isGone: true })
   expect(problemIn(instance({ state: 'exited', exitCode: 137 }), kept, 0)).toEqual({
     reason: 'the process exited (code 137)',
@@ -42,7 +42,7 @@ test('one that is gone or was ended from outside is started again', () => {
   expect(problemIn(instance({ networkLost: true }), kept, 0)).toEqual({ reason: 'its Docker network was removed', isGone: true })
 })
 
-test('one that is not to be restarted may end well; when it ended badly it is not started again', () => {
+test('an instance without restarts may exit with success; after a failure it is not started again', () => {
   expect(problemIn(instance({ state: 'exited', exitCode: 0 }), once, 0)).toBeNull()
   expect(problemIn(instance({ state: 'exited', exitCode: 1 }), once, 0)).toEqual({
     reason: 'ended (exit code 1). It is not restarted: its restart policy is "no".',
@@ -61,6 +61,6 @@ test('unhealthy is said at the third problem in a row and once, healthy when it 
   expect(actionFor({ reason: 'the container was removed', isGone: true }, 1, 'healthy')).toBe('start again')
 })
 
-test('of a few that are well each is looked at twice a minute, of a hundred once, and of any number every other minute', () => {
+test('a few healthy instances are checked twice a minute, a hundred once, more every other minute', () => {
   expect([1, 20, 100, 150, 10_000].map((count) => maxIntervalFor(count))).toEqual([30_000, 30_000, 60_000, 90_000, 120_000])
 })

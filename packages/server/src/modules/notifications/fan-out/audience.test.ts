@@ -22,7 +22,7 @@ describe('the organisation’s default goes before the category’s own', () => 
   })
 })
 
-describe('which of a person’s channels are told', () => {
+describe('the channels of a user that are notified', () => {
   const mine = [
     channel('bell', { kind: 'in_app' }),
     channel('mail'),
@@ -58,12 +58,12 @@ describe('which of a person’s channels are told', () => {
 })
 
 describe('everyone has a feed', () => {
-  test('one without an in_app channel gets one when the default sends there', () => {
+  test('a user without an in_app channel gets one if the default sends there', () => {
     expect(lacksFeed([channel('mail')], true)).toBe(true)
     expect(lacksFeed([], true)).toBe(true)
     expect(lacksFeed([], false)).toBe(false)
   })
-  test('one who put theirs out of use does not get another', () => {
+  test('a user who disabled theirs does not get another', () => {
     expect(lacksFeed([channel('bell', { kind: 'in_app', enabled: false })], true)).toBe(false)
   })
 })

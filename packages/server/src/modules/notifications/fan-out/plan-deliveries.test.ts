@@ -21,7 +21,7 @@ const head = (joinedCount: number): Recent => ({
   sentAt: null,
 })
 
-describe('what a channel gets of several announcements at once', () => {
+describe('several announcements at once to one channel', () => {
   test('up to ten go alone, each in its own moment', () => {
     const { fresh, joined, joins } = planFor(channel('email'), [], events(10))
     expect(fresh.map(({ announcementId }) => announcementId)).toEqual(events(10).map(({ id }) => id))
@@ -31,7 +31,7 @@ describe('what a channel gets of several announcements at once', () => {
     expect([joined, joins]).toEqual([[], null])
   })
 
-  test('of more, the eleventh takes in the ten that were not written yet, and what comes after them', () => {
+  test('the eleventh collects the ten that were not written yet and all later ones', () => {
     const { fresh, joined, joins } = planFor(channel('email'), [], events(15))
     expect(fresh).toMatchObject([{ announcementId: 'event-10', state: { joinedCount: 15 }, merges: [] }])
     expect(joined.map(({ announcementId }) => announcementId).sort()).toEqual(
@@ -44,7 +44,7 @@ describe('what a channel gets of several announcements at once', () => {
     expect(joins).toBeNull()
   })
 
-  test('those that were written before and still wait are to be taken in', () => {
+  test('earlier deliveries that still wait are collected', () => {
     const waiting = Array.from({ length: 9 }, (_, at) => ({ ...head(0), id: `waiting-${at}` }))
     const { fresh, joined } = planFor(channel('email'), waiting, events(3))
     expect(fresh).toMatchObject([{ announcementId: 'event-1', state: { joinedCount: 12 } }])
@@ -59,7 +59,7 @@ describe('what a channel gets of several announcements at once', () => {
     expect(fresh[10]!.state.joinedCount).toBe(20)
   })
 
-  test('one that gathers already stands for all of them, up to its bound, and the rest begins the next', () => {
+  test('an existing collecting delivery takes them all up to its limit, and the rest starts the next', () => {
     const all = planFor(channel('email'), [head(7)], events(20))
     expect(all).toMatchObject({ joins: { into: 'head', count: 20 }, fresh: [], joined: { length: 20 } })
     const { joins, fresh, joined } = planFor(channel('email'), [head(burst.largest - 5)], events(20))

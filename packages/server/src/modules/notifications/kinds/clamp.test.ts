@@ -29,4 +29,4 @@ test('a limit in bytes counts bytes', () => {
   expect(cut).toBe(`${'ü'.repeat(23)}…`)
 })
 
-test('one line', () => expect(oneLine(' a\r\n\tb\0c\u2028d ')).toBe('a b c d'))
+test('text on one line', () => expect(oneLine(' a\r\n\tb\0c\u2028d ')).toBe('a b c d'))

@@ -37,7 +37,7 @@ describe('deliveries of one category to one channel are joined into one', () => 
     expect(mixed.organizationName).toBe('Harbour & Sons')
   })
 
-  test('one alone is itself; none, or different categories, cannot be joined', () => {
+  test('a single delivery is unchanged; none, or different categories, cannot be joined', () => {
     expect(joinMessages([exampleMessage()])).toEqual(exampleMessage())
     expect(() => joinMessages([])).toThrow()
     expect(() => joinMessages([exampleMessage(), exampleMessage({ category: 'backup.failed' })])).toThrow(/one category/)

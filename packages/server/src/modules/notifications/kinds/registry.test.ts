@@ -34,7 +34,7 @@ describe.each(channelKinds.map((kind) => [kind.kind, kind] as const))('%s', (nam
     expect(again.ok && kind.sameConfig(checked, again)).toBe(true)
   })
 
-  test('what a read shows, sent back, changes nothing', () => {
+  test('sending back a read value changes nothing', () => {
     const again = kind.checkConfig(kind.redact(checked.config, checked.secrets), {}, checked)
     expect(again.ok && kind.sameConfig(checked, again)).toBe(true)
   })

@@ -26,7 +26,7 @@ describe('config { webhookUrl }', () => {
     expect(slack.checkConfig({ webhookUrl }, {})).toMatchObject({ ok: false, problems: [{ field: 'config.webhookUrl' }] })
   })
 
-  test('what is stored is the address as it will be used', () => {
+  test('the stored address is the one that is used', () => {
     const checked = slack.checkConfig({ webhookUrl: 'https://HOOKS.slack.com\\@evil.example/services/x' }, {})
     expect(checked).toMatchObject({ ok: true, secrets: { webhookUrl: 'https://hooks.slack.com/@evil.example/services/x' } })
   })

@@ -174,7 +174,7 @@ describe('a receiver that answers 500, hangs, redirects to loopback, or answers 
     expect(everythingIn(failure)).not.toContain(canary)
   })
 
-  test('one that hangs is given up', async () => {
+  test('a receiver that hangs times out', async () => {
     await using receiver = await startReceiver(() => {})
     const { webRequest } = testDrivers()
     const hurried = { send: (request: Parameters<typeof webRequest.send>[0]) => webRequest.send({ ...request, timeoutMs: 100 }) }

@@ -4,7 +4,7 @@ import { daysFrom, timeLeft, warningsDue } from './expiry.ts'
 const now = new Date('2030-01-01T00:00:00Z')
 const lifetime = (began: number, ends: number) => ({ from: daysFrom(now, -began), until: daysFrom(now, ends) })
 
-describe('which warnings are due', () => {
+describe('due warnings', () => {
   test.each([
     [60, 30, []],
     [60, 21, [21]],
@@ -15,7 +15,7 @@ describe('which warnings are due', () => {
   ])('%s days old, %s days left: %j, the latest first', (began, ends, expected) => {
     expect(warningsDue([21, 7, 1], lifetime(began, ends), now)).toEqual(expected)
   })
-  test('one whose time lay before the thing began is none', () => {
+  test('a warning time before the start is skipped', () => {
     expect(warningsDue([7, 1], lifetime(0, 3), now)).toEqual([])
     expect(warningsDue([7, 1], lifetime(2.5, 0.5), now)).toEqual([1])
     expect(warningsDue([7, 1], lifetime(0, 1), now)).toEqual([])

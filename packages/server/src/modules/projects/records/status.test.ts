@@ -59,7 +59,7 @@ describe('the status of a project', () => {
     ['sleeping', 'sleeping'],
     ['unhealthy', 'unhealthy'],
     ['stopped', 'stopped'],
-  ] as const)('what is live and %s is `%s`', (state, status) => {
+  ] as const)('a live project that is %s is `%s`', (state, status) => {
     const deployments = { newest: one, live: one }
     expect(says({ deployments, running: running(state, 'the words of the runtime') })).toEqual([
       status,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Failure } from '../../../platform/failure.ts'
 import { checkRuleConfig, type RuleKind } from './rule-config.ts'
 
-describe('what a rule takes', () => {
+describe('the config of a rule', () => {
   test.each([
     ['rate-limit', { requests: 10, windowSeconds: 60 }],
     ['rate-limit', { requests: 10, windowSeconds: 60, burst: 0, status: 503 }],
@@ -22,7 +22,7 @@ describe('what a rule takes', () => {
   })
 })
 
-describe('what is refused, by name', () => {
+describe('invalid fields are refused by name', () => {
   test.each([
     ['rate-limit', {}, 'config.requests'],
     ['rate-limit', { requests: 1 }, 'config.windowSeconds'],

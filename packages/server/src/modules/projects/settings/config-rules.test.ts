@@ -5,7 +5,7 @@ const mount = (source: string | null, type: 'bind' | 'volume' | 'tmpfs' = 'bind'
   services: [{ name: 'a', volumes: [{ type, source, target }] }],
 })
 
-describe('what a service mounts', () => {
+describe('mounts of a service', () => {
   test.each(['data', './data', 'a/b..c/d', '.', '..data'])('%s lies in the project', (source) => {
     expect(() => checkConfig(mount(source))).not.toThrow()
   })

@@ -6,7 +6,7 @@ import { migration } from './037-newest-source.ts'
 const never = 8_640_000_000_000_000
 
 describeOnEachDatabase('uploads of deployments from before', (open) => {
-  test('those of the rollback window are kept, and the newest one is the source of an upload project', async () => {
+  test('uploads of the rollback window are kept, and the newest one is the source of an upload project', async () => {
     const { db } = await open()
     const before = db as never as Kysely<Record<string, Record<string, unknown>>>
     for (const table of ['projects', 'environments', 'deployments']) await before.schema.dropIndex(`${table}ByUpload`).execute()

@@ -106,7 +106,7 @@ describe('images', () => {
     '// syntax=evil\nFROM a',
     'FROM a\nONBUILD COPY --from=b / /\nFROM 0',
     'FROM a\nONBUILD ADD http://127.0.0.1/ /x',
-  ])('what cannot be judged beforehand is refused: %j', async (text) => {
+  ])('an image that cannot be checked beforehand is refused: %j', async (text) => {
     await expect(validate(text)).rejects.toThrow(/^(?!.*not for this project)/)
     await expect(validate(text)).rejects.toHaveProperty('name', 'DockerfileRefused')
   })
@@ -147,7 +147,7 @@ describe('addresses', () => {
     await expect(validate(`FROM a\n${line}`)).rejects.toHaveProperty('name', 'DockerfileRefused')
   })
 
-  test('what is filled in is written down, so that an image’s own variable changes nothing', async () => {
+  test('substituted values are written into the file, so that a variable of the image changes nothing', async () => {
     expect((await validate('FROM a\nARG X=app.jar\nADD $X /app/')).text).toBe('FROM a\nARG X=app.jar\nADD ["app.jar","/app/"]')
   })
 })
@@ -160,7 +160,7 @@ test('here-documents are left alone where the builder surely knows them, and rea
   await expect(validate(hidden)).rejects.toThrow(/not an instruction/)
 })
 
-test('what an image has its users’ builds do may not reach outside', () => {
+test('ONBUILD instructions that reach outside are refused', () => {
   for (const honest of ['COPY . /app', 'RUN npm ci', 'ADD src /app', 'USER 1']) expect(() => refuseTrigger(honest)).not.toThrow()
   for (const trigger of [
     'COPY --from=berth-x/y:z / /',

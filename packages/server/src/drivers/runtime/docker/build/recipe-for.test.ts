@@ -96,7 +96,7 @@ describe('the version that the project asks for', () => {
     expect(setup).toEqual([expect.stringContaining(`npm install -g --force ${installed} `)])
   })
 
-  test('what is no version never reaches a shell', () => {
+  test('an invalid version never reaches a shell', () => {
     const hostile = { packageManager: 'pnpm', runtimeVersion: { pnpm: "9'; touch /tmp/x #" } }
     expect(recipeFor(plan(hostile))?.setup.join()).not.toContain('touch')
   })
@@ -114,12 +114,12 @@ describe('the version that the project asks for', () => {
 })
 
 describe('another image', () => {
-  test('of the settings is built and run in', () => {
+  test('from the settings is used to build and run', () => {
     const recipe = recipeFor(plan({ language: 'go' }), { go: 'registry.local/go:1' })
     expect(recipe).toMatchObject({ buildImage: 'registry.local/go:1', runImage: 'registry.local/go:1', copiedFolders: [] })
   })
 
-  test('of the project wins over that of the settings', () => {
+  test('from the project wins over the one from the settings', () => {
     expect(recipeFor(plan({ language: 'go', buildImage: 'mine:1' }), { go: 'theirs:1' })?.buildImage).toBe('mine:1')
   })
 })
@@ -133,7 +133,7 @@ test.each(['npm', 'pnpm', 'yarn', 'bun'])(
   },
 )
 
-test('of what cargo makes only programs go into the image', () => {
+test('contains only the programs that cargo builds', () => {
   const { isExcluded } = recipeFor(plan({ language: 'rust' })) ?? { isExcluded: () => false }
   const kept = ['app/', 'app/src/main.rs', 'app/target/', 'app/target/release/', 'app/target/release/server']
   expect(kept.filter(isExcluded)).toEqual([])

@@ -6,7 +6,7 @@ const missing = async (): Promise<string> => {
   throw new Error('it is at docker.io, which is none of: ghcr.io')
 }
 
-test('what reads the Dockerfile comes from where images come from here', async () => {
+test('the Dockerfile frontend comes from the configured registry', async () => {
   const requested: string[] = []
   const findImage = async (image: string) => `mirror.local/${requested.push(image) && image}`
   const here = await withLocalSyntaxImage(text, { findImage, isNeeded: false, report: () => undefined })

@@ -27,7 +27,7 @@ function programs(fills: readonly number[]) {
   return { all, looked, endAll }
 }
 
-test('who fills the disk is looked at at once; of the others the one that has waited longest, one at a time', async () => {
+test('a growing disk is measured at once; the others one at a time, the longest waiting first', async () => {
   const { all, looked, endAll } = programs([3, 70])
   const rounds = new DiskRounds()
   const first = rounds.measureDue(all, room)

@@ -32,7 +32,7 @@ test('so is one on which the room for names becomes less, whatever their files h
   await expect.poll(() => look.isDue({ ...room, inodes: room.inodes - 9 * 1024 })).toBe(true)
 })
 
-test('who wrote what the disk was filled with is told from who did not, once for each time that it fills up', async () => {
+test('the project that filled the disk is told from the others, once each time the disk fills up', async () => {
   await using folder = await tempFolder('disk-use')
   const { check: look, room } = await justLooked(folder.path)
   const fuller = { ...room, bytes: room.bytes - 9 * megabyte }

@@ -52,7 +52,7 @@ test('two that ask at the same time on one folder do not get the same', () => {
   expect(there.userIdOf(one)).toBe(here.userIdOf(one))
 })
 
-test.skipIf(!isRoot)('who had one before they were written down keeps it, also against a new project that would want it', () => {
+test.skipIf(!isRoot)('a project keeps the user it had before users were recorded, also against a new project', () => {
   const [one, other] = colliding()
   const home = join(folder, 'homes', other)
   mkdirSync(home, { recursive: true })

@@ -93,7 +93,7 @@ test('no depth is too deep and no name is too strange', async () => {
   expect(await readdir(trash)).toEqual([])
 })
 
-test('what was thrown away by one who was killed goes later; what is not there is gone already', async () => {
+test('leftovers of a killed removal are removed later; a missing tree counts as removed', async () => {
   fill(tree)
   discardTree(tree, trash)
   discardTree(tree, trash)

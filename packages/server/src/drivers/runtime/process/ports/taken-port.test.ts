@@ -31,7 +31,7 @@ describe('the port that a program did not get, by its last words', () => {
   test.each([
     ['it ended for another reason', 'Error: connect ECONNREFUSED 127.0.0.1:5432'],
     ['a port that is taken has nothing to do with it', 'connected to 10.0.0.8:8080\n'.repeat(5)],
-  ])('none where %s', (_, output) => {
+  ])('none is found if %s', (_, output) => {
     expect(takenPortIn(output, 3000, isTaken)).toBeNull()
   })
 })

@@ -42,7 +42,7 @@ describe('the output of a program that writes faster than it can be read', () =>
     expect(statSync(file).size).toBe(0)
   })
 
-  test('what comes after it is read, also after the program itself emptied the file', async () => {
+  test('later output is read, also after the program truncated the file', async () => {
     writeFileSync(file, `${'x'.repeat(1023)}\n`.repeat(32 * 1024))
     const abort = new AbortController()
     const lines = read(abort.signal, () => false)
