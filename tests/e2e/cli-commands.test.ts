@@ -53,7 +53,7 @@ describe('berth, command by command', () => {
     })
   })
 
-  test('berth init --project links a second folder to it; one that does not exist is told', async () => {
+  test('berth init --project links a second folder to it; one that does not exist is reported', async () => {
     const other = join(hosting.folder, 'other')
     await writeApp(other, talking)
     const { projectId } = JSON.parse(await readFile(join(folder, '.berth', 'project.json'), 'utf8'))
@@ -143,7 +143,7 @@ describe('berth, command by command', () => {
     expect({ code, said: stderr.match(/^.*cron.*$/gm) }).toEqual({ code: 0, said: [expect.stringMatching(/^ *Warning: /)] })
   })
 
-  test('a Dockerfile where there is no Docker, and a root directory that is not there, are told with what to do', async () => {
+  test('a Dockerfile where there is no Docker, and a root directory that is not there, are reported with the remedy', async () => {
     const boxed = join(hosting.folder, 'boxed')
     await mkdir(join(boxed, 'apps', 'web'), { recursive: true })
     await writeFile(join(boxed, 'Dockerfile'), 'FROM scratch\n')

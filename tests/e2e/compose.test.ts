@@ -242,7 +242,7 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
     expect((await hosting.api('DELETE', `/projects/${id}`)).status).toBe(200)
   })
 
-  test('a file that would reach outside the project is not run, and why is told', async () => {
+  test('a file that would reach outside the project is not run, and why is reported', async () => {
     const other = join(hosting.folder, 'escaping')
     await mkdir(other)
     const file = { services: { web: { image: 'node:24', ports: ['3000'], privileged: true, volumes: ['/etc:/host'] } } }

@@ -15,7 +15,7 @@ import { tempFolder } from '../kit/temp-folder.ts'
 const clone = join(import.meta.dirname, '..', '..')
 
 describeOnDocker('the container image of Berth', () => {
-  test('it is built from the package and serves; a project outlives a restart of its container', async () => {
+  test('an image built from the package serves, and a project outlives a restart of its container', async () => {
     const engine = openEngine(partOf('docker'))
     await promisify(execFile)(process.execPath, [join(clone, 'scripts', 'pack.mjs')], { cwd: clone })
     const { version } = JSON.parse(await readFile(join(clone, 'packages', 'server', 'package.json'), 'utf8'))

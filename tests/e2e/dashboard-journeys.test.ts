@@ -76,7 +76,7 @@ describeNeeding(['chromium'], 'journeys in a browser', () => {
     expect(problems).toEqual([])
   })
 
-  test('a notification in the bell without reload; a viewer who can change nothing is told why; a member removed while looking', async () => {
+  test('a notification appears without a reload; a viewer sees why a button is disabled; a member is removed while viewing', async () => {
     await using hosting = await startHosting()
     const { projectId } = await fillInstance(hosting)
     await using opened = await openPage(browser, { url: hosting.berth.url, viewport: { width: 1280, height: 900 } })

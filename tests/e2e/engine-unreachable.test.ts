@@ -47,7 +47,7 @@ describeOnDocker('a Docker engine that is away', () => {
       expect(await page()).toBe(`after ${manner}`)
     })
 
-    test(`${manner} for too long: engine_unreachable; previews and disable answer; no path of the machine is told`, async () => {
+    test(`${manner} for too long: engine_unreachable; previews and disable answer; no path of the machine is reported`, async () => {
       await socket.cut(manner)
       const read: unknown[] = []
       try {

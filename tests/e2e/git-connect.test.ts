@@ -67,7 +67,7 @@ describe('berth git: from the code that a person types to a repository that is l
     })
   })
 
-  test('berth git link takes the repository of the folder, and its pushes are told of', async () => {
+  test('berth git link takes the repository of the folder, and its pushes are reported', async () => {
     expect(await berth('init', '--name', 'Shop')).toMatchObject({ code: 0 })
     const { code, stdout } = await berth('git', 'link', '--json')
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { repository: 'acme/shop', branch: 'main' }])

@@ -16,7 +16,7 @@ const ways: { name: string; kind: string; options: HostingOptions; skip: boolean
 ]
 
 describe.each(ways)('isolation: $name', ({ kind, options, skip }) => {
-  test.skipIf(skip)('it is said at the start and in health, and a project goes live', async () => {
+  test.skipIf(skip)('the isolation is printed at start and in health, and a project goes live', async () => {
     await using hosting = await startHosting(options)
     expect(hosting.berth.output()).toMatch(/^ {2}isolation +\S/m)
     expect((await hosting.api('GET', '/health')).body.data.isolation.kind).toBe(kind)

@@ -71,7 +71,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
     await expect.poll(async () => (await deployments())[0].status).toBe('live')
   }
 
-  test('a push becomes live with no other call, and the host is told', async () => {
+  test('a push becomes live with no other call, and the host is notified', async () => {
     const commit = await pushWith('first')
     await liveWith('first')
     expect(host.pushed).toMatchObject([{ commit, answers: [{ status: 202, body: { data: { outcome: 'accepted' } } }] }])
@@ -111,7 +111,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
     expect(fetched.found).toEqual([])
   })
 
-  test('nor afterwards in a process, a file, a log, an event, the audit log, or what the host was told', async () => {
+  test('nor afterwards in a process, a file, a log, an event, the audit log, or a report to the host', async () => {
     const forms = formsOf([...fetched.tokens][0]!)
     const { dataFolder } = hosting.berth
     expect(await processesWith(forms)).toEqual([])

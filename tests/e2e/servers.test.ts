@@ -130,7 +130,7 @@ describeOnDocker('a project on a server over SSH', () => {
     expect((await onServer()).filter((line) => line.startsWith('container'))).toEqual(before)
   })
 
-  test('a server that is away: its projects say so, deployments wait and fail in words; back again all is as it was', async () => {
+  test('an unreachable server: its projects say so, deployments wait and fail with a message; once it is back all is as before', async () => {
     const project = await make('away', serving('at home'))
     const host = `${project.slug}.localhost`
     await goLive(project.id)

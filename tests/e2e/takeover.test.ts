@@ -89,7 +89,7 @@ describeOnDocker('taking over what ran on a server', () => {
     },
   )
 
-  test('a server that goes away in the middle and stays away: the deployment fails in words, and the old container runs again when it is back', async () => {
+  test('a server that goes away in the middle and stays away: the deployment fails with a message, and the old container runs again when it is back', async () => {
     const { container, project } = await adopted('lost')
     const id = await hosting.deploy(project.id)
     await expect.poll(() => stateOf(container), { interval: 20 }).toEqual([false, 'no'])

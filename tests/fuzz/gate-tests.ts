@@ -8,7 +8,7 @@ export function gateTests(area: string, kinds: readonly Fuzzed[], { seconds }: {
     expect(findings, findings.map(inWords).join('\n')).toEqual([])
   })
 
-  test(`nothing new is found in ${seconds} seconds`, async () => {
+  test(`no new finding in ${seconds} seconds`, async () => {
     const { tried, finding } = await fuzz(kinds, { seconds })
     expect(finding, finding && inWords(finding)).toBeUndefined()
     for (const { name } of kinds) expect(tried[name]).toBeGreaterThan(0)

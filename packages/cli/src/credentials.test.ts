@@ -29,7 +29,7 @@ test('BERTH_TOKEN is not sent to an instance that only the folder names', () => 
   expect(() => connected()).toThrow(/BERTH_URL/)
 })
 
-test('it is sent to the one that was named, or signed in to', () => {
+test('BERTH_TOKEN is sent to an instance that was named or signed in to', () => {
   expect(connected(['--url', 'https://named.test'])).toEqual({ url: 'https://named.test', token: 'brt_given' })
   vi.stubEnv('BERTH_URL', 'https://linked.test')
   expect(connected()).toEqual({ url: 'https://linked.test', token: 'brt_given' })

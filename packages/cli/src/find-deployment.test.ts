@@ -10,7 +10,7 @@ const failed = { id: 'dep_1', number: 1, status: 'failed' }
 test('the newest that fits', async () =>
   expect(await findDeployment(having(failed), command, undefined, ({ status }) => status === 'failed')).toBe(failed))
 
-test('where none fits, what was looked for is in the words', async () => {
+test('the error names the requested project if none matches', async () => {
   const isLive = ({ status }: { status: string }) => status === 'live'
   await expect(findDeployment(having(failed), command, undefined, isLive, 'Nothing is live')).rejects.toThrow('Nothing is live')
   await expect(findDeployment(having(), command, undefined)).rejects.toThrow('Nothing is deployed. Run berth deploy.')

@@ -27,7 +27,7 @@ test('lines that have just been shown are not told a second time', async () => {
   expect(notes.filter((one) => one.includes('TS2322'))).toHaveLength(1)
 })
 
-test('where no lines are shown they are told with the failure', async () => {
+test('the failure includes the last lines if no lines were shown', async () => {
   const { ended } = watched(['error TS2322'], ['error TS2322'], false)
   await expect(ended).rejects.toThrow('error TS2322')
 })

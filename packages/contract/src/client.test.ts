@@ -105,7 +105,7 @@ describe('the client, against a server on loopback', () => {
     expect(seen).toEqual(['PUT', '/api/things/a', 'Bearer brt_x', 'org_x', 'application/json', 'test', '{"size":1}'])
   })
 
-  test('tells the warnings of an answer, and gives them with it', async () => {
+  test('reports the warnings of an answer, and gives them with it', async () => {
     const warnings = ['Unknown field ignored: sise']
     answer = (_request, _body, response) => json(response, 200, { data: { name: 'a' }, warnings })
     const reported: unknown[] = []
@@ -154,7 +154,7 @@ describe('the client, against a server on loopback', () => {
     })
   })
 
-  test('tells the missing permission and when to try again', async () => {
+  test('reports the missing permission and when to try again', async () => {
     answer = (_, __, response) =>
       json(response, 429, { error: 'slow down', code: 'rate_limited', permission: 'project:read' }, { 'retry-after': '17' })
     const call = createClient({ baseUrl }).call(rows.remove, { params: { name: 'a' } })

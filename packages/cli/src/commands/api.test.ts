@@ -18,7 +18,7 @@ test('the body is an argument or --data, but not both, and must be JSON', async 
   expect(cli.requests).toHaveLength(3)
 })
 
-test('it calls the organisation that BERTH_ORGANIZATION names', async () => {
+test('the request names the organisation of BERTH_ORGANIZATION', async () => {
   await using cli = await cliFixture()
   vi.stubEnv('BERTH_ORGANIZATION', 'org_1')
   await cli.berth('api', 'GET', 'api/projects')

@@ -8,7 +8,7 @@ test('only what was typed over is sent, so a secret that was not touched stays',
   expect(changedFields(before, { ...before, bucket: '' })).toEqual({})
 })
 
-test('nothing of something that exists has to be filled in again', () => {
+test('no field of an existing object has to be entered again', () => {
   const fields = asOptional([
     { name: 'bucket', label: 'Bucket', placeholder: 'acme' },
     { name: 'key', label: 'Key', isSecret: true },

@@ -3,7 +3,7 @@ import { readCron, scheduleText, timeInZone } from './cron-text.ts'
 
 const from = new Date('2026-05-01T12:00:00Z')
 
-test('the next five times of a schedule are told, in its own time zone', () => {
+test('the next five times of a schedule are reported, in its own time zone', () => {
   const { next, problem } = readCron('0 3 * * *', 'Europe/Berlin', from)
   expect(problem).toBeNull()
   expect(next.map((one) => one.toISOString().slice(0, 16))).toEqual([

@@ -17,7 +17,7 @@ const items = [
   item('folder', 'shop', { kept: true, reason: 'It is your own folder; Berth only reads it' }),
 ]
 
-test('kept items come first, builds are one line, and schedules are told in words', () => {
+test('kept items come first, builds are one line, and schedules are in plain text', () => {
   expect(deletionLines(items, false)).toEqual([
     { id: 'volume data', text: 'Volume data · 12 kB', isKept: true },
     { id: 'folder shop', text: 'Your folder shop', isKept: true },

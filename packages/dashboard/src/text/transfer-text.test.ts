@@ -14,6 +14,6 @@ test('a move never seems to go back, and its bytes count within the step that se
   expect(transferPercent({ phase: 'done', bytesDone: 10, bytesTotal: 10 })).toBe(100)
 })
 
-test('every phase is told in words', () => {
+test('every phase has a plain text', () => {
   for (const phase of transferPhases) expect(transferText(phase)).toMatch(/^[A-Z]/)
 })

@@ -83,7 +83,7 @@ describe('the stream of a row', () => {
     expect(run.subscribers()).toBe(0)
   })
 
-  test('it ends at once when the row is already terminal', async () => {
+  test('a stream of a terminal row ends at once', async () => {
     const run = open({ status: 'succeeded', at: at(1) })
     await run.ended
     expect(run.kinds()).toEqual(['snapshot', 'complete'])
@@ -98,7 +98,7 @@ describe('the stream of a row', () => {
     expect(run.kinds()).toEqual(['snapshot', 'transition', 'complete'])
   })
 
-  test('a transition is told once, and none after a newer one: neither the snapshot’s own nor one that comes late', async () => {
+  test('a transition is reported once, and none after a newer one: neither the snapshot’s own nor one that comes late', async () => {
     const run = open({ status: 'running', at: at(2) })
     run.publish({ transition: { status: 'running', at: at(2) } })
     run.publish({ transition: { status: 'queued', at: at(1) } })

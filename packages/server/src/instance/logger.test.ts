@@ -12,7 +12,7 @@ async function logInto(options: Partial<LoggerOptions> = {}) {
 }
 
 describe('lines', () => {
-  test('a line is one JSON document with a level in words and a time in UTC', async () => {
+  test('a line is one JSON document with the name of its level and a time in UTC', async () => {
     const { lines, logger } = await logInto()
     logger.warn({ projectId: 'prj_1' }, 'slow')
     expect(lines).toHaveLength(1)

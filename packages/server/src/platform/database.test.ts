@@ -184,7 +184,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(isUniqueViolation(error)).toBe(true)
   })
 
-  test('the number of changed rows is told', async () => {
+  test('the number of changed rows is reported', async () => {
     const database = await open()
     for (let i = 0; i < 3; i++) await database.transaction(({ enqueue }) => enqueue(kind, {}))
     const result = await database.db.updateTable('jobs').set({ priority: 1 }).executeTakeFirst()

@@ -42,6 +42,6 @@ test('a persistent failure is reported', () => {
   expect(() => takeFileLock(path, { open })).toThrow(`${path} cannot be locked: disk I/O error`)
 })
 
-test('a file that cannot be opened is told at once', () => {
+test('a file that cannot be opened is reported at once', () => {
   expect(() => takeFileLock(join(folder, 'nowhere', 'lock'))).toThrow(/nowhere\/lock cannot be locked: unable to open/)
 })

@@ -31,7 +31,7 @@ test('packed ones add up to the histogram of everything', () => {
   )
 })
 
-test('nothing was asked: there is no number', () => {
+test('without requests there is no value', () => {
   expect(latencyAt(new Uint32Array(latencyBuckets), 0.5)).toBeNull()
 })
 

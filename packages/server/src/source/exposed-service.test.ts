@@ -9,7 +9,7 @@ test('requests go to the service that is marked, whatever it is', () => {
   expect(exposedService([web, { ...db, exposed: true }])?.name).toBe('db')
 })
 
-test('where none is marked they go to the first with a port that is no database', () => {
+test('without a mark, requests go to the first service with a port that is not a database', () => {
   expect(exposedService([db, { name: 'worker', image: 'example/worker' }, web])?.name).toBe('web')
   expect(exposedService([db])).toBeUndefined()
 })

@@ -83,7 +83,7 @@ describe.each(Object.entries(sides))('%s', (_name, { env, hasMailServer, isShown
     expect(statuses).toEqual([201, 201, 201, 201, 201, 429, 429, 429])
   })
 
-  test.runIf(!hasMailServer)('nothing is mailed, and nothing is counted', async () => {
+  test.runIf(!hasMailServer)('no mail is sent, and no attempt is counted', async () => {
     for (let at = 0; at < 8; at++) expect((await invite(side, 'again@example.test')).status).toBe(201)
     await side.instance.jobs.whenIdle()
     expect(side.mails).toEqual([])

@@ -13,7 +13,7 @@ const startWith = (kind: Isolation['kind'], env: Record<string, string> = {}, dr
   return startInstance(env, { drivers })
 }
 
-describe('where nothing keeps projects apart', () => {
+describe('without isolation between projects', () => {
   let instance: TestInstance
   let people: People
   beforeAll(async () => {

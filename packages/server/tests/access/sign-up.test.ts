@@ -155,7 +155,7 @@ describe('by invitation', () => {
   })
 })
 
-test('there is no sign-up on a self-hosted instance, nor on a cloud that is closed or not set up', async () => {
+test('sign-up is refused on a self-hosted instance, and on a cloud that is closed or not set up', async () => {
   for (const more of [{ BERTH_MODE: 'self-hosted' }, { BERTH_SIGN_UP: 'closed' }] as Record<string, string>[]) {
     const instance = await startInstance({ ...env, ...more }, { deliveryDrivers })
     await makePeople(instance)

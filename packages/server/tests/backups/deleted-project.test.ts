@@ -145,7 +145,7 @@ test('the volume that its deletion kept is saved by a pre_restore run before it 
   run = safety
   expect([(await restored()).status, content()]).toEqual(['succeeded', newer])
 })
-test('where the volume that its deletion kept cannot be saved, nothing is written and the project stays deleted', async () => {
+test('if the kept volume cannot be saved, no data is written and the project stays deleted', async () => {
   expect((await restored()).status).toBe('succeeded')
   await as('DELETE /projects/:id', { params: { id: scene.projectId } })
   await scene.instance.jobs.whenIdle()

@@ -59,7 +59,7 @@ async function verified(plane: Awaited<ReturnType<typeof restart>>) {
   return (await call(plane, token, 'GET /backup-restores/:restoreId', { params: { restoreId } })).body.data
 }
 
-test('a key that was lost is told of at the next start, in the log and to people, and each restore says how it is brought back', async () => {
+test('a key that was lost is reported at the next start, in the log and to people, and each restore says how it is brought back', async () => {
   const copy = readFileSync(keyFile, 'utf8')
   rmSync(keyFile)
   const plane = await restart()
@@ -90,7 +90,7 @@ test('a run from before it was recorded which key opens it is known to be lost, 
   expect(await verified(await restart())).toMatchObject({ status: 'failed', error: { code: 'key_lost' } })
 })
 
-test('every day that backups cannot be opened people are told', async () => {
+test('users are notified on every day that backups cannot be opened', async () => {
   rmSync(keyFile)
   const { jobs, database } = await restart()
   await database.db.updateTable('schedules').set({ nextRunAt: Date.now() }).where('key', '=', 'backups.key').execute()

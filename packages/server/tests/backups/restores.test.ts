@@ -75,7 +75,7 @@ describe('POST /backup-runs/:runId/restore/prepare', () => {
     expect(JSON.stringify(restore)).not.toContain(confirmationToken)
     expect(restore).toMatchObject({ id: restoreId, runId, status: 'staged', target: 'in_place', dataState: 'untouched' })
   })
-  test('in the background the archive is read whole, and what would change is told; nothing is touched', async () => {
+  test('in the background the archive is read whole, and what would change is reported; nothing is touched', async () => {
     const { restoreId } = await staged()
     const { verification, report } = await ended(restoreId)
     expect(verification).toEqual({ status: 'passed', bytesDone: verification.bytesTotal, bytesTotal: expect.any(Number) })
@@ -224,7 +224,7 @@ describe('POST /backup-restores/:restoreId/apply', () => {
     expect(answer.body.data.status).toBe('applying')
     expect((await ended(restoreId)).verification.status).toBe('passed')
   })
-  test('where what is there cannot be saved first, nothing is changed', async () => {
+  test('if the current data cannot be saved first, no data is changed', async () => {
     const { restoreId, confirmationToken } = await staged()
     await ended(restoreId)
     scene.withStore(() => ({ check: () => Promise.reject(new StoreFailure('full', 'The disk is full')) }))
@@ -347,7 +347,7 @@ describe('the stream of a staged restore', () => {
   const transitions = ({ events }: Awaited<ReturnType<typeof read>>) =>
     events.filter(({ event }) => event === 'transition').map(({ data }) => [data.status, data.verification.status])
 
-  test('tells when the verification has passed', async () => {
+  test('reports when the verification has passed', async () => {
     const gate = held()
     holdReads(gate)
     const { restoreId } = await staged()
@@ -363,7 +363,7 @@ describe('the stream of a staged restore', () => {
     await reader.ended
     expect(transitions(reader).at(-1)).toEqual(['cancelled', 'passed'])
   })
-  test('tells that the verification has failed, which ends the restore before anything is touched', async () => {
+  test('reports that the verification has failed, which ends the restore before anything is touched', async () => {
     const gate = held()
     holdReads(gate, true)
     const { restoreId } = await staged()

@@ -72,7 +72,7 @@ test('a login that was made by the cloud comes to the instance, sealed, and noth
   for (const token of host.tokens.keys()) expect(audit).not.toContain(token)
 })
 
-test('it is renewed by the cloud, once for all who need it; the cloud unlinked, it has to be connected again', async () => {
+test('the cloud renews a login once for all users; after unlinking it has to be connected again', async () => {
   await visit(await signIn(await begin()))
   const exchanges = () => host.calls.filter(({ what }) => what === 'POST /oauth/token').length
   const before = exchanges()

@@ -155,7 +155,7 @@ describe('limits of an organisation', () => {
       expect(used).toBeLessThanOrEqual(limit)
   })
 
-  test('a preview of a pull request that has no room is refused in words', async () => {
+  test('a preview of a pull request that has no room is refused with a message', async () => {
     const mine = await makePeople(cloud)
     const project = await makeProject(cloud, mine.owner.token)
     await callsOn(cloud, mine.owner.token)(project)('PATCH', '/resources', { production: { cpuCores: 3 } })

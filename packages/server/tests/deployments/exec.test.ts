@@ -87,7 +87,7 @@ test('its words reach the program as they are, with the project’s variables; o
   expect(reader.events.at(-1)).toMatchObject({ event: 'exit', data: { exitCode: 42, message: null } })
 })
 
-test('it is on record before it begins: with its words, and without a value of a variable', async () => {
+test('a run is audited before it begins: with its arguments, without values of variables', async () => {
   const { begun } = endless()
   await exec({ argv: ['rake', 'db:seed'], env: { WORD: 'canary-word' } })
   await begun
@@ -147,7 +147,7 @@ test('the client that feeds a program which reads nothing is released when it en
   expect([204, 404]).toContain((await feeding).status)
 })
 
-test('it is ended when its reader hangs up', async () => {
+test('a run ends when its reader disconnects', async () => {
   const { begun, ended } = endless()
   const reader = await exec({ argv: ['sleep', '1000'] })
   await begun
@@ -155,7 +155,7 @@ test('it is ended when its reader hangs up', async () => {
   expect(await ended).toBeInstanceOf(Error)
 })
 
-test('it is ended when its reader’s access ends, who is told so', async () => {
+test('a run ends when its reader loses access, and the reader gets the reason', async () => {
   const { begun, ended } = endless()
   const token = await makeToken(scene.instance, owner())
   const reader = await exec({ argv: ['sleep', '1000'] }, token)

@@ -89,7 +89,7 @@ test('a start that lacks a tool: the tool by its name, and what to do', async ()
   }
 })
 
-test('a warning is said once', async () => {
+test('a warning is reported once', async () => {
   const deployment = await scene.deployFiles('warned', {
     ...app,
     'vercel.json': JSON.stringify({ crons: [{ path: '/a', schedule: '* * * * *' }] }),

@@ -70,7 +70,7 @@ describe('pendingChanges: settings that were changed since the live deployment w
     expect(await waiting(id)).toEqual([])
   })
 
-  test('nothing waits for a project that was never deployed; a failed deployment leaves the changes waiting', async () => {
+  test('a project that was never deployed has no pending changes; a failed deployment keeps them pending', async () => {
     const { id } = await scene.makeApp()
     await setVariable(id, 'hello')
     expect(await waiting(id)).toEqual([])

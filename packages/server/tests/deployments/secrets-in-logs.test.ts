@@ -58,7 +58,7 @@ async function makeApp(): Promise<App> {
 const secret = (value: string, key = 'API_KEY'): Variable => ({ key, value, isSecret: true })
 
 describe('output of a project', () => {
-  test('hides its own secrets and tells nothing of those of others', async () => {
+  test('hides its own secrets and shows none of another project', async () => {
     await ours.set(secret('canary-of-ours'))
     await theirs.set(secret('canary-of-theirs'))
     await ours.deploy()

@@ -61,7 +61,7 @@ const linesOfWorker = async (projectId: string): Promise<string[]> => {
 
 // They wait for the next look at their project most of the time: beside each other.
 describe.concurrent('the record of a project of several services', () => {
-  test('a service that is restarted is told with its exit, in the record, the log and the metrics; three ends are an alarm', async ({
+  test('a service that is restarted is reported with its exit, in the record, the log and the metrics; three ends are an alarm', async ({
     expect,
   }) => {
     const id = await liveServices()

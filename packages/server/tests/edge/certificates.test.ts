@@ -187,7 +187,7 @@ describe('expiry', () => {
       `The certificate of ${shop} expires within a day`,
     ])
   })
-  test('nothing is said of one that is renewed in time, however short its life', async () => {
+  test('a certificate that is renewed in time has no warning, however short its life', async () => {
     authority.lifetimeDays = 30
     await connect(shop)
     for (const daysPassed of [10, 9, 1, 1, 1, 6, 6]) await pass(daysPassed * days)

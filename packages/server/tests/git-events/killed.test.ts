@@ -98,7 +98,7 @@ const statusesOf = (sha: string) => scene.host.statuses.filter((one) => one.sha 
 const unhandled = async () =>
   (await scene.instance.database.db.selectFrom('gitDeliveries').select('key').where('handledAt', 'is', null).execute()).length
 
-test('kill -9 at every step from a push to what the host is told: one deployment, and it is told of it', async () => {
+test('kill -9 at every step from a push to the status at the host: one deployment, and its status is reported', async () => {
   let sha = ''
   await killedAtEach({
     async reported(at) {
@@ -180,7 +180,7 @@ describe('a pull request', () => {
   })
 })
 
-test('kill -9 at every step of an app that is uninstalled: its connection is gone, and the organisation was told once', async () => {
+test('kill -9 at every step of an app that is uninstalled: its connection is gone, and the organisation was notified once', async () => {
   const { db } = scene.instance.database
   const notified = async () => {
     const jobs = await db.selectFrom('jobs').select('payload').where('kind', '=', 'notifications.announce').execute()

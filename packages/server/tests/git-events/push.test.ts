@@ -26,7 +26,7 @@ const deliveryOf = (name: string, commit: string) => {
 }
 
 describe('a push', () => {
-  test('is deployed with no other call, and the host is told: pending, then success with the URL', async () => {
+  test('is deployed with no other call, and the host is notified: pending, then success with the URL', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const commit = await scene.host.git.commit(name, files('second'))

@@ -139,7 +139,7 @@ describe('OAuth account', () => {
     expect((await scene.request('GET /gitprovider/status')).body.state).toBe('connected')
   })
 
-  test('where people reach the instance at another address than the machine, every browser without a session is asked', async () => {
+  test('if users reach the instance at an address of another machine, each browser without a session is asked', async () => {
     const open = await startScene(['oauth'], { BERTH_PUBLIC_URL: 'https://berth.example.test' })
     try {
       const { body } = await open.request('POST /gitprovider/connect')
@@ -165,7 +165,7 @@ describe('OAuth account', () => {
     expect((await back(scene.instance, address)).headers.location).toBe('/git?connected=github')
   })
 
-  test('a refusal at the host is told, to a browser as a page', async () => {
+  test('a refusal at the host is reported, to a browser as a page', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const state = new URL(body.url).searchParams.get('state')!
     const query = { state, error: 'access_denied', error_description: '<b>No</b>' }
@@ -247,7 +247,7 @@ describe('app installation', () => {
     ])
   })
 
-  test('an installation that is not there, and one that waits for approval, are told', async () => {
+  test('an installation that is not there, and one that waits for approval, are reported', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const state = new URL(body.url).searchParams.get('state')!
     const gone = await call(scene.instance, null, redirect, { query: { state, installation_id: '999', setup_action: 'install' } })
@@ -259,7 +259,7 @@ describe('app installation', () => {
     ).toMatch('approve')
   })
 
-  test('an uninstall at the host drops what is stored, and the organisation is told', async () => {
+  test('an uninstall at the host drops what is stored, and the organisation is notified', async () => {
     await connectApp(scene)
     expect(await scene.instance.gitHost.dropInstallation('github', app.installationId)).toContainEqual({
       organizationId: scene.people.organizationId,
@@ -338,7 +338,7 @@ describe('device login', () => {
   })
 })
 
-test('nothing is set up: 400 for those who cannot use the machine, and on the cloud service', async () => {
+test('without set-up: 400 for users who cannot use the machine, and on the cloud service', async () => {
   const scene = await startScene([], { BERTH_MODE: 'cloud' })
   try {
     expect((await scene.request('POST /gitprovider/connect')).body).toMatchObject({ code: 'no_source' })

@@ -115,7 +115,7 @@ test('a body without end is not read to its end', async () => {
 })
 
 describe('a token that was revoked at the host', () => {
-  test('is not used a second time: 400, the state says so, and the organisation is told once', async () => {
+  test('is not used a second time: 400, the state says so, and the organisation is notified once', async () => {
     await connectAccount(scene)
     const { token } = scene.host.calls.findLast(({ what }) => what === 'GET /user')!
     scene.host.revoke(token!)

@@ -68,7 +68,7 @@ describeNeeding(['gh'], "the host's command-line login, by a real gh", () => {
     expect((await scene.request('GET /gitprovider/status')).body.state).toBe('error')
   })
 
-  test('it belongs to the organisation of the operators alone', async () => {
+  test('the login of the machine belongs to the operators’ organisation only', async () => {
     signIn(tokens.ann)
     const others = await makePeople(scene.instance)
     const request = (at: Parameters<typeof call>[2], input = {}) => call(scene.instance, others.owner.token, at, input)

@@ -130,7 +130,7 @@ describe('a delivery', () => {
   const verify = (rawBody: Buffer, secret: string, hook?: string | null) =>
     scene.instance.gitHost.verifyDelivery({ provider: 'github', headers: signed(rawBody, secret), rawBody, hook: hook ?? null })
 
-  test('two organisations on one repository have hooks and secrets of their own, and each is told its own', async () => {
+  test('two organisations on one repository have hooks and secrets of their own, and each sees its own', async () => {
     const hooks = scene.host.hooks.filter(({ repository }) => repository === name)
     expect(new Set(hooks.map(({ secret }) => secret)).size).toBe(2)
     const organizations = [scene.people.organizationId, others.organizationId]

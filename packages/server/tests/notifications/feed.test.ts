@@ -165,7 +165,7 @@ describe('GET /notifications/stream', () => {
     expect(await stream.next()).toMatchObject({ event: 'seen', data: { id: delivery.data.id, count: 1 } })
     stream.close()
   })
-  test('nothing of another person’s', async () => {
+  test('events of other users are not sent', async () => {
     const stream = open(people.member.token)
     await stream.next()
     await scene.happen(people, 'token.expiring', { userId: people.owner.userId, subject: 'Theirs' })

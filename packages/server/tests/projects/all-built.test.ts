@@ -66,7 +66,7 @@ describe.each(['self-hosted', 'cloud'])('on a %s instance', (mode) => {
     return status
   }
 
-  test.each(paths)('nothing of projects is 501: $at', async ({ at, row }) => {
+  test.each(paths)('no route of projects is 501: $at', async ({ at, row }) => {
     const status = await statusOf(at, row)
     expect([500, 501]).not.toContain(status)
     const isAbsent = mode === 'cloud' && row.selfHostedOnly

@@ -53,7 +53,7 @@ describe('POST /projects', () => {
     expect(body.data.createdAt).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
   })
 
-  test('it is recorded: a read gives the same, and the audit log names it', async () => {
+  test('a created project is read back unchanged, and the audit log names it', async () => {
     const project = await makeProject(instance, people.member.token)
     const read = await call(instance, people.viewer.token, 'GET /projects/:id', { params: { id: project.id } })
     expect([read.status, read.body.data]).toEqual([200, project])

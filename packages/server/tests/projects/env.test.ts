@@ -33,7 +33,7 @@ const inShort = (variables: EnvVariable[]) => variables.map(({ key, value, isSec
 const refusal = ({ status, body }: Answer) => [status, body.code, body.field]
 
 describe('PATCH /projects/:id/env', () => {
-  test('tells the edge that no route changed; a change of the port says no such thing', async () => {
+  test('reports to the edge that no route changed; a change of the port does not', async () => {
     const events: object[] = []
     const end = instance.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => events.push(event))
     await change({ upserts: [{ key: 'A', value: 'a' }] })

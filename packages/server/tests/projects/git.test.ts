@@ -177,7 +177,7 @@ describe('GET /projects/:id/commit-status', () => {
     })
   })
 
-  test('nothing deployed, a branch that is gone, nothing linked: null where nothing is known', async () => {
+  test('null for unknown values: not deployed, branch deleted, not linked', async () => {
     expect(await status()).toMatchObject({ deployedCommit: null, remoteCommit: commits[2], upToDate: false, behindBy: null })
     await on('POST', '/branch', { branch: 'gone' })
     expect(await status()).toMatchObject({ remoteCommit: null, branch: 'gone', upToDate: null, behindBy: null })

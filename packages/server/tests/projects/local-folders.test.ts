@@ -37,7 +37,7 @@ const local = (token = people.member.token) => call(instance, token, 'GET /proje
 const refused = ['outside/secret', 'root/link-out', 'root', 'root/missing', 'root/shop/package.json', 'root/../outside/secret']
 
 describe('POST /projects/scan', () => {
-  test('tells how to build what is in the folder, and which file said so', async () => {
+  test('reports how to build what is in the folder, and which file said so', async () => {
     const { status, body } = await post('scan', { path: at('root/shop') })
     expect(status).toBe(200)
     expect(body.data).toMatchObject({

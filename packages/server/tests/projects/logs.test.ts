@@ -234,14 +234,14 @@ describe('request logs', () => {
     expect((await read(`/server-logs/stream?token=${token}`, {}, null)).status).toBe(401)
   })
 
-  test('it opens no other project’s stream, and is spent by the attempt', async () => {
+  test('a stream token opens no other project’s stream, and is used up by the attempt', async () => {
     const { token } = (await on('GET', '/server-logs/stream-token')).body.data
     const other = await makeProject(instance, people.member.token)
     expect((await readEvents(`${url}/${other.id}/server-logs/stream?token=${token}`)).status).toBe(401)
     expect((await read(`/server-logs/stream?token=${token}`, {}, null)).status).toBe(401)
   })
 
-  test('nothing after its minute', async () => {
+  test('a stream token is refused after its minute', async () => {
     const { token } = (await on('GET', '/server-logs/stream-token')).body.data
     await instance.database.db.updateTable('streamTokens').set({ expiresAt: 1 }).execute()
     expect((await read(`/server-logs/stream?token=${token}`, {}, null)).status).toBe(401)

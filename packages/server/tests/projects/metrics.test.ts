@@ -191,7 +191,7 @@ describe('kept 30 days in bounded space', () => {
     expect(await rowCount()).toBe(0)
   })
 
-  test('it goes with its project', async () => {
+  test('metrics are deleted with the project', async () => {
     await keep(requested(ago(5)))
     expect(await rowCount()).toBe(1)
     expect((await callsOn(scene.instance, scene.people.owner.token)(project)('DELETE', '')).status).toBe(200)

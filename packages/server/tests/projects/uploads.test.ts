@@ -210,7 +210,7 @@ describe('hostile tarballs', () => {
 })
 
 describe('POST /projects/folder/scan/:sessionId', () => {
-  test('tells what is in it and leaves no unpacked folder', async () => {
+  test('reports what is in it and leaves no unpacked folder', async () => {
     const id = await received()
     const before = files()
     const { status, body } = await scan(id)

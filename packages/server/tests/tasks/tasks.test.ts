@@ -124,7 +124,7 @@ describe('a scheduled task', () => {
     expect([...runtime.running.values()].filter(({ request }) => request.owner.projectId === id)).toHaveLength(1)
   })
 
-  test('that fails has its exit code, and members are told at most once an hour', async () => {
+  test('that fails has its exit code, and members are notified at most once an hour', async () => {
     const id = await liveApp()
     scene.instance.drivers.runtime.whileTask = async () => 3
     const cronJobId = await made(id)

@@ -29,7 +29,7 @@ function open(silentMs: number): Promise<ArchiveStore> {
   return createArchiveStores(care).open({ kind: 'local', root: folder.path, path: folder.path })
 }
 
-test('a fault that passes is asked again, and one that lasts is told after the last attempt', async () => {
+test('a temporary fault is retried, and a lasting one is reported after the last attempt', async () => {
   location.arm({ fault: 'server_error', on: 'put', times: 2 })
   await store.put('a', inMemoryContent(bytes), never)
   expect(location.hits.length).toBe(2)
@@ -55,7 +55,7 @@ test('a refused request is reported at once, without a retry', async () => {
   }
 })
 
-test('content that comes once is not sent twice: a fault after its beginning is told', async () => {
+test('content that can be read once is not sent twice: a fault after its start is reported', async () => {
   let begun = 0
   const content = async function* () {
     begun += 1

@@ -92,7 +92,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     await store.close()
   })
 
-  test('where strangers name destinations, a host inside is refused before it is connected to', async () => {
+  test('where strangers name destinations, an internal host is refused before connecting', async () => {
     const guarded = createArchiveStores({ log: silentLog, allowPrivate: false, attempts: 1 })
     const store = await guarded.open(config)
     await expect(store.check(never)).rejects.toMatchObject({ reason: 'denied' })

@@ -75,7 +75,7 @@ export function archiveStoreSuite(prepare: () => Promise<Bench>): void {
     await store.remove('twice', never)
   })
 
-  test('content that fails half-way leaves the name as it was, and its own error is told', async () => {
+  test('content that fails half-way leaves the name as it was, and its own error is reported', async () => {
     await store.put('half', chunksOf(Buffer.from('old')), never)
     await expect(store.put('half', failing(), never)).rejects.toThrow('the dump broke')
     await expect(store.put('half-new', failing(), never)).rejects.toThrow('the dump broke')

@@ -24,7 +24,7 @@ export function describeDns(title: string, start: () => Promise<SuiteDns>): void
     })
     afterEach(() => scene.close())
 
-    test('the texts at a name are told whole, however long', async () => {
+    test('TXT records of a name are complete, at any length', async () => {
       const texts = ['one', `berth-verify=${'x'.repeat(400)}`]
       scene.write('_berth.shop.test', texts)
       expect(await scene.dns.txt('_berth.shop.test', never)).toEqual(texts)

@@ -61,7 +61,7 @@ test('an absolute name lands below the folder', async () => {
   expect(await readFile(join(into, 'etc/planted'), 'utf8')).toBe('mine')
 })
 
-test('nothing is written or linked through a link of the archive', async () => {
+test('no file is written or linked through a symlink of the archive', async () => {
   const way = { name: 'way', type: '2', linkname: join(base.path, 'canary') }
   await expect(unpack(bytes(way, { name: 'way/planted', content: 'mine' }))).rejects.toThrow()
   await expect(unpack(bytes({ name: 'stolen', type: '1', linkname: 'way/secret' }))).rejects.toThrow('not a file in the archive')

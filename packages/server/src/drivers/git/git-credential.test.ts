@@ -145,7 +145,7 @@ describe('the token goes to the remote’s own host alone', () => {
   })
 })
 
-test('nothing of the machine’s own git settings is used', async () => {
+test('git settings of the machine are not used', async () => {
   const home = join(base, 'home')
   await mkdir(home)
   await writeFile(join(home, '.netrc'), `machine 127.0.0.1 login ann password ${token.split(' ')[0]}\n`)
@@ -173,7 +173,7 @@ test('a credential that could smuggle in a line is refused', async () => {
   }
 })
 
-describe('where addresses are permitted one by one', () => {
+describe('with a list of permitted addresses', () => {
   const guarded = (addresses: readonly string[]) => {
     const requested: string[] = []
     const permittedAddresses = async (host: string) => {

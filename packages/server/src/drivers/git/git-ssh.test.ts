@@ -134,7 +134,7 @@ test('a machine without ssh is told what to install', async () => {
   await expect(own.listRefs(remote())).rejects.toThrow('install openssh-client')
 })
 
-test('where addresses are permitted one by one, ssh connects to the permitted one', async () => {
+test('with a list of permitted addresses, ssh connects to the permitted one', async () => {
   const permittedAddresses = async () => ['127.0.0.1']
   const own = createGit({ shell: run, workFolder, permittedAddresses })
   expect(await own.remoteHead({ ...remote(), url: `ssh://git@git.example:${server.port}/app.git` }, 'main')).toBe(commit)

@@ -183,7 +183,7 @@ describe('each problem is a typed failure', () => {
     expect(failure.message).toContain('[secret]')
   })
 
-  test('nothing listens', async () => {
+  test('connection refused', async () => {
     const server = await startSmtpServer()
     await server[Symbol.asyncDispose]()
     const failure = await failureOf(createMailer({ smtpUrl: `smtp://127.0.0.1:${server.port}` }).send(mail))

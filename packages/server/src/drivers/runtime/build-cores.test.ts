@@ -12,7 +12,7 @@ test.each([
   expect(buildCores(() => `Name:\tnode\nCpus_allowed_list:\t${allowed}\nMems_allowed:\t1\n`)).toBe(cores)
 })
 
-test('where the kernel does not say, builds are not confined', () => {
+test('builds are not limited if the kernel reports no cores', () => {
   const absent = () => {
     throw new Error('no such file')
   }

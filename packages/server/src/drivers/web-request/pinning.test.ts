@@ -112,7 +112,7 @@ describe('data that is never sent', () => {
     expect(everythingIn(failure)).not.toContain(canary)
   })
 
-  test('a redirect is told and never followed', async () => {
+  test('a redirect is reported and never followed', async () => {
     await using target = await startReceiver()
     await using receiver = await startReceiver((response) =>
       response.writeHead(302, { location: `${target.url}/inside` }).end('moved'),

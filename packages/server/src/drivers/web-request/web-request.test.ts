@@ -132,7 +132,7 @@ describe('the response is bounded', () => {
   })
 })
 
-describe('a failure says what happened, in words, without the secret of the URL', () => {
+describe('a failure has a message without the secret of the URL', () => {
   const serveOnce = async (bytes: string | null) => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
@@ -144,7 +144,7 @@ describe('a failure says what happened, in words, without the secret of the URL'
   const open = createWebRequest({ allowPrivate: true })
   const secretUrl = (port: number) => `http://127.0.0.1:${port}/${canary}?key=${canary}#${canary}`
 
-  test('nothing listens', async () => {
+  test('connection refused', async () => {
     const receiver = await startReceiver()
     await receiver[Symbol.asyncDispose]()
     const failure = await failureOf(open.send(post(secretUrl(receiver.port))))

@@ -31,7 +31,7 @@ test('a wrapped driver answers as it did, and keeps what is not wrapped', async 
   expect(driver).toBeInstanceOf(Clerk)
 })
 
-test('a call that heeds no signal ends at its limit, in words, and its signal says so', async () => {
+test('a call that ignores its signal ends at its limit, with a message, and its signal is aborted', async () => {
   const clerk = new Clerk()
   const driver = limited(clerk, 20)
   await expect(driver.greet('never')).rejects.toThrow(new DriverTimedOut('the clerk did not answer within 0.02 s'))

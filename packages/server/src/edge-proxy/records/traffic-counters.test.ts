@@ -5,7 +5,7 @@ const minute = 60_000
 const ok = { status: 200, bytesOut: 100 }
 const ids = (...names: string[]) => new Set(names)
 
-test('a minute is told whole whenever it has grown, and not when it has not', () => {
+test('a minute is reported whole whenever it has grown, and not when it has not', () => {
   const counters = new TrafficCounters()
   const shop = counters.counterOf('shop', 'production')
   counters.count(shop, 5 * minute, ok, 3)
@@ -25,7 +25,7 @@ test('a minute is told whole whenever it has grown, and not when it has not', ()
   expect(counters.take(5 * minute)).toEqual([expect.objectContaining({ counter: first!.counter, requests: 3, errors5xx: 1 })])
 })
 
-test('a minute that is over is told with its last numbers, beside the one that runs', () => {
+test('a minute that is over is reported with its last numbers, beside the one that runs', () => {
   const counters = new TrafficCounters()
   const shop = counters.counterOf('shop', 'production')
   counters.count(shop, 5 * minute, ok, 3)

@@ -114,6 +114,6 @@ test.each([
     { PGHOST: '::1', PGPORT: '5433', PGUSER: 'me', PGPASSWORD: 'p@ss', PGDATABASE: 'my db' },
   ],
   ['postgres:///db?host=/run/pg&sslmode=no-verify', { PGHOST: '/run/pg', PGDATABASE: 'db', PGSSLMODE: 'require' }],
-])('PostgreSQL’s own programs are told of %s by variables, which no list of processes shows', (url, variables) => {
+])('PostgreSQL’s own programs get %s in variables, which no list of processes shows', (url, variables) => {
   expect(postgresEnvironment(url)).toEqual(variables)
 })

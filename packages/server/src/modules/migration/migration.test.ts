@@ -215,7 +215,7 @@ describe('adopting', () => {
     ])
   })
 
-  test('names are made unique and the change is told', async () => {
+  test('names are made unique and the change is reported', async () => {
     const other = aContainer('other', { labels: ofStack('blog', 'web') })
     const { parts, renamed } = adoptionOf(body(['shop/web', 'blog/web']), await found([web, db, other]), new Map())
     expect(parts.map(({ adopted }) => adopted.service.name)).toEqual(['web', 'web-2'])
@@ -256,7 +256,7 @@ describe('adopting', () => {
     expect(parts[1]?.adopted.service.environment).toEqual({ KEY: '${WEB_API_KEY_2}' })
   })
 
-  test('all replicas of a service are adopted, and that it runs once is told', async () => {
+  test('all replicas of a service are adopted, and that it runs once is reported', async () => {
     const replica = (number: string) =>
       aContainer(`shop-web-${number}`, { labels: ofStack('shop', 'web', { 'com.docker.compose.container-number': number }) })
     const { parts, warnings } = adoptionOf(body(['web']), await found([replica('2'), replica('1')]), new Map())
@@ -301,7 +301,7 @@ describe('adopting', () => {
     expect(warnings.join()).toContain('the variable __proto__ cannot be adopted')
   })
 
-  test('a container that stays and uses the same data is told of', async () => {
+  test('a container that stays and uses the same data is reported', async () => {
     const other = aContainer('other', { mounts: [{ type: 'volume', source: 'shop_data', target: '/x', readOnly: true }] })
     const { warnings } = adoptionOf(body(['db']), await found([db, other]), new Map())
     expect(warnings.join()).toContain('the container other uses the same data')

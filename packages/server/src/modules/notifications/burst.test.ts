@@ -15,7 +15,7 @@ const waiting = (secondsAgo: number, changes: Partial<Recent> = {}) =>
   reported(secondsAgo, { id: `waiting-${secondsAgo}`, status: 'queued', attempts: 0, sentAt: null, ...changes })
 const many = (count: number, make: (secondsAgo: number) => Recent) => Array.from({ length: count }, (_, at) => make(at + 1))
 
-describe('where a new delivery goes', () => {
+describe('the target of a new delivery', () => {
   test('up to ten a minute go alone', () => {
     expect(locationOf([], now)).toEqual({ as: 'alone' })
     expect(locationOf(many(9, reported), now)).toEqual({ as: 'alone' })

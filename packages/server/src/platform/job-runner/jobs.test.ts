@@ -42,7 +42,7 @@ describeOnEachDatabase('a job', (open) => {
     expect({ attempts, pauses }).toEqual({ attempts: [1, 2, 3, 4], pauses: [1, 2, 3] })
   })
 
-  test('that uses up its attempts ends as failed, and its module is told once', async () => {
+  test('that uses up its attempts ends as failed, and its module is notified once', async () => {
     const database = await open()
     const reported: unknown[] = []
     let runs = 0
@@ -67,7 +67,7 @@ describeOnEachDatabase('a job', (open) => {
     expect((await readJob(database, id)).lastError).toBe('the registry said no')
   })
 
-  test('whose onFailed fails is told again, with the first reason, and never runs again', async () => {
+  test('whose onFailed fails calls it again, with the first reason, and never runs again', async () => {
     const database = await open()
     let runs = 0
     const reported: string[] = []

@@ -42,7 +42,7 @@ describeOnEachDatabase('after kill -9', (open, kind) => {
     await vi.waitFor(async () => expect((await readJob(database, id)).status).toBe('succeeded'), 50_000)
   })
 
-  test('a job whose process died in its last attempt ends as failed, and its module is told', async () => {
+  test('a job whose process died in its last attempt ends as failed, and its module is notified', async () => {
     const database = await open()
     const reported: unknown[] = []
     let runs = 0
@@ -60,7 +60,7 @@ describeOnEachDatabase('after kill -9', (open, kind) => {
     expect((await readJob(database, id)).status).toBe('failed')
   })
 
-  test('a job whose process died inside onFailed is told again, with its own reason', async () => {
+  test('a job whose process died inside onFailed calls it again, with its own reason', async () => {
     const database = await open()
     const reported: unknown[] = []
     const work = testJob('work', { maxAttempts: 2, onFailed: async (_payload, failure) => void reported.push(failure) })

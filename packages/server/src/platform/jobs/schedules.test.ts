@@ -162,7 +162,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(ran).toEqual(['p 2030-01-01T03:00:00.000Z'])
   })
 
-  test('whose job still waits or runs does not pile up; the time that was skipped is told', async () => {
+  test('whose job still waits or runs does not pile up; the time that was skipped is reported', async () => {
     const { clock, database, missed, ran, careful, start } = await setUp()
     await database.transaction(async ({ schedule, enqueue }) => {
       await schedule({ key: 'k', job: careful, payload: 'p', recurrence: { cron: '0 * * * *' } })

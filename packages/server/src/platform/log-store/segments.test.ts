@@ -173,7 +173,7 @@ describe('after a crash', () => {
   })
 })
 
-test('a damaged block costs its own lines only, and is told', async () => {
+test('a damaged block costs its own lines only, and is reported', async () => {
   await withStore({ segmentBytes: 500_000 }, async (store) => {
     await append(store, 0, 5000)
     await append(store, 5000, 5001)
@@ -191,8 +191,8 @@ test('a damaged block costs its own lines only, and is told', async () => {
   expect(errors.some((what) => what.includes('is damaged'))).toBe(true)
 })
 
-describe('where nothing can be written', () => {
-  test('lines wait within the bound, are told about and written once it is possible; the rest is counted in a line', async () => {
+describe('with a read-only file system', () => {
+  test('lines wait up to a limit, with a log line, and are written once it is possible; the rest is counted in a line', async () => {
     await withStore({ maxPendingBytes: 50_000 }, async (store) => {
       expect(await numbersIn(store)).toEqual([])
       writeFileSync(join(folder, 'prj_a'), 'a file in the way')

@@ -29,7 +29,7 @@ describe('scrubbing by value', () => {
     expect(scrubberOf('aaaaab', 'aabccc').scrub('aaaabccc')).toBe('aa[secret]')
   })
 
-  test('it is found as it looks in JSON and in a URL', () => {
+  test('a value is found in its JSON and URL encodings', () => {
     const value = 'p"w\n&d/é=1'
     const { scrub } = scrubberOf(value)
     expect(scrub(JSON.stringify({ value }))).toBe('{"value":"[secret]"}')

@@ -51,7 +51,7 @@ describeOnEachDatabase('signals', (open, kind) => {
     await close()
   })
 
-  test('after a lost connection listeners are told to read again, and events flow again', async (context) => {
+  test('after a lost connection listeners are asked to read again, and events flow again', async (context) => {
     if (kind === 'sqlite') context.skip('within one process there is no connection')
     const { here, there, close, database } = await pair()
     const heard: object[] = []

@@ -99,7 +99,7 @@ describe('settings that would escape are refused by name', () => {
     expect(refused.map((one) => one.path)).toEqual([`services.web.${path}`])
   })
 
-  test('nothing refused stays in the model', () => {
+  test('a refused setting is not in the model', () => {
     const { services } = web('volumes: ["/etc:/host", "./ok:/ok"]\nenv_file: [../x.env, ok.env]\nbuild: ../other')
     expect(services[0]).toMatchObject({
       volumes: [{ type: 'bind', source: 'ok', target: '/ok', readOnly: false }],

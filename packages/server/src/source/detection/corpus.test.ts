@@ -52,7 +52,7 @@ test('a service that extends one of another file of the project has what that fi
   expect(services).toMatchObject([{ name: 'web', ports: [80], environment: { A: 'b' } }])
 })
 
-test('a variable that a Compose file asks for in many places is told of once', async () => {
+test('a variable that a Compose file asks for in many places is reported once', async () => {
   const { warnings, refused } = await detectFolder(
     await temporaryFolder({
       Dockerfile: 'FROM scratch\n',

@@ -138,7 +138,7 @@ describe('a broken file is a warning that names it', () => {
     expect(await detectFolder(folder)).toMatchObject({ framework: 'nextjs' })
   })
 
-  test('a Compose file that is broken or hostile is refused in words', async () => {
+  test('a Compose file that is broken or hostile is refused with a message', async () => {
     const detect = async (text: string) => detectFolder(await temporaryFolder({ 'compose.yaml': text }))
     expect(await detect('services: [')).toMatchObject({
       framework: 'compose',

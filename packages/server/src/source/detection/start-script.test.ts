@@ -72,7 +72,7 @@ describe('the package manager runs a start script', () => {
     expect(await startOf(app('next start'), workspace, 'api')).toBe('npm run start')
     expect(await startOf(app('node server.js'), workspace, 'api')).toBe('node server.js')
   })
-  test('where the program reads what only a package manager sets', async () => {
+  test('if the program reads variables that only a package manager sets', async () => {
     const files = { 'server.js': 'console.log(process.env.npm_package_version)' }
     expect(await startOf(app('node server.js'), files)).toBe('npm run start')
     expect(await startOf(app('node ./server'), files)).toBe('npm run start')

@@ -186,7 +186,7 @@ test('a rule that leads to the same address is skipped, and the next rule applie
   expect(leads(rules, 'en/start')).toEqual([308, 'https://en.example.test/start'])
 })
 
-test('there is an end to how many count', () => {
+test('the number of rules is limited', () => {
   const { rules, warnings } = redirectLines(Array.from({ length: 4_000 }, (_, at) => `/a${at} /b`).join('\n'))
   expect([rules.redirects.length, warnings.length]).toEqual([500, 11])
 })

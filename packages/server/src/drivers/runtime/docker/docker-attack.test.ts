@@ -313,7 +313,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     expect(lines.join('\n')).not.toContain(`${seed}-cached`)
   })
 
-  test('nothing of a build goes on after it', async () => {
+  test('no process of a build continues after it', async () => {
     const marks = { label: [`berth.instance=${instance.home}`, 'berth.kind=build'] }
     await build('thief', `FROM ${partOf('busyboxImage')}\nRUN (while :; do date >> /x; sleep 1; done) & true\n`)
     const rows = await engine.listContainers({ all: true, filters: { ancestor: [partOf('busyboxImage')] } })
@@ -485,7 +485,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       }
     })
 
-    test('where strangers build, neither the machine’s services nor its networks are reached; services of one project are', async () => {
+    test('builds of strangers reach neither services nor networks of the machine; services of one project are reached', async () => {
       const network = { network: { name: `fence-${seed}`, aliases: ['web'] } }
       const served = { command: ['sh', '-c', 'echo own > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'], ...network }
       const web = await start('thief', busybox(), served, cloud)
@@ -502,7 +502,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       for (const one of [web.instanceId, instanceId]) await cloud.stop(one, { graceSeconds: 0 }, never)
     })
 
-    test('it holds while the filter lets everything pass, as it does whenever the engine makes a network', async () => {
+    test('it holds while the packet filter accepts everything, as it does whenever the engine creates a network', async () => {
       const served = { command: ['sh', '-c', 'echo victim > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'] }
       const network = (name: string) => ({ network: { name: `open-${seed}${name}`, aliases: ['web'] } })
       const victim = await start('victim', busybox(), { ...served, ...network('victim') }, cloud)
@@ -528,7 +528,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       for (const one of [victim, web, { instanceId }]) await cloud.stop(one.instanceId, { graceSeconds: 0 }, never)
     })
 
-    test('it is put up again after the filter was emptied, holds for our bridges alone, and goes without a trace', async () => {
+    test('it is installed again after a flush, covers only our bridges, and is removed completely', async () => {
       const rules = async () => (await iptables('-S')) + (await iptables('-t', 'security', '-S'))
       const own = (text: string) => text.split('\n').filter((line) => line.includes(`BERTH-${instance.home}`))
       const before = own(await rules())
@@ -562,7 +562,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     })
   })
 
-  test('where it cannot be put up, it says so', async () => {
+  test('a failed installation is reported', async () => {
     const output: string[] = []
     const failing = createDockerRuntime({
       socketPath: partOf('docker'),

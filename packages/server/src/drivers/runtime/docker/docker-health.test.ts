@@ -58,7 +58,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('the HEALTHCHECK of a Dockerfile is known with its program, and each change of its verdict is told', async () => {
+  test('the HEALTHCHECK of a Dockerfile is known with its program, and each change of its verdict is reported', async () => {
     const reported: string[] = []
     const unlisten = runtime.onChange(({ kind, reason }) => void (kind === 'health' && reported.push(reason)))
     const { instanceId, health } = await start()
@@ -75,7 +75,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
 
-  test('a change of its verdict while the engine does not answer is told when it does', async () => {
+  test('a change of its verdict while the engine does not answer is reported when it does', async () => {
     const { instanceId } = await start()
     await expect.poll(() => statusOf(instanceId)).toBe('unhealthy')
     const { promise: healthy, resolve } = Promise.withResolvers<void>()

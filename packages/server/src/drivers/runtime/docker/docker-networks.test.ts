@@ -124,7 +124,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
   })
 
   test.skipIf(process.getuid?.() !== 0 || 'reason' in lookUp('dockerIsolation'))(
-    'nothing leads out of an internal network: neither to this machine nor to another network',
+    'an internal network reaches neither this machine nor another network',
     async () => {
       const machine = createServer((_, response) => response.end('of-the-machine-itself'))
       await new Promise<void>((resolve) => machine.listen(0, '0.0.0.0', resolve))

@@ -132,7 +132,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     expect(lines).toContain('$ npm install')
   })
 
-  test('it runs as a plain user who cannot become another', async () => {
+  test('a project runs as an ordinary user and cannot become another', async () => {
     const artifact = await build('user', {})
     const { instanceId } = await start(artifact, {})
     const texts: string[] = []

@@ -29,7 +29,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
   test.each([
     ['/version', 64],
     ['/containers/json', 1024],
-  ])('an endless answer to %s ends the reading in words', async (path, kb) => {
+  ])('an endless answer to %s ends the reading with a message', async (path, kb) => {
     await expect(read({ [path]: endless })).rejects.toMatchObject({
       name: 'ServerUnreachable',
       message: expect.stringContaining(`longer than ${kb} KB`),

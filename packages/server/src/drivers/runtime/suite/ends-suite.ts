@@ -18,7 +18,7 @@ export function endsSuite(suite: SuiteBench): void {
     until(async () => (await call((await suite.runtime.inspect(instanceId)) as Instance, 'exit', String(code))) !== '')
 
   describe('ends', () => {
-    test('it is restarted from the moment on in which that is asked for, and as often as that', async () => {
+    test('an instance is restarted as soon and as often as its policy says', async () => {
       const { instanceId } = await start()
       const { ends, unlisten } = listen(instanceId)
       await suite.runtime.setRestart(instanceId, { name: 'on-failure', maxRetries: 1 }, never)

@@ -36,7 +36,7 @@ test.each(['mongo-express:1', 'my/mongo-backup', 'postgres:16'])('the image %s i
   expect(mongodb.recognises(unit({}, image) as DataUnit)).toBe(false)
 })
 
-test('all of it is dumped to the output, as root where the service was told of one, and nothing is read by a shell', async () => {
+test('everything is dumped to the output, as root if the service has a root password, without a shell', async () => {
   const env = { MONGO_INITDB_ROOT_USERNAME: 'root', MONGO_INITDB_ROOT_PASSWORD: `it's; $(a) "word"` }
   expect(await mongodb.dumps(unit(env), never)).toEqual([
     {

@@ -29,7 +29,7 @@ test('a check that is turned off turns off the one of the image', () => {
   expect(healthProgramOf({ test: ['NONE'] })).toBeNull()
 })
 
-test('it has as long as its interval, retries and start period give it, and ten minutes at most', () => {
+test('the time limit is the sum of interval, retries and start period, at most ten minutes', () => {
   const check = '{ test: x, interval: 2s, timeout: 3s, retries: 4, start_period: 10s }'
   expect(written(check)).toMatchObject({ timeoutSeconds: 3, withinSeconds: 30 })
   expect(written('{ test: x }')).toMatchObject({ timeoutSeconds: 30, withinSeconds: 180 })

@@ -87,7 +87,7 @@ describe('an app', () => {
     expect(planDeployment(config({ startCommand: 'serve' }), site)).toMatchObject({ type: 'app' })
   })
 
-  test('with nothing that says how to start it, or no source at all, is refused in words', () => {
+  test('with nothing that says how to start it, or no source at all, is refused with a message', () => {
     expect(() => planDeployment(config(), detected({ startCommand: null }))).toThrow('No start command was found')
     const apps = ['web', 'api'].map((path) => ({ name: path, path, framework: null }))
     expect(() => planDeployment(config(), detected({ startCommand: null, apps }))).toThrow('one of them: web, api')

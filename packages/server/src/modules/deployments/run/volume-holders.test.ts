@@ -64,7 +64,7 @@ describe('units that keep running', () => {
   const same = (changes: Partial<Unit> = {}, artifact: object = {}, env: Record<string, string> = { KEY: 'a' }) =>
     isSameService('db', before, { deployment: deployment(changes, artifact), env })
 
-  test('nothing that it runs with has changed', () => {
+  test('equal settings mean no change', () => {
     expect(same()).toBe(true)
     expect(same({ environment: { B: '2', A: '1' } })).toBe(true)
     expect(same({ dependsOn: ['other'] })).toBe(true)

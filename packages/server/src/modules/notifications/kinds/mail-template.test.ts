@@ -44,12 +44,12 @@ Change your notifications: https://berth.example.com/settings
     expect(html).toContain('<a href="https://berth.example.com/projects/prj_1">Open in Berth</a>')
   })
 
-  test('nothing is fetched: no image, style sheet, script or font', () => {
+  test('the HTML loads no image, style sheet, script or font', () => {
     expect(html).not.toMatch(/<(img|link|script|iframe)|url\(|@import|src=/i)
   })
 })
 
-describe('nothing in a message is taken for markup', () => {
+describe('a message is escaped in HTML', () => {
   const message = exampleMessage({ subject: hostile, text: hostile, projectName: hostile, organizationName: hostile })
   const { html, text } = renderMail(message, 'ada@example.org')
 

@@ -22,7 +22,7 @@ describe('deliveries of one category to one channel are joined into one', () => 
     expect(joined.text).toMatch(/… and 10 more$/)
   })
 
-  test('the same thing many times is said once with its number', () => {
+  test('repeated warnings are reported once with their number', () => {
     expect(joinMessages(many(12, () => ({}))).subject).toBe('Deployment 12 of shop failed (12 times)')
   })
 

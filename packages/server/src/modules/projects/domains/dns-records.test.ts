@@ -15,10 +15,10 @@ describe('the DNS records to create', () => {
       { type: 'AAAA', name: 'customer.test', value: '2001:db8::7' },
     ])
   })
-  test('where no address is known, the name is all there is', () => {
+  test('without a known address the record is a CNAME', () => {
     expect(dnsRecordsFor('customer.test', { target, addresses: [] })).toMatchObject([{ type: 'CNAME', value: target }])
   })
-  test('nothing can point at a name below localhost', () => {
+  test('a CNAME never names a host below localhost', () => {
     expect(dnsRecordsFor('www.customer.test', { target: 'shop.localhost', addresses: ['127.0.0.1'] })).toMatchObject([
       { type: 'A' },
     ])

@@ -28,7 +28,7 @@ test('a name that only the build knows stays as it is', async () => {
     expect(await rewritten(text)).toBe(text.replace('node:24', 'mirror.test/node:24'))
 })
 
-test('nothing is changed where the image has its own name here', async () => {
+test('an image with the same name here is not changed', async () => {
   const text = 'FROM  node:24   AS  build\r\nRUN true\r\n'
   expect(await withLocalBaseImages(text, {}, async (image) => image)).toBe(text)
 })

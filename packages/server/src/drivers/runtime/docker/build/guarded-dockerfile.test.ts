@@ -79,7 +79,7 @@ describe('images', () => {
     await expect(validate(text)).rejects.toThrow(/is not for this project|is not a valid FROM/)
   })
 
-  test('it goes by the name that it has here; stages are no images', async () => {
+  test('an image has its local name; stages are not images', async () => {
     expect((await validate('FROM a AS x\nCOPY --from=nginx:1 /x /\nCOPY --from=X / /')).text).toBe(
       'FROM a AS x\nCOPY --from=here/nginx:1 /x /\nCOPY --from=X / /',
     )

@@ -65,7 +65,7 @@ describe('each stack has an image, and the tools that the image lacks', () => {
     else expect(recipe?.setup).toEqual([])
   })
 
-  test('nothing says what it is: there is no recipe', () => {
+  test('an unknown stack has no recipe', () => {
     expect(recipeFor(plan({}))).toBeUndefined()
   })
 })

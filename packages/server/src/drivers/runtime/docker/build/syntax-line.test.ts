@@ -14,7 +14,7 @@ test('the Dockerfile frontend comes from the configured registry', async () => {
   expect(requested).toEqual(['docker/dockerfile:1.7'])
 })
 
-test('where it cannot be had the engine reads the file itself and says so, unless it cannot', async () => {
+test('without the frontend the engine parses the file itself, with a warning, unless it cannot', async () => {
   const output: string[] = []
   const own = await withLocalSyntaxImage(text, { findImage: missing, isNeeded: false, report: (line) => output.push(line) })
   expect(own).toBe(text.replace(/^.*$/m, '#'))

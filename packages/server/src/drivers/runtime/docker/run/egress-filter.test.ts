@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EgressFilter } from './egress-filter.ts'
 
-test('where the engine turned out to be on another machine, no later look says that the fence holds', async () => {
+test('no later check reports the egress filter as installed for an engine on another machine', async () => {
   const output: string[] = []
   const shell = async () => ({ exitCode: 0, stdout: '', stderr: '' }) as never
   const onChange = ({ message }: { message: string }) => output.push(message)

@@ -26,7 +26,7 @@ test('a disk that fills up is a reason to look, also when others have made room 
   await expect.poll(() => look.isDue({ ...room, bytes: room.bytes - 9 * megabyte })).toBe(true)
 })
 
-test('so is one on which the room for names becomes less, whatever their files hold', async () => {
+test('a disk with shrinking free inodes is due too, regardless of file content', async () => {
   await using folder = await tempFolder('disk-use')
   const { check: look, room } = await justLooked(folder.path)
   await expect.poll(() => look.isDue({ ...room, inodes: room.inodes - 9 * 1024 })).toBe(true)

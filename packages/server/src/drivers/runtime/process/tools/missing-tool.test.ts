@@ -19,7 +19,7 @@ describe('a program that is not there', () => {
     expect(missingProgramIn(['Error: module ./x not found', 'page not found', "cat: notes.txt: can't open"])).toBeNull()
   })
 
-  test('is told with what to do', () => {
+  test('is reported with the remedy', () => {
     expect(missingMessage('go')).toBe(
       'This project needs Go (`go`), which is not installed on this machine. Install it, or use Docker',
     )
