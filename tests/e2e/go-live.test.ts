@@ -34,10 +34,13 @@ describeOnRuntimes('a live deployment answers', (runtime) => {
   })
 
   const isContained = runtime === 'docker'
-  test.runIf(isContained)('in a container, one that listens on 127.0.0.1 alone is told to listen on 0.0.0.0', async () => {
-    const { status, error } = await deployed('inward', serving('hidden').replace('process.env.HOST', "'127.0.0.1'"))
-    expect([status, error?.message]).toEqual(['failed', expect.stringMatching(/127\.0\.0\.1:\d+ inside .*0\.0\.0\.0/)])
-  })
+  test.runIf(isContained)(
+    'in a container, a server that listens only on 127.0.0.1 gets the advice to listen on 0.0.0.0',
+    async () => {
+      const { status, error } = await deployed('inward', serving('hidden').replace('process.env.HOST', "'127.0.0.1'"))
+      expect([status, error?.message]).toEqual(['failed', expect.stringMatching(/127\.0\.0\.1:\d+ inside .*0\.0\.0\.0/)])
+    },
+  )
 
   test('a server that answers 5xx does not go live, unless its settings allow it', async () => {
     const source = serving('broken', { status: 503 })

@@ -1,8 +1,9 @@
 import type { Plugin } from 'vite'
 
 /**
- * Links the style between the frame of index.html and the page itself: the frame is painted while the style is still on its way, scripts
- * wait for it all the same, and the variables that the page sets come after those of the style.
+ * Moves the link of the style sheet from the head to the `<!--style-->` comment in the body of index.html. The browser paints the
+ * frame above the comment before the style sheet has arrived; scripts still wait for it. Variables that the page sets come after
+ * the style sheet, so they override its variables.
  */
 export function earlyFrame(): Plugin {
   return {
@@ -12,7 +13,8 @@ export function earlyFrame(): Plugin {
       order: 'post',
       handler(html) {
         const style = /\s*<link rel="stylesheet"[^>]*>/.exec(html)?.[0]
-        if (!style || !html.includes(location)) throw new Error('build-parts/early-frame.ts finds no style, or no place for it')
+        if (!style || !html.includes(location))
+          throw new Error('index.html has no style sheet link, or no <!--style--> comment to move it to')
         return html.replace(style, '').replace(location, style.trim())
       },
     },

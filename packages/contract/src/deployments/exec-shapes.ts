@@ -12,7 +12,9 @@ export const ExecBody = Type.Object({
       Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]{0,255}$' }), text(limits.envValueBytes), { maxProperties: 100 }),
     ),
   ),
-  input: Type.Optional(Type.Boolean({ description: 'What it reads comes by a second call; without it, it reads nothing' })),
+  input: Type.Optional(
+    Type.Boolean({ description: 'Keeps standard input open: the input is sent by a second call. Default: no input' }),
+  ),
 })
 export type ExecBody = Static<typeof ExecBody>
 

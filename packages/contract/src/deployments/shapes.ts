@@ -69,7 +69,7 @@ export const Deployment = Type.Object({
   steps: Type.Array(DeploymentStep),
   requestsDuringSwitch: nullable(Type.Object({ total: Type.Integer(), failed: Type.Integer() })),
   error: nullable(DeploymentFailure),
-  warnings: Type.Optional(Type.Array(Type.String(), { description: 'What is not as it should be and does not stop it' })),
+  warnings: Type.Optional(Type.Array(Type.String(), { description: 'Problems that do not stop the deployment' })),
   plan: nullable(DeploymentPlan),
   createdAt: Time,
   startedAt: nullable(Time),

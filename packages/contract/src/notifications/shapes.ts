@@ -60,7 +60,7 @@ const configByKind = byKind({
 })
 
 export const ChannelBody = Type.Object({ kind: ChannelKind, label: Label, config: Type.Optional(secret(configByKind)) })
-describeFields(ChannelBody, { config: 'Where the channel leads; required for every kind but in_app' })
+describeFields(ChannelBody, { config: 'The target of the channel; required for every kind except in_app' })
 export type ChannelBody = Static<typeof ChannelBody>
 
 export const ChannelChanges = Type.Object({

@@ -13,13 +13,13 @@ export const MetricPoint = Type.Object({
   errors5xx: Type.Integer(),
   p50Ms: number('Half of the requests were answered within'),
   p99Ms: number('99 of 100 requests were answered within'),
-  bytesOut: Type.Integer({ description: "Of the answers' bodies" }),
-  restarts: Type.Integer({ description: 'How often a service ended by itself' }),
+  bytesOut: Type.Integer({ description: 'Bytes of response bodies' }),
+  restarts: Type.Integer({ description: 'How often a service exited by itself' }),
 })
 
 export const Metrics = Type.Object({
   stepSeconds: Type.Integer({
-    description: 'The one that was used: a whole number of minutes, and of half hours for what is older',
+    description: 'The interval that was used: whole minutes, or half hours for older data',
   }),
   points: Type.Array(MetricPoint),
 })

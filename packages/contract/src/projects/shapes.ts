@@ -342,7 +342,7 @@ export const ProjectInfo = Type.Object({
     port: nullable(Type.Integer({ description: 'The port that the live deployment listens on' })),
     startedAt: nullable(Time),
     instances: Type.Integer(),
-    restarts: Type.Integer({ description: 'Of everything that runs, since this version is live' }),
+    restarts: Type.Integer({ description: 'Restarts of all services since this version is live' }),
     lastExit: nullable(LastExit),
   }),
   build: Type.Object({

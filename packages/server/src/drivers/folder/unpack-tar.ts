@@ -62,7 +62,7 @@ class Unpacker implements AsyncDisposable {
     const { name, type, size } = header
     this.#entries += 1
     if (this.#entries > (this.#unpacking.maxEntries ?? Number.POSITIVE_INFINITY))
-      throw new TarRefused(`The archive holds more than ${this.#unpacking.maxEntries} entries`)
+      throw new TarRefused(`The archive has more than ${this.#unpacking.maxEntries} entries`)
     // Tar readers disagree on whether content follows.
     if (type === 'directory' && size > 0) throw new TarRefused(`${asText(name)} is a folder with a non-zero size`)
     const parts = partsOf(name)

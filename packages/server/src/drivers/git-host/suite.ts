@@ -48,7 +48,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       await expect(host.account(token('unknown'))).rejects.toEqual(failing('unauthorized'))
     })
 
-    test('every repository that it reaches, at the host’s own address', async () => {
+    test('every repository that the token can read, with addresses of the host itself', async () => {
       const list = await host.repositories(ann)
       expect(list.map(({ fullName }) => fullName).sort()).toEqual(['acme/shop', 'ann/blog'])
       expect(list.find(({ name }) => name === 'shop')).toMatchObject({
@@ -90,11 +90,11 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       await expect(host.file(ann, shop, { path: 'nowhere.ts' })).rejects.toEqual(failing('not_found'))
     })
 
-    test('the private repositories of the account itself are among its own', async () => {
+    test('the list of the account contains its private repositories', async () => {
       expect(await host.repositoriesOf(ann, 'ann')).toMatchObject([{ name: 'blog', private: true }])
     })
 
-    test('a file of more than 1 MB is read whole; one beyond the limit is refused', async () => {
+    test('a file over 1 MB is read completely; one over the limit is refused', async () => {
       const text = 'line of a large file\n'.repeat(80_000)
       await scene.createRepository('acme/large', { 'large.txt': text, 'huge.txt': 'x'.repeat(10 * 1024 * 1024 + 1) })
       const large = { owner: 'acme', repo: 'large' }
@@ -132,7 +132,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       await host.deleteRepository(ann, { owner: 'acme', repo: 'renamed' })
     })
 
-    test('a repository is made and removed; a taken name is a conflict', async () => {
+    test('a repository is created and deleted; an existing name is a conflict', async () => {
       const settings = { name: 'made', private: true, owner: null }
       expect(await host.createRepository(ann, settings)).toMatchObject({ fullName: 'ann/made', private: true })
       await expect(host.createRepository(ann, settings)).rejects.toEqual(failing('conflict'))
@@ -141,7 +141,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       await expect(host.repository(ann, { owner: 'ann', repo: 'made' })).rejects.toEqual(failing('not_found'))
     })
 
-    test('a hook with its secret is put there, changed and removed', async () => {
+    test('a webhook with its secret is created, changed and deleted', async () => {
       const hook = await host.createHook(ann, shop, { url: 'http://berth.test/one', secret: new Secret('first') })
       expect(await host.hooks(ann, shop)).toMatchObject([{ id: hook.id, url: 'http://berth.test/one', active: true }])
       expect(scene.hooks.at(-1)).toMatchObject({ repository: 'acme/shop', secret: 'first' })
@@ -197,7 +197,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       expect(await errorKinds('d')).toBe('forbidden')
     })
 
-    test('a list that has not changed is not sent again', async () => {
+    test('an unchanged list is not transferred again', async () => {
       const first = await host.repositories(ann)
       const before = scene.answered().length
       expect(await host.repositories(ann)).toEqual(first)

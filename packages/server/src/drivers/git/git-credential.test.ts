@@ -36,7 +36,7 @@ beforeEach(() => {
 
 const remote = () => ({ url: `${server.url}/app.git`, credential: { username: 'ann', token: new Secret(token) } })
 
-test('the token opens a private repository for everything that is asked', async () => {
+test('the token gives access to a private repository for every operation', async () => {
   expect((await git.listRefs(remote())).defaultBranch).toBe('main')
   expect(await git.remoteHead(remote(), 'main')).toBe(commits[1])
   expect(await git.commitsBetween(remote(), commits[0]!, commits[1]!)).toBe(1)
@@ -47,10 +47,10 @@ test('the token opens a private repository for everything that is asked', async 
   expect(new Set(sent)).toEqual(new Set([`Basic ${Buffer.from(`ann:${token}`).toString('base64')}`]))
 })
 
-describe('the token is nowhere but in the request', () => {
+describe('the token appears only in the request', () => {
   const forms = [token, encodeURIComponent(token), Buffer.from(`ann:${token}`).toString('base64')]
 
-  test('in no argument and no variable of any process, seen while git runs', async () => {
+  test('in no argument or variable of a process while git runs', async () => {
     server.delayMs = 40
     let over = false
     const checking = git
@@ -72,7 +72,7 @@ describe('the token is nowhere but in the request', () => {
     expect(found).toEqual([])
   })
 
-  test('in no URL, no progress line and no file that is left behind, a kept .git included', async () => {
+  test('in no URL, progress line or remaining file, including a kept .git', async () => {
     const progress: string[] = []
     const into = join(base, 'kept')
     await git.checkout(remote(), { branch: 'main' }, into, { keepGitFolder: true, onProgress: (line) => progress.push(line) })
@@ -106,7 +106,7 @@ describe('the token is nowhere but in the request', () => {
     expect(progress).toContain('remote: thank you for [secret]')
   })
 
-  test('in no error, not even when the host prints it back', async () => {
+  test('in no error, even if the host echoes it', async () => {
     server.intercept = (request, response) => {
       const sent = Buffer.from(request.headers.authorization?.slice(6) ?? '', 'base64').toString()
       const authenticate = { 'www-authenticate': 'Basic realm="git"' }
@@ -122,15 +122,15 @@ describe('the token is nowhere but in the request', () => {
   })
 })
 
-describe('the token goes to the remote’s own host alone', () => {
-  test('a redirect to another host gets nothing', async () => {
+describe('the token is sent only to the host of the remote', () => {
+  test('a redirect to another host does not get it', async () => {
     server.intercept = (request, response) => Boolean(response.writeHead(302, { location: `${other.url}${request.url}` }).end())
     await expect(git.listRefs(remote())).rejects.toBeInstanceOf(GitAuthFailed)
     expect(other.requests.length).toBeGreaterThan(0)
     expect(other.requests.filter(({ authorization }) => authorization)).toEqual([])
   })
 
-  test('nor does one after the token was given', async () => {
+  test('a redirect after the token was sent does not get it', async () => {
     server.intercept = (request, response) =>
       Boolean(request.headers.authorization && response.writeHead(302, { location: `${other.url}${request.url}` }).end())
     await expect(git.listRefs(remote())).rejects.toBeInstanceOf(GitAuthFailed)
@@ -160,12 +160,12 @@ test('git settings of the machine are not used', async () => {
   expect((await readdir(home)).sort()).toEqual(['.gitconfig', '.netrc'])
 })
 
-test('our folder is closed to others', async () => {
+test('the work folder is closed to other users', async () => {
   await git.listRefs(remote())
   expect((await stat(join(base, 'work'))).mode & 0o077).toBe(0)
 })
 
-test('a credential that could smuggle in a line is refused', async () => {
+test('a credential with a line break is refused', async () => {
   for (const bad of ['', 'a\nhost=evil', 'a\0b']) {
     await expect(git.listRefs({ url: `${server.url}/app.git`, credential: { token: new Secret(bad) } })).rejects.toBeInstanceOf(
       RemoteRefused,
@@ -184,14 +184,14 @@ describe('with a list of permitted addresses', () => {
     return { git: createGit(options), asked: requested }
   }
 
-  test('git connects to the permitted address, whatever the name means', async () => {
+  test('git connects to the permitted address, regardless of what the name resolves to', async () => {
     const { git: own, asked: requested } = guarded(['127.0.0.1'])
     const url = `${server.url.replace('127.0.0.1', 'git.example')}/app.git`
     expect(await own.remoteHead({ ...remote(), url }, 'main')).toBe(commits[1])
     expect(requested).toEqual(['git.example'])
   })
 
-  test('a host without one, or one that is refused, is not asked', async () => {
+  test('a host without a permitted address is not contacted', async () => {
     await expect(guarded([]).git.listRefs(remote())).rejects.toBeInstanceOf(RemoteRefused)
     const permittedAddresses = () => Promise.reject(new Error('inside'))
     const own = createGit({ shell: run, workFolder: join(base, 'work-guarded'), permittedAddresses })
@@ -199,7 +199,7 @@ describe('with a list of permitted addresses', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('a redirect is not followed, and it says so', async () => {
+  test('a redirect is refused with a message', async () => {
     server.intercept = (request, response) => Boolean(response.writeHead(302, { location: `${other.url}${request.url}` }).end())
     const error = await guarded(['127.0.0.1'])
       .git.listRefs(remote())

@@ -150,7 +150,7 @@ export class ArchiveTree {
     const remainingParts = partsBackwards(link.target)
     for (let links = 1; remainingParts.length > 0; ) {
       this.#linkSteps += 1
-      if (this.#linkSteps > maxLinkSteps) throw new BadArchive('has links that lead through too many others')
+      if (this.#linkSteps > maxLinkSteps) throw new BadArchive('has a symlink that passes through too many other symlinks')
       const part = remainingParts.pop()!
       if (part === '..') {
         if (folder === '') return true

@@ -141,7 +141,7 @@ class TarballReading {
     this.#lastName = header.name
     this.#summary.entries += 1
     if (this.#summary.entries > this.#limits.maxEntries)
-      throw new BadArchive(`holds more than ${this.#limits.maxEntries} entries`)
+      throw new BadArchive(`has more than ${this.#limits.maxEntries} entries`)
     if (header.size > this.#limits.maxDecompressedBytes) throw this.#tooLarge()
     // Tar readers disagree on whether content follows. Old archives mark a folder by a trailing slash alone.
     const isFolder = header.type === 'directory' || (header.type === 'file' && header.name.endsWith('/'))

@@ -16,7 +16,7 @@ export function readHealthcheck(value: unknown, location: Location): ComposeHeal
   refuseOthers(fields, ['test', 'interval', 'timeout', 'start_period', 'start_interval', 'retries', 'disable'], location)
   const seconds = (key: string) => secondsAt(fields[key], within(location, key))
   if (fields.test === undefined && Object.keys(fields).some((key) => key !== 'disable'))
-    refuse(location, "needs a test: the times of the image's own check cannot be changed alone")
+    refuse(location, "needs a test: the intervals of the image's own check cannot be changed without it")
   return {
     test: flagAt(fields.disable, within(location, 'disable'))
       ? { kind: 'none' }

@@ -44,7 +44,7 @@ export async function detectFolder(folder: string, options: DetectOptions = {}):
   const { rootDirectory = '', maxFiles = 50_000, abort } = options
   const path = insideFolder(rootDirectory || '.')
   if (path === null)
-    throw new RootDirectoryError(`rootDirectory "${rootDirectory}" leads out of the project: name a folder in it`)
+    throw new RootDirectoryError(`rootDirectory "${rootDirectory}" is outside the project. Name a folder in it.`)
   const root = await Folder.open(folder, { maxFiles, abort, rootDirectory: path })
   const configured = await configuredStacks(appFolder(root, path), options)
   const detection = await detectAt(root, path, options, configured)

@@ -18,9 +18,9 @@ export const ntfy: ChannelKind<Config, Secrets> = {
     const url = webUrl(server)
     if (server && !url) fields.refuse('server', 'must be a URL that starts with http:// or https://')
     if (url && (url.username || url.password || url.pathname !== '/' || url.search))
-      fields.refuse('server', 'must be the address of a server alone')
+      fields.refuse('server', 'must be the URL of a server without a path, a login or a query')
     const topic = fields.text('topic', 64)
-    if (topic && !/^[\w-]+$/.test(topic)) fields.refuse('topic', 'may hold letters, digits, - and _')
+    if (topic && !/^[\w-]+$/.test(topic)) fields.refuse('topic', 'may contain only letters, digits, - and _')
     const token =
       fields.optionalText('token', 256) ?? (sameServer(server, previous?.config.server) ? previous?.secrets.token : undefined)
     return fields.problems.length > 0 || !url

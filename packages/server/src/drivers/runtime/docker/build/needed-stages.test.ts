@@ -8,7 +8,7 @@ const built = (text: string, changes: Partial<StageOptions> = {}) =>
     .split('\n')
     .filter((line) => line !== '')
 
-test('a stage that the result does not need is not built, nor is its image fetched', () => {
+test('an unneeded stage is not built, and its image is not pulled', () => {
   const text = 'FROM one AS build\nRUN make\nFROM huge AS test\nRUN exit 1\nFROM two\nCOPY --from=build /x /x'
   expect(built(text)).toEqual(['FROM one AS build', 'RUN make', 'FROM scratch AS test', 'FROM two', 'COPY --from=build /x /x'])
   expect(withoutUnneededStages(text, options).split('\n')).toHaveLength(6)
@@ -27,19 +27,19 @@ test.each<[string, string, Partial<StageOptions>]>([
   expect(built(text, changes)).toEqual(text.split('\n'))
 })
 
-test('the target is the result: nothing after it is built', () => {
+test('stages after the target are not built', () => {
   const text = 'FROM a AS base\nRUN one\nFROM base AS web\nRUN two\nFROM base AS worker\nRUN three'
   expect(built(text, { target: 'WEB' })).toEqual(['FROM a AS base', 'RUN one', 'FROM base AS web', 'RUN two'])
   expect(built(text, { target: '0' })).toEqual(['FROM a AS base', 'RUN one'])
   expect(() => built(text, { target: 'none' })).toThrow('it has no stage "none"; its stages are: base, web, worker')
 })
 
-test('a here-document of a stage that is left out goes with it', () => {
+test('a here-document of an omitted stage is removed with it', () => {
   const text = '# syntax=docker/dockerfile:1\nFROM a AS test\nRUN <<EOF\nFROM nothing\nEOF\nFROM b'
   expect(built(text)).toEqual(['# syntax=docker/dockerfile:1', 'FROM scratch AS test', 'FROM b'])
 })
 
-test('declared arguments are those before the first stage and in one', () => {
+test('arguments declared before the first stage and inside a stage are found', () => {
   expect(declaredArguments('ARG A=1\nFROM x\nARG B C=2\nARG A\n')).toEqual(['A', 'B', 'C'])
 })
 

@@ -14,7 +14,7 @@ test.each<[string, string[]]>([
   expect(startArgv(command)).toEqual(words)
 })
 
-test('a plan from before turns IPv6 off and never on: the egress filter is for IPv4', () => {
+test('a plan of an older version can disable IPv6 but not enable it: the egress filter covers IPv4 only', () => {
   const sysctlsOf = (value: string) => {
     const request = {
       instanceId: 'ins_1',
@@ -52,7 +52,7 @@ test.each<[string, boolean]>([
   expect(needsBuildKit(text)).toBe(needed)
 })
 
-test('a stamp keeps all of its nanoseconds', () => {
+test('a timestamp keeps all of its nanoseconds', () => {
   expect(sinceOf('2026-01-02T03:04:05.123456789Z')).toBe('1767323045.123456789')
   expect(sinceOf('2026-01-02T03:04:05.1Z')).toBe('1767323045.100000000')
 })
