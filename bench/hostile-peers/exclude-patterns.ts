@@ -15,7 +15,7 @@ for (let at = 0; at < ${depth}; at++) { mkdirSync('${name}', { recursive: true }
 createServer((_, response) => response.end('dug')).listen(process.env.PORT, process.env.HOST)
 `
 
-/** A member's backup policy whose `exclude` patterns are dear to compare. */
+/** A member's backup policy whose `exclude` patterns take long to match. */
 export const excludePatterns: Scenario = {
   name: `${patterns} exclude patterns and a path of ${(depth * (name.length + 1)) / 1000} kB`,
   async run({ hosting, watch }) {

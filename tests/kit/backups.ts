@@ -27,7 +27,7 @@ export function backupsOf(hosting: Hosting): Backups {
   }
   const isOver = ({ status }: { status: string }) => terminal.includes(status)
   const wait = async <Row extends { status: string }>(path: string, until: (row: Row) => boolean): Promise<Row> => {
-    // A status on the way lasts milliseconds. The end stays, and each request takes processor time from what is waited for.
+    // An intermediate status lasts milliseconds. The final one stays, and each request takes CPU time from the backup.
     const pauseMs = until === isOver ? 100 : 15
     for (const end = performance.now() + 120_000; ; ) {
       // The instance may be restarting.

@@ -14,7 +14,7 @@ export interface TwoSides {
   stop(): Promise<void>
 }
 
-/** `cloudEnv` and `hereEnv`: settings of the cloud, and of the other. */
+/** `cloudEnv`: settings of the cloud; `hereEnv`: those of the self-hosted instance. */
 export async function startTwoSides(
   parts: Parameters<typeof startInstance>[1] = {},
   cloudEnv: Record<string, string> = {},

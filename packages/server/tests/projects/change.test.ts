@@ -25,7 +25,7 @@ describe('PATCH /projects/:id', () => {
     expect(body.data.routes).toEqual(project.routes)
   })
 
-  test('every create field is accepted and optional; what is not named stays', async () => {
+  test('every create field is accepted and optional; unnamed fields stay', async () => {
     const project = await make({ buildCommand: 'make', port: 8080, volumes: [{ name: 'data', mountPath: '/data' }] })
     const fields = {
       framework: 'astro',
@@ -111,7 +111,7 @@ describe('PATCH /projects/:id', () => {
     })
   })
 
-  test('two changes at once both hold', async () => {
+  test('two concurrent changes of different fields are both kept', async () => {
     const project = await make()
     const fields = ['rootDirectory', 'installCommand', 'buildCommand', 'startCommand', 'outputDirectory', 'buildImage']
     await Promise.all(fields.map((field) => on(project)('PATCH', '', { [field]: field })))
@@ -119,7 +119,7 @@ describe('PATCH /projects/:id', () => {
     for (const field of fields) expect(config[field]).toBe(field)
   })
 
-  test('403: a viewer lacks the tag; a grant raises one person on one project', async () => {
+  test('403: a viewer lacks the permission; a grant gives it to one user on one project', async () => {
     const [one, two] = [await make(), await make()]
     const asViewer = (project: { id: string }) => on(project, people.viewer.token)('PATCH', '', { framework: 'astro' })
     expect((await asViewer(one)).body).toMatchObject({ code: 'forbidden', permission: 'project:write' })

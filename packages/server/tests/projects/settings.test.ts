@@ -83,7 +83,7 @@ describe('resources', () => {
     expect((await on('GET', '/resources')).body).toEqual(before)
   })
 
-  test('two changes at once both hold', async () => {
+  test('two concurrent changes of different fields are both kept', async () => {
     await Promise.all([
       on('PATCH', '/resources', { production: { cpuCores: 3 } }),
       on('PATCH', '/resources', { production: { memoryMb: 1024 } }),

@@ -27,7 +27,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await expect(call(first, 'env')).rejects.toThrow()
     })
 
-    test('two of one artifact run beside each other', async () => {
+    test('two instances of one artifact run side by side', async () => {
       const [one, other] = [await start(), await start()]
       expect(one.address).not.toEqual(other.address)
       await stop(one.instanceId)
@@ -75,7 +75,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(one.instanceId)
     })
 
-    test('a stop is bounded when the program does not listen', async () => {
+    test('a stop is bounded if the program ignores its signal', async () => {
       const { instanceId } = await suite.runtime.start(request({ command: ['node', 'program.cjs', 'deaf'], port: null }), never)
       await until(async () => (await readAll(suite.runtime, instanceId, null, 1)).length > 0)
       // The program ignores SIGTERM: a stop without a limit would never resolve.
@@ -198,7 +198,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(one.instanceId)
     })
 
-    test('a program run inside it ends when the instance does', async () => {
+    test('a program run inside an instance ends with it', async () => {
       const one = await start()
       const word = suite.newId('exec')
       const up = Promise.withResolvers<void>()

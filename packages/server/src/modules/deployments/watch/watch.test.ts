@@ -48,11 +48,11 @@ test('an instance without restarts may exit with success; after a failure it is 
     reason: 'ended (exit code 1). It is not restarted: its restart policy is "no".',
     isGone: false,
   })
-  // The same end of one that should run is no good end.
+  // Exit code 0 is a problem for an instance that should keep running.
   expect(problemIn(instance({ state: 'exited', exitCode: 0 }), kept, 0)).toMatchObject({ isGone: true })
 })
 
-test('unhealthy is said at the third problem in a row and once, healthy when it was unhealthy', () => {
+test('unhealthy is reported from the third problem in a row, and healthy after it was unhealthy', () => {
   const problem = { reason: 'it answered 500' }
   expect([1, 2, 3, 4].map((count) => actionFor(problem, count, 'healthy'))).toEqual([null, null, 'unhealthy', 'unhealthy'])
   expect(actionFor(problem, 9, 'unhealthy')).toBeNull()
