@@ -4,8 +4,9 @@ import { ownerSignIn, startHosting } from '../tests/kit/hosting.ts'
 import { partOf } from '../tests/kit/machine.ts'
 
 /**
- * The list of a thousand projects in a real browser: how long until it can be read, and how many frames come late while it scrolls from
- * top to bottom, beside an empty page that scrolls in the same browser. `node bench/dashboard-list.ts [projects]`
+ * Measures the list of a thousand projects in a real browser: the time until it is readable, and the late frames while it
+ * scrolls from top to bottom, compared with an empty page that scrolls in the same browser. `node bench/dashboard-list.ts
+ * [projects]`
  */
 const count = Number(process.argv[2] ?? 1000)
 await using hosting = await startHosting()

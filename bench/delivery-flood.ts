@@ -8,9 +8,9 @@ import { memoryOfTree } from './kit/process-memory.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/delivery-flood.ts: what deliveries of a git host do to everybody else. A thousand forged ones, then a thousand good
- * ones, each within a second, as fast as they are taken; then a hundred connections that send 24 MB each and never end. Beside
- * them one client reads projects through the API. Fails where a good delivery is lost, or memory grows beyond the limit.
+ * node bench/delivery-flood.ts: measures how deliveries of a git host affect other callers. A thousand forged and then a
+ * thousand valid ones are sent within a second each, then a hundred connections send 24 MB each and never end. Meanwhile one
+ * client reads projects through the API. Fails if a valid delivery is lost or memory grows beyond the limit.
  */
 const deliveries = 1_000
 const holders = 100

@@ -6,8 +6,9 @@ import { partOf } from '../tests/kit/machine.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/docker-disk.ts [deployments=20]: what `docker system df` says before, during and after so many deployments of a multi-stage
- * project and its deletion. Ends with 1 where more than 5 % is left. Other users of the same engine are counted too: use one of its own.
+ * node bench/docker-disk.ts [deployments=20]: prints `docker system df` before, during and after so many deployments of a
+ * multi-stage project and its deletion. Exits with 1 if more than 5 % remains. Other users of the engine are counted too, so
+ * give it an engine of its own.
  */
 const count = Number(process.argv[2] ?? 20)
 const mb = (bytes: number) => (bytes / 1e6).toFixed(1)

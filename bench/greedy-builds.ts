@@ -6,9 +6,9 @@ import { requestSteadily } from '../tests/kit/request-steadily.ts'
 import { ratio, table } from './kit/table.ts'
 
 /**
- * node bench/greedy-builds.ts [--seconds=10] [--turns=4] [--only=docker] [--only=forks]: what builds do to a running app. Its p99 over some seconds in which a
- * build begins and ends, beside its p99 over the same time before that, turn about. Fails where its p99 while a greedy build runs is more than
- * 1.5 × what it is while one runs that does nothing much; for a quiet machine.
+ * node bench/greedy-builds.ts [--seconds=10] [--turns=4] [--only=docker] [--only=forks]: measures the p99 of a running app
+ * while a build runs, alternating with the same time without a build. Fails if the p99 during a greedy build is more than 1.5
+ * times the p99 during a build that does almost nothing. Run it on a quiet machine.
  */
 const limit = 1.5
 const { values } = parseArgs({

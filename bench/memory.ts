@@ -6,9 +6,9 @@ import { lookedInto, reachableBytes } from './kit/reachable.ts'
 import { megabytes, ratio, table } from './kit/table.ts'
 
 /**
- * node bench/memory.ts [--deployments=60] [--runtime=process|docker] [--snapshots=<folder>]: memory of the control plane before a
- * project is deployed many times, right after, and a minute later; what it can reach (its garbage collected) and what the system has
- * given it. Fails above 1.5 × of what could be reached after the first one.
+ * node bench/memory.ts [--deployments=60] [--runtime=process|docker] [--snapshots=<folder>]: measures the memory of the control
+ * plane before a project is deployed many times, right after, and a minute later: the reachable bytes after a garbage
+ * collection, and the resident size. Fails above 1.5 times the reachable bytes after the first deployment.
  */
 const flag = (name: string, fallback: string) =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { serving, startHosting, writeApp } from '../tests/kit/hosting.ts'
 import { table } from './kit/table.ts'
 
-/** node bench/rules.ts: how long after its 201 a route rule is in force on the edge. Fails where one takes more than a second. */
+/** node bench/rules.ts: measures the time from the 201 of a route rule until the edge applies it. Fails above a second. */
 await using hosting = await startHosting()
 await writeApp(join(hosting.folder, 'ruled'), serving('ruled'))
 const project = await hosting.makeProject({ name: 'ruled', localPath: join(hosting.folder, 'ruled') })

@@ -42,7 +42,7 @@ parentPort?.on('message', () => {
   report()
 })
 
-/** Once every request under way has ended: one that is never answered counts as long as the instance kept it waiting. */
+/** Reports after the last open request has ended: one that is never answered counts with its waiting time. */
 async function report(): Promise<void> {
   if (!isOver || underWay > 0) return
   await sampling

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Scenario } from './scenario.ts'
 
-/** The yardstick: what the machine itself takes. */
+/** The baseline: the load of the machine without an attack. */
 export const noAttack: Scenario = {
   name: 'no attack (the yardstick)',
   async run({ watch }) {

@@ -1,7 +1,10 @@
 import type { Hosting } from '../../../tests/kit/hosting.ts'
 import type { SoakProject } from './fleet.ts'
 
-/** Backup policies with a short retention, so that what they keep stays of one size: of the restored projects and of two more. */
+/**
+ * Backup policies with a short retention, so that their stored data has a constant size: those of the restored projects and of
+ * two more.
+ */
 export async function makePolicies(hosting: Hosting, fleet: readonly SoakProject[]): Promise<Map<SoakProject, string>> {
   const made = async (path: string, body: object): Promise<string> => {
     const answer = await hosting.api('POST', path, body)

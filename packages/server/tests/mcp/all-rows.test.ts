@@ -40,7 +40,7 @@ function inputFor(row: AnyRoute): CallInput & { params: Record<string, string> }
   return { params, body: row.body ? (sampleBodies[row.at] ?? {}) : undefined }
 }
 
-/** The result of a call, as far as it does not change with the second one. */
+/** The refusal, if the call was refused. Other results may differ between two calls, so only their success is compared. */
 const refusal = (status: number | undefined, body: unknown) => {
   const { code, permission } = body as { code?: string; permission?: string }
   return status === 401 || status === 403 ? { status, code, permission } : { isAllowed: true }
@@ -55,10 +55,10 @@ async function expectSame(token: string, name: string, row: AnyRoute) {
   expect(answer.status).not.toBe(500)
 }
 
-/** A stream that is on no object stays open: `attacks.test.ts` reads one. */
+/** Streams without an object stay open, and are read in `attacks.test.ts`. */
 const called = tools.filter(({ row }) => !(row.stream && !row.on))
 
-/** Some at a time: a few rows wait for a connection that fails. */
+/** Calls 16 at a time: a few rows wait for a connection that fails. */
 async function expectSameForAll(token: string) {
   await clientOf(token)
   for (let at = 0; at < called.length; at += 16)
@@ -86,7 +86,7 @@ describe('tokens with limits', () => {
 })
 
 describe('the table', () => {
-  test('every row that a token may call is a tool, unless its bytes are no JSON', () => {
+  test('every row that a token may call is a tool, except rows without JSON', () => {
     const missing = table.filter(({ row }) => row.permission && ![...tools].some((tool) => tool.row === row))
     expect(missing.every(({ row }) => row.upload || row.bytes)).toBe(true)
     expect(tools.some(({ row }) => row.public)).toBe(false)

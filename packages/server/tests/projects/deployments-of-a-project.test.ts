@@ -34,7 +34,7 @@ const live = deploymentFacts({
 })
 
 describe('before anything was deployed', () => {
-  test('the list is empty, the session null, the status `created`', async () => {
+  test('the list is empty, the session is null, and the status is `created`', async () => {
     const { owner } = await makePeople(plain)
     const calls = callsOn(plain, owner.token)(await makeProject(plain, owner.token))
     expect((await calls('GET', '/deployments')).body).toEqual({ data: [], nextCursor: null })
@@ -75,7 +75,7 @@ describe('GET /projects/:id/deployments', () => {
     expect([status, body]).toEqual([200, { data: [deployment], nextCursor: null }])
   })
 
-  test('400: a status that is none, a limit out of range', async () => {
+  test('400: an unknown status, a limit out of range', async () => {
     for (const [name, value] of [
       ['status', 'fine'],
       ['limit', 501],
@@ -85,7 +85,7 @@ describe('GET /projects/:id/deployments', () => {
     }
   })
 
-  test('403: it has a tag of its own', async () => {
+  test('403: it needs its own permission', async () => {
     const token = await makeToken(instance, people.owner, { scopes: ['project:read'] })
     const { status, body } = await callsOn(instance, token)(project)('GET', '/deployments')
     expect([status, body.permission]).toEqual([403, 'project:deployment:list'])
@@ -93,7 +93,7 @@ describe('GET /projects/:id/deployments', () => {
 })
 
 describe('POST /projects/:id/deployment-session', () => {
-  test('a read-only look at the newest deployment’s stream: the token opens only that', async () => {
+  test('a read-only stream of the newest deployment: the token opens only that', async () => {
     deployments.known.set(project.id, { newest: deploymentFacts({ id: 'dep_new', status: 'building' }), live })
     const { status, body } = await on('POST', '/deployment-session')
     expect(status).toBe(200)
@@ -107,7 +107,7 @@ describe('POST /projects/:id/deployment-session', () => {
 })
 
 describe('GET /projects/:id and /info of a project that was deployed', () => {
-  test('tell what serves', async () => {
+  test('show the live version', async () => {
     deployments.known.set(project.id, { newest: live, live })
     await runtime.bringOnline(project.id)
     expect((await on('GET', '')).body.data).toMatchObject({ status: 'live', statusReason: null, source: { commit: 'abc123' } })
@@ -124,7 +124,7 @@ describe('GET /projects/:id and /info of a project that was deployed', () => {
     })
   })
 
-  test('a failed one after it: the old one still serves, and the reason says so', async () => {
+  test('after a failed deployment the old one still serves, and the reason says so', async () => {
     deployments.known.set(project.id, {
       newest: deploymentFacts({ id: 'dep_bad', number: 4, status: 'failed', error: 'exit code 1' }),
       live,

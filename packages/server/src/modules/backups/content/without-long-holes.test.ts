@@ -9,7 +9,7 @@ async function* asyncOf(chunks: Buffer[]) {
   yield* chunks
 }
 
-test('zeros pass as they are, up to a bound in one piece; then the volume is named and what to do', async () => {
+test('zeros pass unchanged up to a limit per hole; a longer hole is an error that names the volume', async () => {
   const used = Buffer.concat([zeros, Buffer.from('x'), zeros])
   expect((await read(zeros, zeros, zeros, used, zeros, zeros, zeros)).length).toBe(6 * zeros.length + used.length)
   await expect(read(zeros, zeros, zeros, zeros)).rejects.toThrow(VolumeUnreadable)
