@@ -12,7 +12,10 @@ export interface Shot {
   colorScheme: 'light' | 'dark'
 }
 
-const screens = { desk: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }
+const screens = {
+  desk: { viewport: { width: 1280, height: 900 } },
+  phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+}
 
 export const everyShot: readonly Shot[] = (['desk', 'phone'] as const).flatMap((screen) =>
   (['light', 'dark'] as const).map((colorScheme) => ({ screen, colorScheme })),
@@ -39,7 +42,7 @@ export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera)
     for (const { screen, colorScheme } of shots) {
       await using opened = await openPage(browser, {
         url,
-        viewport: screens[screen],
+        ...screens[screen],
         colorScheme,
         reducedMotion: 'reduce',
         isExpected: (problem) => problem.startsWith('404 /nowhere'),

@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openPage, signIn } from '../kit/browser-page.ts'
+import { launchChromium } from '../kit/chromium.ts'
+import { type Hosting, ownerSignIn, serving, startHosting, writeApp } from '../kit/hosting.ts'
+import { describeNeeding, partOf } from '../kit/machine.ts'
+
+const otherOwner = { email: 'bo@example.test', password: 'a horse of another stable' }
+
+describeNeeding(['chromium'], 'small things of the dashboard', () => {
+  test('the Git page says why no account can be connected, and shows the application only to operators', async () => {
+    await using hosting = await startHosting()
+    const organizationId = await ownOrganization(hosting)
+    await using browser = await launchChromium(partOf('chromium'))
+    await using operators = await openPage(browser, { url: hosting.berth.url })
+    await signIn(operators.page, ownerSignIn)
+    await operators.page.goto('/git')
+    await operators.page.getByRole('heading', { name: 'GitHub application' }).waitFor()
+    const connect = operators.page.getByRole('button', { name: 'Connect an account' })
+    await expect.poll(() => connect.getAttribute('aria-disabled')).toBe('true')
+    await connect.focus()
+    await operators.page.getByRole('tooltip', { name: /no application at GitHub yet/ }).waitFor()
+    expect(operators.problems).toEqual([])
+
+    // The applications are refused to other owners with 403: the page shows neither them nor an error.
+    await using others = await openPage(browser, {
+      url: hosting.berth.url,
+      isExpected: (problem) => problem === '403 /api/gitprovider/applications',
+    })
+    await signIn(others.page, otherOwner)
+    await others.page.evaluate((id) => localStorage.setItem('berth.organization', id), organizationId)
+    const refused = others.page.waitForResponse(/\/api\/gitprovider\/applications/)
+    await others.page.goto('/git')
+    expect((await refused).status()).toBe(403)
+    await others.page.getByRole('heading', { name: 'Not connected' }).waitFor()
+    expect(await others.page.getByRole('heading', { name: 'GitHub application' }).count()).toBe(0)
+    expect(await others.page.getByRole('alert').count()).toBe(0)
+    await others.page.goto('/git?error=forbidden')
+    await others.page.getByText('Ask an owner or admin.').waitFor()
+    expect(others.problems).toEqual([])
+  })
+
+  test('on a touch screen the controls of the variable dialog are at least 44 px high', async () => {
+    await using hosting = await startHosting()
+    await writeApp(join(hosting.folder, 'shop'), serving('shop'))
+    const { id } = await hosting.makeProject({ name: 'Shop', localPath: join(hosting.folder, 'shop') })
+    await hosting.api('PATCH', `/projects/${id}/env`, { upserts: [{ key: 'GREETING', value: 'Ahoy', isSecret: false }] })
+    await using browser = await launchChromium(partOf('chromium'))
+    const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+    await using opened = await openPage(browser, { url: hosting.berth.url, ...phone })
+    const { page, problems } = opened
+    await signIn(page, ownerSignIn)
+    await page.goto(`/projects/${id}/env`)
+    await page.getByRole('button', { name: 'Change GREETING' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Save' }).waitFor()
+    const heights = await dialog
+      .locator('button, textarea:not([aria-hidden])')
+      .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().height))
+    const secret = await dialog.getByText('Secret', { exact: true }).boundingBox()
+    expect(heights.length).toBe(3)
+    for (const height of [...heights, secret?.height ?? 0]) expect(height).toBeGreaterThanOrEqual(44)
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    expect(problems).toEqual([])
+  })
+})
+
+/** Creates a user who owns an organisation of their own, and is no operator; returns the organisation's id. */
+async function ownOrganization({ api, berth }: Hosting): Promise<string> {
+  const invitation = await api('POST', '/invitations', { email: otherOwner.email, role: 'viewer' })
+  await api('POST', '/invitations/accept', { code: invitation.body.data.code, ...otherOwner })
+  const headers = { 'content-type': 'application/json', origin: berth.url }
+  const send = (path: string, body: object, more = {}) =>
+    fetch(`${berth.url}/api${path}`, { method: 'POST', headers: { ...headers, ...more }, body: JSON.stringify(body) })
+  const cookie = (await send('/auth/login', otherOwner)).headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const { data } = (await (await send('/organizations', { name: 'Stable' }, { cookie })).json()) as { data: { id: string } }
+  return data.id
+}
