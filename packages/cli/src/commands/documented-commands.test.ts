@@ -39,7 +39,7 @@ function documentedCommands(): Documented[] {
     const text = readFileSync(join(root, page), 'utf8').replaceAll(/\\\n\s*/g, ' ')
     const blocks = [...text.matchAll(/^ *```(?:sh|console)\n([\s\S]*?)^ *```/gm)].map(([, block]) => block ?? '')
     return blocks.flatMap((block) =>
-      [...block.matchAll(/^ *(?:\$ )?(?:echo \S+ \| )?(?:npx )?(berth(?: .*)?)$/gm)].map(([, line]) => ({
+      [...block.matchAll(/^ *(?:\$ )?(?:echo \S+ \| )?(?:[A-Z_]+=\S+ )*(?:npx )?(berth(?: .*)?)$/gm)].map(([, line]) => ({
         page,
         line: line ?? '',
       })),
@@ -90,6 +90,17 @@ async function commandOf(line: string): Promise<string> {
 }
 
 const documented = documentedCommands()
+
+test('a block with a command of berth is marked as sh or console, so that the other tests read it', () => {
+  const unmarked = ['README.md', ...globSync('docs/*.md', { cwd: root })].flatMap((page) => {
+    const blocks = [...readFileSync(join(root, page), 'utf8').matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm)]
+    const isCommand = (block = '') => /^ *(?:\$ )?(?:[A-Z_]+=\S+ )*(?:npx )?berth /m.test(block)
+    return blocks.flatMap(([, language = '', block]) =>
+      isCommand(block) && !['sh', 'console', 'text'].includes(language) ? [`${page}: ${block?.trim().split('\n')[0]}`] : [],
+    )
+  })
+  expect(unmarked).toEqual([])
+})
 
 test.each(documented)('$page: $line', async ({ line }) => {
   expect(await commandOf(line)).not.toBe('')
