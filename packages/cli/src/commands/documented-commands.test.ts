@@ -16,6 +16,7 @@ const runBy: Record<string, string> = {
   'cron logs': 'tests/e2e/scheduled-tasks.test.ts',
   'cron run': 'tests/e2e/scheduled-tasks.test.ts',
   'domains list': 'packages/cli/src/commands/domains.test.ts',
+  'domains verify': 'packages/cli/src/commands/domains.test.ts',
   'hooks add': 'packages/cli/src/commands/hooks.test.ts',
 }
 
@@ -39,7 +40,7 @@ function documentedCommands(): Documented[] {
     const text = readFileSync(join(root, page), 'utf8').replaceAll(/\\\n\s*/g, ' ')
     const blocks = [...text.matchAll(/^ *```(?:sh|console)\n([\s\S]*?)^ *```/gm)].map(([, block]) => block ?? '')
     return blocks.flatMap((block) =>
-      [...block.matchAll(/^ *(?:\$ )?(?:echo \S+ \| )?(?:[A-Z_]+=\S+ )*(?:npx )?(berth(?: .*)?)$/gm)].map(([, line]) => ({
+      [...block.matchAll(/^ *(?:\$ )?(?:[^|`]+\| )?(?:[A-Z_]+=\S+ )*(?:npx )?(berth(?: .*)?)$/gm)].map(([, line]) => ({
         page,
         line: line ?? '',
       })),
@@ -51,7 +52,7 @@ function documentedCommands(): Documented[] {
 function wordsOf(line: string): string[] {
   const words: string[] = []
   for (const [, single, double, plain] of line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)) {
-    if (plain && /^(?:#.*|\||>{1,2}|<|&&)$/.test(plain)) break
+    if (plain && /^(?:#.*|\||>{1,2}|<|&{1,2})$/.test(plain)) break
     words.push(single ?? double ?? plain ?? '')
   }
   // Ids need no instance to resolve them.
@@ -94,7 +95,7 @@ const documented = documentedCommands()
 test('a block with a command of berth is marked as sh or console, so that the other tests read it', () => {
   const unmarked = ['README.md', ...globSync('docs/*.md', { cwd: root })].flatMap((page) => {
     const blocks = [...readFileSync(join(root, page), 'utf8').matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm)]
-    const isCommand = (block = '') => /^ *(?:\$ )?(?:[A-Z_]+=\S+ )*(?:npx )?berth /m.test(block)
+    const isCommand = (block = '') => /^ *(?:\$ )?(?:[^|`]+\| )?(?:[A-Z_]+=\S+ )*(?:npx )?berth /m.test(block)
     return blocks.flatMap(([, language = '', block]) =>
       isCommand(block) && !['sh', 'console', 'text'].includes(language) ? [`${page}: ${block?.trim().split('\n')[0]}`] : [],
     )
@@ -104,6 +105,18 @@ test('a block with a command of berth is marked as sh or console, so that the ot
 
 test.each(documented)('$page: $line', async ({ line }) => {
   expect(await commandOf(line)).not.toBe('')
+})
+
+test('no command has an option of its own that all commands have, such as --url', () => {
+  const program = newProgram()
+  addUp(program)
+  addCommands(program)
+  const common = program.options.map(({ long }) => long)
+  const below = (command: Command): Command[] => command.commands.flatMap((one) => [one, ...below(one)])
+  const repeated = below(program).flatMap((command) =>
+    command.options.filter(({ long }) => common.includes(long)).map(({ long }) => `${pathOf(command)} ${long}`),
+  )
+  expect(repeated).toEqual([])
 })
 
 test.each(Object.entries(runBy))('%s is run by %s', (path, file) => {

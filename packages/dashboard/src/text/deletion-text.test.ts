@@ -19,7 +19,7 @@ const items = [
 
 test('kept items come first, builds are one line, and schedules are in plain text', () => {
   expect(deletionLines(items, false)).toEqual([
-    { id: 'volume data', text: 'Volume data · 12 kB', isKept: true },
+    { id: 'volume data', text: 'Volume data · 12.0 kB', isKept: true },
     { id: 'folder shop', text: 'Your folder shop', isKept: true },
     { id: 'project Shop', text: 'Project Shop', isKept: false },
     { id: 'instance app', text: 'Running instance of app', isKept: false },

@@ -7,7 +7,7 @@ import { readStandardInput } from '../../standard-input.ts'
 import { checkedProvider } from './provider.ts'
 
 interface SetOptions {
-  url?: string
+  hostUrl?: string
   clientId: string
   clientSecretStdin?: boolean
 }
@@ -28,13 +28,13 @@ export function addGitApps(git: Command): void {
     .command('set <host>')
     .description('store the OAuth application of github, gitlab or gitea; it is used at once')
     .requiredOption('--client-id <id>', 'client id of the application')
-    .option('--url <address>', 'address of the GitLab, Gitea or Forgejo host')
+    .option('--host-url <address>', 'address of the GitLab, Gitea or Forgejo host (default: gitlab.com, gitea.com)')
     .option('--client-secret-stdin', 'read the client secret from standard input')
     .addHelpText('after', '\nA GitHub App is created in the dashboard under Git: GitHub asks in the browser.')
-    .action(async (host: string, { url, clientId, clientSecretStdin }: SetOptions, command: Command) => {
+    .action(async (host: string, { hostUrl, clientId, clientSecretStdin }: SetOptions, command: Command) => {
       const provider = checkedProvider(host)
       if (!clientSecretStdin) throw new CliError('No secret given. Pass it on standard input with --client-secret-stdin.', 2)
-      const body = { clientId, clientSecret: await readStandardInput(), ...(url ? { url } : {}) }
+      const body = { clientId, clientSecret: await readStandardInput(), ...(hostUrl ? { url: hostUrl } : {}) }
       const { data } = await connect(command).call(contract.gitHost.saveApplication, { params: { provider }, body })
       const print = output(command)
       for (const problem of data.problems) print.note(problem)
