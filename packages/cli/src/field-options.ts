@@ -10,6 +10,7 @@ const otherNames: Record<string, string> = {
   scopes: 'scope',
   projectIds: 'project',
   gitBranch: 'branch',
+  url: 'hostUrl',
   healthCheck: 'healthPath',
   volumes: 'volume',
   cronExpression: 'schedule',

@@ -140,8 +140,7 @@ class TarballReading {
   async #read(header: EntryHeader, content: AsyncIterable<Uint8Array>): Promise<void> {
     this.#lastName = header.name
     this.#summary.entries += 1
-    if (this.#summary.entries > this.#limits.maxEntries)
-      throw new BadArchive(`has more than ${this.#limits.maxEntries} entries`)
+    if (this.#summary.entries > this.#limits.maxEntries) throw new BadArchive(`has more than ${this.#limits.maxEntries} entries`)
     if (header.size > this.#limits.maxDecompressedBytes) throw this.#tooLarge()
     // Tar readers disagree on whether content follows. Old archives mark a folder by a trailing slash alone.
     const isFolder = header.type === 'directory' || (header.type === 'file' && header.name.endsWith('/'))

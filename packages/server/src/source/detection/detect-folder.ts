@@ -43,8 +43,7 @@ const imageStacks = ['compose', 'dockerfile']
 export async function detectFolder(folder: string, options: DetectOptions = {}): Promise<Detection> {
   const { rootDirectory = '', maxFiles = 50_000, abort } = options
   const path = insideFolder(rootDirectory || '.')
-  if (path === null)
-    throw new RootDirectoryError(`rootDirectory "${rootDirectory}" is outside the project. Name a folder in it.`)
+  if (path === null) throw new RootDirectoryError(`rootDirectory "${rootDirectory}" is outside the project. Name a folder in it.`)
   const root = await Folder.open(folder, { maxFiles, abort, rootDirectory: path })
   const configured = await configuredStacks(appFolder(root, path), options)
   const detection = await detectAt(root, path, options, configured)
