@@ -9,7 +9,7 @@ import { Section } from '../../../components/section.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useRead } from '../../../data/read.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
-import { deletionLines } from '../../../text/deletion-text.ts'
+import { deletionLines } from '../../../rules/deletion-lines.ts'
 import { DeletionItems } from './deletion-items.tsx'
 
 /** Lists what deleting would remove and keep, item by item, before it happens. */

@@ -1,6 +1,6 @@
 import type { DeletionItem } from '@berth/contract'
 import { Badge, Group, Stack, Text } from '@mantine/core'
-import { deletionLines } from '../../../text/deletion-text.ts'
+import { deletionLines } from '../../../rules/deletion-lines.ts'
 
 interface Props {
   items: readonly DeletionItem[]

@@ -1,7 +1,7 @@
 import type { DeletionItem } from '@berth/contract'
-import { scheduleText } from '../rules/cron-text.ts'
-import { plural, sizeText } from './sizes.ts'
-import { exactTime } from './times.ts'
+import { plural, sizeText } from '../text/sizes.ts'
+import { exactTime } from '../text/times.ts'
+import { scheduleText } from './cron-text.ts'
 
 export interface DeletionLine {
   id: string

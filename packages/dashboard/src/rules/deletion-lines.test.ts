@@ -1,6 +1,6 @@
 import type { DeletionItem } from '@berth/contract'
 import { expect, test } from 'vitest'
-import { deletionLines } from './deletion-text.ts'
+import { deletionLines } from './deletion-lines.ts'
 
 const item = (kind: string, name: string, more: Partial<DeletionItem> = {}): DeletionItem => ({
   ...{ kind, name, id: name, sizeBytes: null, kept: false },
