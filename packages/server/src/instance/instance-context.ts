@@ -21,16 +21,13 @@ export interface InstanceContext {
 
 export async function openInstanceContext(
   config: Config,
-  { signals }: Pick<DatabaseSettings, 'signals'> = {},
+  options: Pick<DatabaseSettings, 'signals' | 'beforeMigrating'> = {},
 ): Promise<InstanceContext> {
   const scrubber = createInstanceScrubber(secretsIn(config))
   const logger = await createLogger({ level: config.logLevel, format: config.logFormat, scrubber })
   const keyRing = openKeyRing({ folder: config.dataDir, fromSettings: config.secretKey })
   const secretBox = createSecretBox(keyRing)
-  const database = await openDatabase(
-    { url: config.databaseUrl?.reveal(), folder: config.dataDir, ...(signals ? { signals } : {}) },
-    logger,
-  )
+  const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir, ...options }, logger)
   return { config, database, secretBox, processKeys: processKeysOf(keyRing), scrubber, logger, close: () => database.close() }
 }
 

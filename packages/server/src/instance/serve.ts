@@ -5,10 +5,12 @@ import type { FastifyInstance } from 'fastify'
 import manifest from '../../package.json' with { type: 'json' }
 import { serveDashboard } from '../http/dashboard.ts'
 import { WorkerProxy } from '../http/worker-proxy.ts'
-import { assignToMachine } from '../modules/deployments/index.ts'
+import { assignToMachine, assignToOrganizations } from '../modules/deployments/index.ts'
 import { ConfigError } from '../platform/config-error.ts'
+import type { Db } from '../platform/db/schema.ts'
+import { isMissingTable } from '../platform/db/violations.ts'
 import { collectWhenIdle } from '../platform/idle-collector.ts'
-import { type ClaimOptions, claimMachine, type MachineLease } from '../platform/machines/machine-lease.ts'
+import { type ClaimOptions, claimMachine, type MachineLease, refuseOtherMachine } from '../platform/machines/machine-lease.ts'
 import type { MachineFacts } from '../platform/machines/machine-store.ts'
 import { socketAddress } from '../platform/socket-path.ts'
 import { assemble } from './assemble/assemble.ts'
@@ -67,7 +69,10 @@ export async function serve(config: Config, { takeOver = false, supervisor }: Se
     const folder = isApi ? null : await openDataFolder(config.dataDir, { version: manifest.version, pid: supervisor?.pid })
     if (isApi) requireWorkerFolder(config)
     closers.push(() => folder?.release())
-    const context = await openInstanceContext(config, { signals: isApi ? 'client' : 'hub' })
+    const context = await openInstanceContext(config, {
+      signals: isApi ? 'client' : 'hub',
+      beforeMigrating: isApi ? { wait: true } : { check: (db) => refuseOtherMachineHere(config, db, takeOver) },
+    })
     closers.push(context.close)
     supervisor?.onDatabaseOpen?.()
     for (const warning of config.warnings) context.logger.warn(warning)
@@ -131,10 +136,22 @@ function requireWorker(config: Config, supervisor: Supervisor | undefined): void
   throw new ConfigError('BERTH_WORKER_URL', message)
 }
 
+/** A start that is refused leaves the schema alone: the running machine may have an earlier version. */
+async function refuseOtherMachineHere(config: Config, db: Db, takeOver: boolean): Promise<void> {
+  if (config.databaseUrl === null) return
+  // Migration 057 has added the table.
+  await refuseOtherMachine({ db, kind: 'postgres' }, readMachineIdentity(config), { takeOver }).catch((error: unknown) => {
+    if (!isMissingTable(error)) throw error
+  })
+}
+
 /** Makes this machine the one that runs the projects of the database. */
 function claimHere({ config, database, logger: log }: InstanceContext, takeOver: boolean): Promise<MachineLease> {
   const identity = readMachineIdentity(config)
-  const assign: ClaimOptions['assign'] = (db) => assignToMachine(db, identity.id)
+  const assign: ClaimOptions['assign'] = async (db) => {
+    await assignToMachine(db, identity.id)
+    await assignToOrganizations(db)
+  }
   return claimMachine(database, identity, { leaseMs: config.jobLeaseSeconds * 1000, takeOver, assign, log })
 }
 

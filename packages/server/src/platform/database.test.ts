@@ -275,6 +275,33 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(lines).toEqual([{ count: 2, schema: '902-second', message: 'database: schema migrated' }])
   })
 
+  test('an API process waits until the worker has migrated the database, an empty one included', async () => {
+    const database = await open()
+    const added: string[] = []
+    const next = (name: string): Migration => ({ name, up: async () => void added.push(name) })
+    const all = [...migrations, next('901-next')]
+    const warned = Promise.withResolvers<void>()
+    const log = { ...silentLog, warn: () => warned.resolve() }
+    const waiting = migrate(database.db, databaseKind, all, log, { wait: true })
+    await warned.promise
+    expect(added).toEqual([])
+    await migrate(database.db, databaseKind, all, silentLog)
+    await waiting
+    expect(added).toEqual(['901-next'])
+    await sql`drop table "schemaMigrations"`.execute(database.db)
+    const waitingAgain = migrate(database.db, databaseKind, [], silentLog, { wait: true })
+    await expect(waitingAgain).resolves.toBeUndefined()
+  })
+
+  test('a process that may not migrate leaves the schema alone, and is not asked when nothing changes', async () => {
+    const database = await open()
+    const check = () => Promise.reject(new Error('another machine has the projects'))
+    await migrate(database.db, databaseKind, migrations, silentLog, { check })
+    const up = () => Promise.reject(new Error('migrated'))
+    const run = migrate(database.db, databaseKind, [...migrations, { name: '901-next', up }], silentLog, { check })
+    await expect(run).rejects.toThrow('another machine has the projects')
+  })
+
   test('a migration that fails leaves nothing of itself behind and is tried again', async () => {
     const database = await open()
     const half: Migration = {

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { type Dialect, Kysely } from 'kysely'
 import { type Clock, systemClock } from './clock.ts'
 import { type DirectReads, rememberDirectReads } from './db/direct-reads.ts'
-import { migrate } from './db/migrate.ts'
+import { type BeforeMigrating, migrate } from './db/migrate.ts'
 import { migrations } from './db/migrations/index.ts'
 import type { Db, Schema } from './db/schema.ts'
 import { sqliteParts } from './db/sqlite.ts'
@@ -24,6 +24,7 @@ export interface DatabaseSettings {
    * process. PostgreSQL carries its own.
    */
   signals?: 'hub' | 'client'
+  beforeMigrating?: BeforeMigrating
 }
 
 export interface Database {
@@ -41,7 +42,7 @@ export async function openDatabase(settings: DatabaseSettings, log: Log = silent
   const db: Db = new Kysely<Schema>({ dialect })
   rememberDirectReads(db, direct)
   try {
-    await migrate(db, kind, migrations, log)
+    await migrate(db, kind, migrations, log, settings.beforeMigrating)
     const signals = await openSignals()
     const close = async () => {
       await signals.close()

@@ -44,7 +44,7 @@ export { listEngineData } from './plan/engine-data.ts'
 export { hooksOf } from './request/deploy-hooks.ts'
 export type { DeploymentRequest } from './request/request-many.ts'
 export { type TaskEnd, type TaskInstance, type TaskInstances, TaskNotStarted } from './run/task-instances.ts'
-export { assignToMachine, listServerUses, movePaths, servedState } from './store.ts'
+export { assignToMachine, assignToOrganizations, listServerUses, movePaths, servedState } from './store.ts'
 export { adoptVolume } from './volume-store.ts'
 export { stopLocalInstances } from './watch/recover.ts'
 

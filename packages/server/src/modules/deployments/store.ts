@@ -1,10 +1,10 @@
 import { type DeploymentStatus, deploymentTransitions, settledDeployment, sourcesOf } from '@berth/contract'
-import type { Insertable, Updateable } from 'kysely'
+import { type Insertable, sql, type Updateable } from 'kysely'
 import type { Awaitable } from '../../platform/awaitable.ts'
 import { type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { DeploymentRow, DeploymentsTable, InstanceRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
-import { projectsOf } from '../projects/index.ts'
+import { organizationOfProject, projectsOf } from '../projects/index.ts'
 import { listLive, updateLive } from './live-environments.ts'
 
 /** SQL of deployments, and queries about instances and volumes together. */
@@ -51,13 +51,18 @@ export async function findRequested(db: Db, projectId: string, environment: stri
   return newest?.requestKey === requestKey ? newest : undefined
 }
 
-export const insertDeployment = (db: Db, row: Insertable<DeploymentsTable>) => db.insertInto('deployments').values(row).execute()
+type NewDeployment = Omit<Insertable<DeploymentsTable>, 'organizationId'>
+
+const withOrganization = (db: Db, row: NewDeployment) => ({ ...row, organizationId: organizationOfProject(db, row.projectId) })
+
+export const insertDeployment = (db: Db, row: NewDeployment) =>
+  db.insertInto('deployments').values(withOrganization(db, row)).execute()
 
 /** Inserts the row; keeps an existing row with the same id. */
-export const insertHistory = (db: Db, row: Insertable<DeploymentsTable>): Promise<unknown> =>
+export const insertHistory = (db: Db, row: NewDeployment): Promise<unknown> =>
   db
     .insertInto('deployments')
-    .values(row)
+    .values(withOrganization(db, row))
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute()
 
@@ -218,7 +223,13 @@ interface Criteria {
 
 function deploymentsWhere(db: Db, { organizationId, projectId, environment, status }: Criteria) {
   let query = db.selectFrom('deployments').selectAll('deployments')
-  if (organizationId) query = query.where('deployments.projectId', 'in', projectsOf(db, organizationId))
+  if (organizationId)
+    // The list is read along the index of the organisation. A project that was moved away is not listed.
+    query = query
+      .where('deployments.organizationId', '=', organizationId)
+      .where(({ exists }) =>
+        exists(projectsOf(db, organizationId).where('projects.id', '=', sql.ref<string>('deployments.projectId'))),
+      )
   if (projectId) query = query.where('deployments.projectId', '=', projectId)
   if (environment) query = query.where('deployments.environment', '=', environment)
   if (status) query = query.where('deployments.status', '=', status)
@@ -323,6 +334,14 @@ export async function assignToMachine(db: Db, machineId: string): Promise<void> 
     .where((eb) => eb.or([eb('machineId', 'is', null), eb('machineId', '!=', machineId)]))
     .execute()
 }
+
+/** Sets the organisation of deployments that a worker of an earlier version has inserted. */
+export const assignToOrganizations = (db: Db): Promise<unknown> =>
+  db
+    .updateTable('deployments')
+    .set({ organizationId: organizationOfProject(db, sql.ref('deployments.projectId')) })
+    .where('organizationId', 'is', null)
+    .execute()
 
 /** State for the edge: the live environments, and the instances that may receive requests. */
 export async function servedState(db: Db): Promise<{ live: LiveEnvironmentRow[]; instances: InstanceRow[] }> {

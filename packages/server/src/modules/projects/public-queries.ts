@@ -1,5 +1,5 @@
 import type { Presence } from '@berth/contract'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { listStopped } from './operations/operation-store.ts'
@@ -14,6 +14,10 @@ export const projectsOf = (db: Db, organizationId: string) =>
     .select('projects.id')
     .where('projects.organizationId', '=', organizationId)
     .where('projects.presence', 'in', present)
+
+/** Query of the organisation of a project, for a column of another table. */
+export const organizationOfProject = (db: Db, projectId: string | RawBuilder<string>) =>
+  db.selectFrom('projects').select('projects.organizationId').where('projects.id', '=', projectId)
 
 /** Query of project names by id, to be joined. */
 export const projectNames = (db: Db) => db.selectFrom('projects').select(['projects.id', 'projects.name'])

@@ -1,4 +1,4 @@
-import { PostgresAdapter, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type Expression, PostgresAdapter, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 const texts = new WeakMap<readonly string[], string>()
@@ -18,4 +18,18 @@ export function isInIdList(db: Db, column: string, list: string): RawBuilder<Sql
   return isPostgres
     ? sql<SqlBool>`${sql.ref(column)} = any(array(select jsonb_array_elements_text(cast(${list} as jsonb))))`
     : sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${list}))`
+}
+
+/** The condition that a column is one of the ids that a subquery returns: each is looked up, however many rows the table has. */
+export function isAmong(db: Db, column: string, ids: Expression<unknown>): RawBuilder<SqlBool> {
+  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
+  return isPostgres ? sql<SqlBool>`${sql.ref(column)} = any(array(${ids}))` : sql<SqlBool>`${sql.ref(column)} in (${ids})`
+}
+
+/** The ids in such a text as a table with the column `id`. */
+export function idListTable(db: Db, list: string): RawBuilder<{ id: string }> {
+  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
+  return isPostgres
+    ? sql<{ id: string }>`(select value as id from jsonb_array_elements_text(cast(${list} as jsonb)))`
+    : sql<{ id: string }>`(select value as id from json_each(${list}))`
 }

@@ -1,8 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Log } from '../log.ts'
 import type { Migration } from './migrations/index.ts'
 import { insideTransaction } from './open-transaction.ts'
 import type { Db } from './schema.ts'
+import { isMissingTable } from './violations.ts'
 
 /** A newer version of Berth wrote the database; this version could damage data that it does not know. */
 export class SchemaIsNewer extends Error {
@@ -13,12 +15,29 @@ interface MigrationTables {
   schemaMigrations: { name: string; appliedAt: number }
 }
 
+/** Conditions of the first migration that is not applied yet. */
+export interface BeforeMigrating {
+  /** True: another process migrates the database, and this one waits for it. */
+  wait?: boolean
+  /** Rejects if this process may not migrate the database, which is then unchanged. */
+  check?(db: Db): Promise<void>
+}
+
+const waitPauseMs = 500
+
 /**
  * Migrates the database to the schema of this version. Each migration commits together with its record and under a lock: neither
  * a crash nor a second control plane can apply a migration twice or partly.
  */
-export async function migrate(root: Db, kind: 'sqlite' | 'postgres', migrations: readonly Migration[], log: Log): Promise<void> {
+export async function migrate(
+  root: Db,
+  kind: 'sqlite' | 'postgres',
+  migrations: readonly Migration[],
+  log: Log,
+  { wait = false, check }: BeforeMigrating = {},
+): Promise<void> {
   const db = root as unknown as Kysely<MigrationTables>
+  if (wait) return await waitUntilMigrated(db, migrations, log)
   await locked(db, kind, (tx) =>
     tx.schema
       .createTable('schemaMigrations')
@@ -29,6 +48,7 @@ export async function migrate(root: Db, kind: 'sqlite' | 'postgres', migrations:
   )
   const applied = await appliedNames(db)
   refuseNewerSchema(applied, migrations)
+  if (check && applied.length > 0 && applied.length < migrations.length) await check(root)
   const done: string[] = []
   for (const migration of migrations) {
     if (applied.includes(migration.name)) continue
@@ -43,6 +63,23 @@ export async function migrate(root: Db, kind: 'sqlite' | 'postgres', migrations:
     log.debug({ migration: migration.name }, 'database: migration applied')
   }
   if (done.length > 0) log.info({ count: done.length, schema: done.at(-1) }, 'database: schema migrated')
+}
+
+async function waitUntilMigrated(db: Kysely<MigrationTables>, migrations: readonly Migration[], log: Log): Promise<void> {
+  for (let isReported = false; ; isReported = true) {
+    const applied = await appliedNames(db).catch((error: unknown) => {
+      if (isMissingTable(error)) return []
+      throw error
+    })
+    refuseNewerSchema(applied, migrations)
+    if (applied.length === migrations.length) return
+    if (!isReported)
+      log.warn(
+        { schema: migrations.at(-1)?.name },
+        'database: waiting for the worker to migrate it, start the worker of this version',
+      )
+    await pause(waitPauseMs)
+  }
 }
 
 /** `berth` in ASCII: one lock of the database for all control planes. */

@@ -7,6 +7,7 @@ import { storedValue } from './columns.ts'
 import type { DirectReads } from './direct-reads.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
 import { PostgresReadCache } from './postgres-read-cache.ts'
+import { noteUnavailable } from './unavailable.ts'
 
 const poolSize = 10
 
@@ -25,14 +26,17 @@ export function postgresParts(url: string, log: Log): PostgresParts {
   // Without a listener, a server that restarts while a client is idle would end this process.
   pool.on('error', (error) => log.warn({ err: error }, 'database: idle PostgreSQL connection lost'))
   // The pool does not listen between two queries of a transaction. An error there is ignored: the next query fails.
-  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    noteLostQueries(client)
+  })
   const statementNames = new Map<string, string>()
   return {
     dialect: new BerthPostgresDialect({
       pool: {
         connect: async () => {
           assertOutsideTransaction()
-          return await pool.connect()
+          return await pool.connect().catch(rethrowNoted)
         },
         end: () => pool.end(),
         options: pool.options,
@@ -43,12 +47,25 @@ export function postgresParts(url: string, log: Log): PostgresParts {
       const name = statementNames.get(sql) ?? nameStatement(sql, statementNames)
       const statement = { text: sql, values: parameters as unknown[] }
       const { rows } = await pool.query<Record<string, unknown>>({ name, ...statement }).catch((error: unknown) => {
-        if (!isOutdatedPlan(error)) throw error
-        return pool.query<Record<string, unknown>>(statement)
+        if (!isOutdatedPlan(error)) throw noteUnavailable(error)
+        return pool.query<Record<string, unknown>>(statement).catch(rethrowNoted)
       })
       return rows
     }),
   }
+}
+
+const rethrowNoted = (error: unknown): never => {
+  throw noteUnavailable(error)
+}
+
+/** Marks the errors of queries that ended because their connection was lost. */
+function noteLostQueries(client: pg.PoolClient): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown
+  client.query = ((...args: unknown[]) => {
+    const result = query(...args)
+    return result instanceof Promise ? result.catch(rethrowNoted) : result
+  }) as typeof client.query
 }
 
 /** Connection settings of the pool, and of clients outside it, such as the one that listens for signals. */

@@ -1,3 +1,5 @@
+import { errorMessage } from '../error-message.ts'
+
 /** SQLite's extended result codes and PostgreSQL's SQLSTATEs for the same errors. */
 const uniqueCodes: readonly unknown[] = [2067, 1555, '23505']
 const foreignKeyCodes: readonly unknown[] = [787, '23503']
@@ -21,6 +23,10 @@ export function isTransientConflict(error: unknown): boolean {
 export function isInvalidValue(error: unknown): boolean {
   const code = databaseCode(error)
   return typeof code === 'string' && code.startsWith('22')
+}
+
+export function isMissingTable(error: unknown): boolean {
+  return databaseCode(error) === '42P01' || (databaseCode(error) === 1 && errorMessage(error).includes('no such table'))
 }
 
 function databaseCode(error: unknown): unknown {

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database.ts'
 import { jobJson } from '../db/json-columns/jobs.ts'
+import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import { errorMessage } from '../error-message.ts'
 import { type AbortReason, type Job, JobAborted } from '../jobs/declare.ts'
 import type { Log } from '../log.ts'
@@ -18,6 +19,7 @@ export interface AttemptParts<Deps> {
 /** A run that has not ended this long after its abort signal is abandoned: its slot and its lease are needed. */
 const abandonMs = 10_000
 const onFailedMs = 60_000
+const lostDatabasePauseMs = 1_000
 const maxErrorLength = 2_000
 
 /** An attempt at a job, from the claim until its result is written to the row. */
@@ -70,7 +72,8 @@ export class Attempt<Deps> {
     try {
       await runOrAbandon(this.#run(), this.#controller.signal)
     } catch (error) {
-      if (!this.#controller.signal.aborted) return await this.#afterError(messageOf(error))
+      if (!this.#controller.signal.aborted)
+        return isDatabaseUnavailable(error) ? this.#afterLostDatabase(messageOf(error)) : await this.#afterError(messageOf(error))
     } finally {
       clearTimeout(deadline)
     }
@@ -96,6 +99,14 @@ export class Attempt<Deps> {
     if (reason === 'cancelled') return { as: 'cancelled', error: null }
     if (reason === 'deadline') return await this.#afterError(`timed out after ${this.job.deadlineMs} ms`)
     return { as: 'requeued' }
+  }
+
+  /** The job did not cause it: it is run again as often as needed. */
+  #afterLostDatabase(error: string): Ending {
+    const { row } = this
+    this.#parts.log.warn({ jobId: row.id, kind: row.kind, reason: error }, 'jobs: database not reachable, will retry')
+    const runAt = new Date(this.#parts.clock.now().getTime() + lostDatabasePauseMs)
+    return { as: 'retry', error, runAt, isUncounted: true }
   }
 
   async #afterError(error: string): Promise<Ending> {

@@ -67,8 +67,8 @@ export type Ending =
   | { as: 'succeeded' }
   | { as: 'failed'; error: string }
   | { as: 'cancelled'; error: string | null }
-  /** Retried later. `failure`: the attempts are used up, and the next run is `onFailed`. */
-  | { as: 'retry'; runAt: Date; error: string; failure?: string | null }
+  /** Retried later. `failure`: the attempts are used up, and the next run is `onFailed`. `isUncounted`: it was no attempt. */
+  | { as: 'retry'; runAt: Date; error: string; failure?: string | null; isUncounted?: true }
   /** The attempt is not counted, since the job did not cause its end. */
   | { as: 'requeued' }
 
@@ -117,6 +117,7 @@ function changesOf(ending: Ending, row: LeasedRow, now: Date) {
         runAt: ending.runAt.getTime(),
         lastError: ending.error,
         failure: ending.failure ?? row.failure,
+        ...(ending.isUncounted ? { attempts: row.attempts - 1 } : {}),
       }
     case 'requeued':
       return { status: 'queued' as const, attempts: row.attempts - 1 }

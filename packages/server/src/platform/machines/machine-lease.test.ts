@@ -4,7 +4,7 @@ import type { Database } from '../database.ts'
 import { databaseNow } from '../db/now.ts'
 import { silentLog } from '../log.ts'
 import { describeOnEachDatabase } from '../test-each-database.ts'
-import { type ClaimOptions, claimMachine, type MachineIdentity, MachineRefused } from './machine-lease.ts'
+import { type ClaimOptions, claimMachine, type MachineIdentity, MachineRefused, refuseOtherMachine } from './machine-lease.ts'
 
 const first: MachineIdentity = { id: 'mch_first', hostname: 'one', dataDir: '/srv/one', role: 'all', location: 'boot-1 1:1' }
 const other: MachineIdentity = { ...first, id: 'mch_other', hostname: 'two', dataDir: '/srv/two', location: 'boot-2 1:1' }
@@ -86,6 +86,16 @@ function onlyOnPostgres(open: Parameters<Parameters<typeof describeOnEachDatabas
     for (const text of ['one (data folder /srv/one, since ', 'SSH server', 'BERTH_ROLE=api', 'berth up --take-over'])
       await expect(refused).rejects.toThrow(text)
     expect(await holderOf(database)).toMatchObject([{ id: 'mch_first' }])
+    await lease.release()
+  })
+
+  test('a second machine is refused before it migrates the database', async () => {
+    const database = await open()
+    await refuseOtherMachine(database, other, { takeOver: false })
+    const lease = await claim(database, first)
+    await refuseOtherMachine(database, first, { takeOver: false })
+    await refuseOtherMachine(database, other, { takeOver: true })
+    await expect(refuseOtherMachine(database, other, { takeOver: false })).rejects.toThrow('one (data folder /srv/one, since ')
     await lease.release()
   })
 

@@ -60,6 +60,16 @@ export async function claimMachine(database: Database, identity: MachineIdentity
   }
 }
 
+/** Rejects with `MachineRefused` if another machine has the projects, as `claimMachine` does; writes nothing. */
+export async function refuseOtherMachine(
+  { db, kind }: Pick<Database, 'db' | 'kind'>,
+  { id }: Pick<MachineIdentity, 'id'>,
+  { takeOver }: Pick<ClaimOptions, 'takeOver'>,
+): Promise<void> {
+  const holder = await findMachine(db, kind)
+  if (kind === 'postgres' && holder && holder.id !== id && !takeOver) throw new MachineRefused(otherMachineMessage(holder))
+}
+
 /** False: the holder may still run, which its next heartbeat shows. */
 function mayReplace(
   holder: NonNullable<Awaited<ReturnType<typeof findMachine>>>,

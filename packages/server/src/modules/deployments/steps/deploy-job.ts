@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '@berth/contract'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
+import { isDatabaseUnavailable } from '../../../platform/db/unavailable.ts'
 import { isDiskFull } from '../../../platform/disk-full.ts'
 import { JobAborted, job } from '../../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
@@ -76,7 +77,7 @@ async function deploy(deploymentId: string, deps: DeploymentsDeps, abort: AbortS
     await deps.database.transaction((transaction) => cleanUpSoon(project.id, transaction))
     await rm(folder, { recursive: true, force: true })
   } catch (error) {
-    if (isInterrupted(abort)) throw error
+    if (isInterrupted(abort, error)) throw error
     await endFailed(row, error, deps, log)
   } finally {
     await log.flush()
@@ -97,10 +98,12 @@ async function mayStart({ id, projectId }: DeploymentRow, deps: DeploymentsDeps)
 const isImporting = async (projectId: string, { database: { db } }: DeploymentsDeps): Promise<boolean> =>
   (await findAnyProject(db, projectId))?.presence === 'arriving'
 
-const isInterrupted = (abort: AbortSignal) =>
-  abort.aborted &&
-  abort.reason instanceof JobAborted &&
-  (abort.reason.reason === 'shutdown' || abort.reason.reason === 'lease_lost')
+/** The job is run again: nothing is known to have failed. */
+const isInterrupted = (abort: AbortSignal, error: unknown) =>
+  isDatabaseUnavailable(error) ||
+  (abort.aborted &&
+    abort.reason instanceof JobAborted &&
+    (abort.reason.reason === 'shutdown' || abort.reason.reason === 'lease_lost'))
 
 /** Returns the context with the newest row. */
 async function runSteps(steps: readonly DeployStep[], initial: StepContext): Promise<StepContext> {
@@ -118,7 +121,7 @@ async function runSteps(steps: readonly DeployStep[], initial: StepContext): Pro
       if (changed) context = { ...context, deployment: changed }
       await context.log.step(step.name, 'succeeded')
     } catch (error) {
-      if (isInterrupted(context.abort)) throw error
+      if (isInterrupted(context.abort, error)) throw error
       const isCancelled = context.abort.aborted
       await context.log.step(step.name, isCancelled ? 'cancelled' : 'failed')
       if (limit.aborted && !isCancelled)

@@ -1,5 +1,6 @@
+import { sql } from 'kysely'
 import { type Awaitable, thenSync } from '../../../platform/awaitable.ts'
-import { idListText, isInIdList } from '../../../platform/db/id-lists.ts'
+import { idListTable, idListText, isAmong, isInIdList } from '../../../platform/db/id-lists.ts'
 import { liveEnvironmentJson } from '../../../platform/db/json-columns/deployments.ts'
 import { groupRows, memoizeByRows } from '../../../platform/db/memoize-rows.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
@@ -36,35 +37,37 @@ export const deploymentReader = ({ database: { db } }: DeploymentsDeps): Deploym
   },
 })
 
-/** The newest and the live deployment of production, with the columns of a summary. */
-const summaryRows = (db: Db) =>
-  db
+/**
+ * The newest and the live deployment of production, with the columns of a summary. Both are found by an index: a project may have
+ * thousands of deployments.
+ */
+const summaryQuery = preparedQuery<ProjectsParameter, SummaryRow>((db, { projectId, list }) => {
+  const project = (
+    list === undefined ? sql<{ id: string }>`(select cast(${projectId!} as text) as id)` : idListTable(db, list)
+  ).as('project')
+  const newest = db
+    .selectFrom('deployments as other')
+    .select('other.id')
+    .where('other.projectId', '=', sql.ref<string>('project.id'))
+    .where('other.environment', '=', production)
+    .orderBy('other.number', 'desc')
+    .limit(1)
+  const live = db
+    .selectFrom('deployments as live')
+    .select('live.id')
+    .where(list === undefined ? sql<boolean>`"live"."projectId" = ${projectId!}` : isInIdList(db, 'live.projectId', list))
+    .where('live.environment', '=', production)
+    // Raw SQL: a partial index is used only if the query repeats its condition literally.
+    .where(sql<boolean>`live.status = 'live'`)
+  const ids = db.selectFrom(project).select(newest.as('id')).unionAll(live)
+  return db
     .selectFrom('deployments')
     .select([
       ...(['id', 'projectId', 'number', 'status', 'errorMessage', 'commitSha', 'artifacts', 'sizeBytes', 'finishedAt'] as const),
       ...(['configHash', 'resourcesHash', 'sourceHash', 'envVersion'] as const),
     ])
-    .where('environment', '=', production)
-    .where((eb) =>
-      eb.or([
-        eb('status', '=', 'live'),
-        eb(
-          'number',
-          '=',
-          eb
-            .selectFrom('deployments as other')
-            .select(({ fn }) => fn.max<number>('other.number').as('number'))
-            .whereRef('other.projectId', '=', 'deployments.projectId')
-            .where('other.environment', '=', production),
-        ),
-      ]),
-    )
-
-const summaryQuery = preparedQuery<ProjectsParameter, SummaryRow>((db, { projectId, list }) =>
-  list === undefined
-    ? summaryRows(db).where('projectId', '=', projectId!)
-    : summaryRows(db).where(isInIdList(db, 'projectId', list)),
-)
+    .where(isAmong(db, 'id', ids))
+})
 
 interface ProjectsParameter {
   projectId?: string

@@ -92,8 +92,10 @@ export async function markSeen(db: Db, id: string, now: number): Promise<boolean
   return updated !== undefined
 }
 
-const inFeed = (db: Db, reader: Reader) =>
-  listed(db, reader).where('deliveries.channelKind', '=', 'in_app').where('deliveries.status', '=', 'sent')
+/** Raw SQL, so that the partial index is used. */
+const isInFeed = sql<boolean>`deliveries."channelKind" = 'in_app' and deliveries.status = 'sent'`
+
+const inFeed = (db: Db, reader: Reader) => listed(db, reader).where(isInFeed)
 
 export const findAnnounced = (db: Db, reader: Reader, announcementIds: readonly string[]): Promise<ListedRow[]> =>
   inFeed(db, reader).where('deliveries.announcementId', 'in', announcementIds).orderBy('deliveries.createdAt').execute()

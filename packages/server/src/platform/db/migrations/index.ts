@@ -52,6 +52,7 @@ import { migration as tasks } from './059-tasks.ts'
 import { migration as edgeState } from './060-edge-state.ts'
 import { migration as projectTemplates } from './066-project-templates.ts'
 import { migration as domainAddresses } from './067-domain-addresses.ts'
+import { migration as listIndexes } from './068-list-indexes.ts'
 
 export interface Migration {
   /** `NNN-topic`: the number orders the migrations, and the whole name is recorded. Never changed after a release. */
@@ -114,4 +115,5 @@ export const migrations: readonly Migration[] = [
   edgeState,
   projectTemplates,
   domainAddresses,
+  listIndexes,
 ]

@@ -5,6 +5,8 @@ import type { Flag, JsonText, Millis } from '../columns.ts'
 export interface DeploymentsTable {
   id: string
   projectId: string
+  /** The organisation of the project; null in a row of an earlier version, until the worker starts. */
+  organizationId: Generated<string | null>
   /** The environment's slug. */
   environment: string
   /** Counted from 1 within the project. */
