@@ -10,11 +10,17 @@ export interface SteadyRequests extends AsyncDisposable {
 export interface SteadyRequest {
   path?: string
   headers?: Record<string, string>
+  /** Time from the end of a request to the start of the next; default 2 ms. */
+  pauseMs?: number
 }
 
-/** Sends one request after another, each 2 ms after the end of the last; a response other than 200 counts as infinite. */
-export function requestSteadily(url: string, host: string, { path = '/', headers = {} }: SteadyRequest = {}): SteadyRequests {
-  const thread = new Worker(program, { eval: true, workerData: { url, path, headers: { ...headers, host } } })
+/** Sends one request after another; a response other than 200 counts as infinite. */
+export function requestSteadily(
+  url: string,
+  host: string,
+  { path = '/', headers = {}, pauseMs = 2 }: SteadyRequest = {},
+): SteadyRequests {
+  const thread = new Worker(program, { eval: true, workerData: { url, path, headers: { ...headers, host }, pauseMs } })
   return {
     async take() {
       const answer = once(thread, 'message') as Promise<[number[]]>
@@ -29,14 +35,14 @@ export function requestSteadily(url: string, host: string, { path = '/', headers
 
 const program = `
 const { request, Agent } = require('node:http')
-const { parentPort, workerData: { url, path, headers } } = require('node:worker_threads')
+const { parentPort, workerData: { url, path, headers, pauseMs } } = require('node:worker_threads')
 const { hostname, port } = new URL(url)
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 let tookMs = []
 parentPort.on('message', () => { parentPort.postMessage(tookMs); tookMs = [] })
 const ask = () => {
   const begun = performance.now()
-  const end = (took) => { tookMs.push(took); setTimeout(ask, 2) }
+  const end = (took) => { tookMs.push(took); setTimeout(ask, pauseMs) }
   request({ hostname, port, path, headers, agent }, (response) => {
     response.resume().on('end', () => end(response.statusCode === 200 ? performance.now() - begun : Infinity))
   }).on('error', () => end(Infinity)).end()

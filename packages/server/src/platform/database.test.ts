@@ -31,21 +31,6 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(typeof row?.createdAt).toBe('number')
   })
 
-  test('a long transaction leaves others their turns of the event loop', async () => {
-    const database = await open()
-    let turns = 0
-    const count = () => {
-      turns += 1
-      next = setImmediate(count)
-    }
-    let next = setImmediate(count)
-    await database.transaction(async ({ enqueue }) => {
-      for (let at = 0; at < 300; at++) await enqueue(kind, { at })
-    })
-    clearImmediate(next)
-    expect(turns).toBeGreaterThan(10)
-  })
-
   test('a transaction that throws leaves nothing behind, neither rows nor jobs nor signals', async () => {
     const database = await open()
     const heard: object[] = []

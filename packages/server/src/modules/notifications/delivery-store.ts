@@ -1,4 +1,3 @@
-import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import type { CategoryId } from '@berth/contract'
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Database } from '../../platform/database.ts'
@@ -135,10 +134,9 @@ export async function insertJoined(
 const asJson = (rows: readonly Selectable<JoinedDeliveriesTable>[]) =>
   JSON.stringify(rows.map(({ id, deliveryId, announcementId }) => [id, deliveryId, announcementId]))
 
-/** Inserts in batches and yields the event loop in between: building a statement of many rows blocks the process. */
+/** Inserts in batches. */
 export async function insertDeliveries(db: Db, rows: readonly Insertable<DeliveriesTable>[]): Promise<void> {
   for (let offset = 0; offset < rows.length; offset += rowsAtOnce) {
-    if (offset > 0) await otherWorkFirst()
     await db
       .insertInto('deliveries')
       .values(rows.slice(offset, offset + rowsAtOnce))

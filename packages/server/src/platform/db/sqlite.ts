@@ -9,7 +9,6 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import type { DirectReads } from './direct-reads.ts'
-import { EventLoopYielder } from './event-loop-yielder.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
 import { whileBusy } from './sqlite-busy.ts'
 import { SqliteFile, type SqliteResult } from './sqlite-file.ts'
@@ -31,12 +30,11 @@ export function sqliteParts(file: string): SqliteParts {
   const walIndex = new WalIndexHeader(file)
   const cache = new SqliteReadCache(reader, writer, walIndex)
   const writeLock = new WriteLock()
-  const yielder = new EventLoopYielder()
   const driver: Driver = {
     init: async () => {},
     acquireConnection: async () => {
       assertOutsideTransaction()
-      return new SqliteConnection(writer, reader, writeLock, yielder)
+      return new SqliteConnection(writer, reader, writeLock)
     },
     beginTransaction: (connection) => (connection as SqliteConnection).begin(),
     commitTransaction: (connection) => (connection as SqliteConnection).commit(),
@@ -74,15 +72,13 @@ class SqliteConnection implements DatabaseConnection {
   readonly #writer: SqliteFile
   readonly #reader: SqliteFile
   readonly #writeLock: WriteLock
-  readonly #yielder: EventLoopYielder
   #releaseLock: (() => void) | undefined
   #hasEnded = false
 
-  constructor(writer: SqliteFile, reader: SqliteFile, writeLock: WriteLock, yielder: EventLoopYielder) {
+  constructor(writer: SqliteFile, reader: SqliteFile, writeLock: WriteLock) {
     this.#writer = writer
     this.#reader = reader
     this.#writeLock = writeLock
-    this.#yielder = yielder
   }
 
   async begin(): Promise<void> {
@@ -99,7 +95,6 @@ class SqliteConnection implements DatabaseConnection {
 
   /** A failed commit keeps the write lock: Kysely rolls back next. */
   async commit(): Promise<void> {
-    await this.#yielder.next()
     this.#writer.run('commit', [])
     this.#endTransaction()
   }
@@ -120,7 +115,6 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
-    await this.#yielder.next()
     // A query that ran concurrently with the failed one would otherwise write outside the transaction, after the rollback.
     if (this.#hasEnded) throw new Error('the transaction that this query belongs to has ended')
     if (this.#releaseLock) return toResult(this.#writer.run(sql, parameters))

@@ -5,17 +5,14 @@ import type { Db } from '../db/schema.ts'
 import { InvalidRecurrence, nextOccurrence } from '../jobs/occurrences.ts'
 import { recurrenceOf, type ScheduleRow } from '../jobs/schedules.ts'
 import { isQueued } from '../jobs/statuses.ts'
-import { Throttle } from '../throttle.ts'
 
 /** Corrects schedules whose next run is later than their next occurrence: it was computed while the clock was ahead. */
 export async function recomputeSchedules({ db }: Pick<Database, 'db'>, now: Date): Promise<number> {
-  const share = new Throttle()
   let recomputed = 0
   const rows = await db.selectFrom('schedules').selectAll().where('nextRunAt', '>', now.getTime()).execute()
   for (const row of rows) {
     const nextRunAt = latestNext(row, now)
     if (nextRunAt !== null && nextRunAt < row.nextRunAt && (await moveBack(db, row, nextRunAt))) recomputed++
-    await share.next()
   }
   return recomputed
 }

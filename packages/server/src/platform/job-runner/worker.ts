@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Millis } from '../db/columns.ts'
 import type { Job } from '../jobs/declare.ts'
 import { type JobsSignal, jobsTopic } from '../jobs/enqueue.ts'
 import { isQueued } from '../jobs/statuses.ts'
 import { isReread, type Reread, type Signals } from '../signals/signals.ts'
-import { Throttle } from '../throttle.ts'
 import { recomputeSchedules, shiftJobs } from './after-jump.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import { claimNext } from './claim.ts'
@@ -16,8 +16,6 @@ import { Shares } from './shares.ts'
 import { Wakeup } from './wakeup.ts'
 
 const minSleepMs = 10
-/** Pause between two batches of due schedules. */
-const schedulesRestMs = 100
 
 export interface WorkerParts<Deps> extends AttemptParts<Deps> {
   signals: Signals
@@ -34,7 +32,6 @@ export class Worker<Deps> {
   readonly #attempts = new Map<string, Attempt<Deps>>()
   readonly #completions = new Set<Promise<void>>()
   readonly #wakeup = new Wakeup()
-  readonly #throttle = new Throttle()
   readonly #shares: Shares
   readonly #clockWatch: ClockWatch
   /** Ids of jobs whose cancellation was signalled since the last claim began; one of them may be the job that is being claimed. */
@@ -42,8 +39,6 @@ export class Worker<Deps> {
   /** Monotonic time of the next check for dead processes and lost signals. */
   #sweepAt = 0
   #nextSchedule: Millis = 0
-  /** Monotonic time from which the next batch of due schedules may start. */
-  #schedulesRestUntil = 0
   /** When the current series of batches of due schedules began. */
   #firingSince: Date | undefined
   /** Size of a clock jump that schedules and jobs have not been adjusted for yet. */
@@ -130,12 +125,11 @@ export class Worker<Deps> {
     const { clock } = this.#parts
     await this.#adjustToClock()
     if (this.#isSweepDue) await this.#sweep()
-    if (this.#mayFireSchedules) await this.#fireSchedules()
+    if (this.#isScheduleDue) await this.#fireSchedules()
     await this.#claimAll()
     const upcoming = await this.#nextRunAt()
     const now = clock.now().getTime()
-    const untilSchedule = this.#isScheduleDue ? this.#schedulesRestUntil - performance.now() : this.#nextSchedule - now
-    return Math.max(0, Math.min(this.#sweepAt - performance.now(), untilSchedule, upcoming - now))
+    return Math.max(0, Math.min(this.#sweepAt - performance.now(), this.#nextSchedule - now, upcoming - now))
   }
 
   /** Corrects the times of schedules and jobs that were set while the clock was ahead, also when a previous process set them. */
@@ -173,10 +167,6 @@ export class Worker<Deps> {
     return this.#parts.clock.now().getTime() >= this.#nextSchedule
   }
 
-  get #mayFireSchedules(): boolean {
-    return this.#isScheduleDue && performance.now() >= this.#schedulesRestUntil
-  }
-
   async #fireSchedules(): Promise<void> {
     const { database, jobs, clock, log } = this.#parts
     // A signal that arrives from now on resets this to 0.
@@ -188,7 +178,6 @@ export class Worker<Deps> {
       const hasMore = next !== undefined && next <= now
       this.#firingSince = hasMore ? since : undefined
       if (next) this.#nextSchedule = Math.min(this.#nextSchedule, next.getTime())
-      if (hasMore) this.#schedulesRestUntil = performance.now() + schedulesRestMs
     } catch (error) {
       this.#nextSchedule = 0
       throw error
@@ -202,10 +191,10 @@ export class Worker<Deps> {
     while (this.#state === 'started') {
       const waiting = this.#attempts.size === 0 && !this.#isScheduleDue ? this.#idleWaiters.length : 0
       if (await this.#claim()) {
-        // Many due jobs must not delay requests.
-        await this.#throttle.next()
+        // Jobs that wait for SQLite only would otherwise run without a turn of the event loop.
+        await yieldToOthers()
         // They must not delay schedules and recovery either: if jobs end as fast as they are claimed, this loop never ends.
-        if (this.#mayFireSchedules || this.#isSweepDue) return
+        if (this.#isScheduleDue || this.#isSweepDue) return
         continue
       }
       for (const resolve of this.#idleWaiters.splice(0, waiting)) resolve()

@@ -1,12 +1,12 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { rewriteTar } from '../../../drivers/tar/rewrite-tar.ts'
 import { asText } from '../../../drivers/tar/tar-header.ts'
-import { Throttle } from '../../../platform/throttle.ts'
 import { IgnoreRules } from '../../../source/ignore/git-ignore.ts'
 
 /** Compared characters of a path, as many as Linux allows; a longer path is excluded only by a folder within them. */
 const comparedCharacters = 4096
 
-/** Time of matching without a pause, and in total for one archive. */
+/** Time of matching between two turns of the event loop, and in total for one archive. */
 const sliceMs = 2
 const maxTotalMs = 5 * 60_000
 
@@ -26,7 +26,6 @@ export function withoutExcluded(
 }
 
 class MatchingTimeLimit {
-  readonly #share = new Throttle()
   #leftMs: number
   #since = 0
 
@@ -44,7 +43,7 @@ class MatchingTimeLimit {
     this.#leftMs -= elapsedMs
     if (this.#leftMs < 0)
       throw new Error('The exclude patterns take too long to compare with the files. Use fewer or shorter patterns.')
-    await this.#share.next()
+    await yieldToOthers()
     this.begin()
   }
 }

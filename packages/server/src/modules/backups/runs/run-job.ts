@@ -1,26 +1,22 @@
 import { job } from '../../../platform/jobs/declare.ts'
 import type { SavedProject } from '../../projects/index.ts'
-import { type BackupsDeps, nowOf } from '../deps.ts'
+import type { BackupsDeps } from '../deps.ts'
 import { failureOf, internalText } from '../failures.ts'
 import { mayStart } from '../may-start.ts'
 import { endRun, RunIsOver } from './move-run.ts'
 import { performRun } from './perform-run.ts'
 import { backUp, type RunPayload } from './start-run.ts'
-import { StartSpacer } from './start-spacer.ts'
 
 const hours = 3_600_000
 
 export function runJob(deps: BackupsDeps) {
-  const startSpacer = new StartSpacer()
   return job<RunPayload, unknown>(backUp, {
     deadlineMs: 12 * hours,
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,
-    async run({ runId, scheduledAt }, _, abort) {
+    async run({ runId }, _, abort) {
       // A run that waits for a move is enqueued again when that has ended.
-      if (!(await mayStart(runId, deps))) return
-      if (scheduledAt !== undefined) await startSpacer.waitForSlot(nowOf(deps) - scheduledAt, abort)
-      await runToEnd(runId, deps, abort)
+      if (await mayStart(runId, deps)) await runToEnd(runId, deps, abort)
     },
     async onFailed({ runId }, { message }) {
       deps.log.error({ runId, message }, 'backups: run attempts used up')

@@ -1,4 +1,4 @@
-import { iso, type Millis } from '../../../platform/db/columns.ts'
+import { iso } from '../../../platform/db/columns.ts'
 import type { PolicyRow, RunRow } from '../../../platform/db/tables/backups.ts'
 import { fail } from '../../../platform/failure.ts'
 import { sharedKind } from '../../../platform/jobs/declare.ts'
@@ -12,8 +12,6 @@ import { findUnfinished, insertRun } from './run-store.ts'
 
 export interface RunPayload {
   runId: string
-  /** Due time of a scheduled run; absent: a client or another operation waits for the run. */
-  scheduledAt?: Millis
 }
 
 export const backUp = sharedKind<RunPayload>('backups.run')
@@ -90,14 +88,13 @@ const operationOf = ({ projectId }: PolicyRow, { trigger }: RunRequest) => ({
 
 /** Enqueues a run. A requested run precedes all scheduled ones, also if it was a scheduled one until now. */
 export function enqueue(
-  { id, projectId, organizationId, createdAt }: RunRow,
+  { id, projectId, organizationId }: RunRow,
   { trigger }: Pick<RunRequest, 'trigger'>,
   transaction: TransactionContext,
 ) {
-  const isScheduled = trigger === 'schedule'
-  return transaction.enqueue(backUp.of({ organizationId }), isScheduled ? { runId: id, scheduledAt: createdAt } : { runId: id }, {
-    uniqueKey: runJobKey(id),
-    groupKey: groupOf(projectId),
-    priority: isScheduled ? -1 : 0,
-  })
+  return transaction.enqueue(
+    backUp.of({ organizationId }),
+    { runId: id },
+    { uniqueKey: runJobKey(id), groupKey: groupOf(projectId), priority: trigger === 'schedule' ? -1 : 0 },
+  )
 }

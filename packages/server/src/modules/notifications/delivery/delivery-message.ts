@@ -1,4 +1,3 @@
-import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import { iso } from '../../../platform/db/columns.ts'
 import { announcementJson } from '../../../platform/db/json-columns/notifications.ts'
 import type { KeyedMutex } from '../../../platform/keyed-mutex.ts'
@@ -16,7 +15,6 @@ export function messageOf(row: SendingRow, locks: KeyedMutex, deps: Notification
 }
 
 async function joinedMessageOf(row: SendingRow, deps: NotificationsDeps): Promise<Message> {
-  await otherWorkFirst()
   const { db } = deps.database
   const all = (await findJoined(db, row.id)).map((one) => asMessage(one, row, deps))
   const joined = { ...joinMessages(all), id: row.id }

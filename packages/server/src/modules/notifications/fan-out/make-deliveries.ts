@@ -1,4 +1,3 @@
-import { setImmediate as otherWorkFirst } from 'node:timers/promises'
 import type { Insertable } from 'kysely'
 import type { Database } from '../../../platform/database.ts'
 import type { DeliveriesTable } from '../../../platform/db/tables/notifications.ts'
@@ -28,12 +27,7 @@ export async function makeDeliveries(targets: readonly Target[], making: Making)
   const recent = await store.findRecent(db, channelIds, announced, now)
   const first = momentAfterLast(now)
   const ordered = announced.ids.map((id, at) => ({ id, at: first + at }))
-  const planned: ChannelPlan[] = []
-  for (const target of targets) {
-    planned.push(planFor(target, recent.get(target.id) ?? [], ordered))
-    // Hundreds of plans take milliseconds: yield to requests.
-    if (planned.length % 25 === 0) await otherWorkFirst()
-  }
+  const planned = targets.map((target) => planFor(target, recent.get(target.id) ?? [], ordered))
   const plans = await joinOrPlanNew(planned, ordered, making)
   const absorbed = await takeIn(plans, making)
   await insertFresh(plans, absorbed, making)
