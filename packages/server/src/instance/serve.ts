@@ -9,7 +9,6 @@ import { assignToMachine, assignToOrganizations } from '../modules/deployments/i
 import { ConfigError } from '../platform/config-error.ts'
 import type { Db } from '../platform/db/schema.ts'
 import { isMissingTable } from '../platform/db/violations.ts'
-import { collectWhenIdle } from '../platform/idle-collector.ts'
 import { type ClaimOptions, claimMachine, type MachineLease, refuseOtherMachine } from '../platform/machines/machine-lease.ts'
 import type { MachineFacts } from '../platform/machines/machine-store.ts'
 import { socketAddress } from '../platform/socket-path.ts'
@@ -100,7 +99,6 @@ export async function serve(config: Config, { takeOver = false, supervisor }: Se
     closers.push(assembled.stopAnswering)
     // The edge forwards to the control plane's port, which is known only now if it is chosen freely.
     if (config.port === 0) await assembled.running?.syncEdge()
-    closers.push(collectWhenIdle())
     return {
       url: assembled.publicUrl(),
       projectsUrl: projectsUrl(config, assembled.running?.ports()),
