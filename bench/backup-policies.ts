@@ -74,7 +74,9 @@ console.log(
     rows.map(({ cells }) => cells),
   ),
 )
-console.log(`${succeeded} of ${policies} succeeded in ${runSeconds.toFixed(0)} s, ${flags.source ? 'with' : 'without'} an upload each`)
+console.log(
+  `${succeeded} of ${policies} succeeded in ${runSeconds.toFixed(0)} s, ${flags.source ? 'with' : 'without'} an upload each`,
+)
 console.log(
   `processor time for each run: worker ${((after.worker - before.worker) / policies).toFixed(3)} s, API process ${((after.api - before.api) / policies).toFixed(3)} s`,
 )
@@ -137,7 +139,9 @@ async function during(work: () => Promise<unknown>): Promise<Times> {
 }
 
 function takeAll(): Promise<Times> {
-  return Promise.all(requesters.map(async ([name, requester]: readonly [string, SteadyRequests]) => [name, await requester.take()]))
+  return Promise.all(
+    requesters.map(async ([name, requester]: readonly [string, SteadyRequests]) => [name, await requester.take()]),
+  )
 }
 
 async function cpuOfProcesses(): Promise<{ worker: number; api: number }> {

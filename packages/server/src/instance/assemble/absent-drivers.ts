@@ -1,5 +1,9 @@
+import type { GitHost } from '../../drivers/git-host/git-host.ts'
 import { createServerLinks } from '../../drivers/shell/ssh/server-links.ts'
+import type { UploadStore } from '../../drivers/upload-store/upload-store.ts'
+import type { Config } from '../config/config.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import { configuredHosts } from '../drivers/git-hosts.ts'
 import type { Parts } from './parts.ts'
 
 /**
@@ -21,19 +25,41 @@ export const absentDrivers = (): Drivers => ({
 })
 
 /** The other parts with a connection to the outside, or to a folder of the worker. */
-export const absentParts = (): Required<
-  Pick<Parts, 'git' | 'dns' | 'imageRegistry' | 'cloudApi' | 'logStore' | 'serverReader'>
-> => ({
+export const absentParts = (config: Config): Required<Pick<Parts, AbsentPart>> => ({
   git: absent('git'),
   dns: absent('dns'),
   imageRegistry: absent('imageRegistry'),
   cloudApi: { send: absentCall('cloudApi.send'), close: () => undefined },
   logStore: absent('logStore'),
   serverReader: absentCall('serverReader'),
+  gitHosts: {
+    configured: configuredHosts(config),
+    create: (provider, { webUrl }) => absent<GitHost>(`git host ${provider}`, { provider, webUrl }),
+    localLogin: null,
+  },
+  deliveryDrivers: {
+    webRequest: { send: absentCall('webRequest.send') },
+    mailer: { configured: config.smtpUrl !== null, send: absentCall('mailer.send') },
+  },
+  uploadStore: absent<UploadStore>('uploadStore', { close: async () => undefined }),
 })
 
-const absent = <Part extends object>(part: string): Part =>
-  new Proxy({} as Part, { get: (_target, name) => absentCall(`${part}.${String(name)}`) })
+type AbsentPart =
+  | 'git'
+  | 'dns'
+  | 'imageRegistry'
+  | 'cloudApi'
+  | 'logStore'
+  | 'serverReader'
+  | 'gitHosts'
+  | 'deliveryDrivers'
+  | 'uploadStore'
+
+/** A part whose facts can be read, and whose every method throws. */
+const absent = <Part extends object>(part: string, facts: Partial<Part> = {}): Part =>
+  new Proxy(facts as Part, {
+    get: (target, name) => (name in target ? target[name as keyof Part] : absentCall(`${part}.${String(name)}`)),
+  })
 
 const absentCall = (name: string) => (): never => {
   throw new Error(`${name} was called in an API process: the row must be sent to the worker`)

@@ -59,7 +59,7 @@ export interface Assembled {
 
 /** Creates the instance from its config: drivers, modules, server. It does not listen and runs no job yet. */
 export function assemble(given: Parts): Assembled {
-  const parts = given.worker ? { ...given, ...absentParts(), drivers: absentDrivers() } : given
+  const parts = given.worker ? { ...given, ...absentParts(given.config), drivers: absentDrivers() } : given
   const { config, version, database, secretBox, scrubber, logger, clock = systemClock } = parts
   let app: FastifyInstance | undefined
   const publicUrl = () => config.publicUrl ?? `http://${config.host}:${portOf(app) ?? config.port}`

@@ -14,20 +14,26 @@ export interface InstanceGitHosts extends GitHostDrivers {
 }
 
 /** Drivers of the git hosts. No request is sent, and no code loaded, until a user connects one. */
-export function createGitHosts({ github, gitlab, gitea, mode, environment }: Config): InstanceGitHosts {
-  const noApp = { appId: null, appSlug: null, privateKey: null, webhookSecret: null }
+export function createGitHosts(config: Config): InstanceGitHosts {
+  const { github, mode, environment } = config
   const drivers: Record<GitHostProvider, (settings: HostSettings) => GitHost> = {
     github: (settings) => createGitHub({ ...settings, apiUrl: github.apiUrl }),
     gitlab: createGitLab,
     gitea: createGitea,
   }
   return {
-    configured: {
-      github,
-      gitlab: { ...noApp, webUrl: gitlab.url, clientId: gitlab.clientId, clientSecret: gitlab.clientSecret },
-      gitea: { ...noApp, webUrl: gitea.url, clientId: gitea.clientId, clientSecret: gitea.clientSecret },
-    },
+    configured: configuredHosts(config),
     create: (provider, settings) => withListCache(drivers[provider](settings)),
     localLogin: mode === 'self-hosted' ? createGhLogin(createRunCommand(environment), github.webUrl) : null,
+  }
+}
+
+/** The settings that the environment gives for each host. */
+export function configuredHosts({ github, gitlab, gitea }: Config): GitHostDrivers['configured'] {
+  const noApp = { appId: null, appSlug: null, privateKey: null, webhookSecret: null }
+  return {
+    github,
+    gitlab: { ...noApp, webUrl: gitlab.url, clientId: gitlab.clientId, clientSecret: gitlab.clientSecret },
+    gitea: { ...noApp, webUrl: gitea.url, clientId: gitea.clientId, clientSecret: gitea.clientSecret },
   }
 }
