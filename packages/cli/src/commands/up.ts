@@ -3,7 +3,7 @@ import { environment } from '../environment.ts'
 import { CliError } from '../exit-codes.ts'
 import { type Output, output } from '../output.ts'
 import { loadServer, readSettings, type ServerPackage, type Serving } from '../server-commands.ts'
-import { stopSignals } from '../supervisor/messages.ts'
+import { type ListeningSocket, stopSignals } from '../supervisor/messages.ts'
 import { supervise } from '../supervisor/supervise.ts'
 import { SupervisorLink } from '../supervisor/supervisor-link.ts'
 import { stopOnSignal } from './stop-on-signal.ts'
@@ -52,10 +52,11 @@ async function run({ takeOver, link }: { takeOver: boolean; link: SupervisorLink
 /** Runs a supervised API process. */
 async function answer(link: SupervisorLink): Promise<void> {
   const server = await loadServer()
-  await link.told('open')
+  const socket = await link.told('open')
   const config = readSettings(server, environment.all())
   server.closeInherited()
-  const { stop } = await started(server, config, { supervisor: { pid: link.supervisorPid } })
+  const onListening = (listening: ListeningSocket) => link.report('listening', listening)
+  const { stop } = await started(server, config, { supervisor: { pid: link.supervisorPid, socket, onListening } })
   link.report('started')
   await Promise.race(stopSignals.map((signal) => link.told(signal)))
   await stop({ keepRunning: true })

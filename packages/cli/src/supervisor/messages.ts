@@ -5,13 +5,23 @@ export const stopSignals = ['SIGINT', 'SIGHUP', 'SIGTERM'] as const
 export type StopSignal = (typeof stopSignals)[number]
 
 /**
- * The report of a supervised process. `database`: the worker has opened it, so the API process may. `started`: it works. `over`: the
- * worker ends for a reason that it has printed, so starting it again is of no use.
+ * The report of a supervised process. `database`: the worker has opened it, so the API process may. `listening`: the API process
+ * listens on the socket that comes with it. `started`: it works. `over`: the worker ends for a reason that it has printed, so
+ * starting it again is of no use.
  */
-export type Report = 'database' | 'started' | 'over'
+export type Report = 'database' | 'listening' | 'started' | 'over'
 
 /**
- * The order of the supervisor to a process. `open`: to the API process, the database is open. `ready`: to the worker, both have started
+ * A listening socket that processes pass to each other. While the supervisor has it open and no API process runs, the kernel keeps
+ * new connections waiting.
+ */
+export interface ListeningSocket {
+  close(): void
+}
+
+/**
+ * The order of the supervisor to a process. `open`: to the API process, the database is open; the socket of the API process before it
+ * may come with it. `ready`: to the worker, both have started
  * for the first time. `abandon`: to the worker, the API process could not start. A signal: to stop as at this signal.
  */
 export type Order = 'open' | 'ready' | 'abandon' | StopSignal

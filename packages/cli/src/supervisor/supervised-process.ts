@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type SendHandle, spawn } from 'node:child_process'
 import { supervisedVariable } from '../environment.ts'
-import type { Order, Report, Role } from './messages.ts'
+import type { ListeningSocket, Order, Report, Role } from './messages.ts'
 
 export interface Program {
   node: string
@@ -15,7 +15,7 @@ export interface Exit {
 }
 
 interface Events {
-  onReport(report: Report): void
+  onReport(report: Report, socket?: ListeningSocket): void
   onExit(exit: Exit): void
 }
 
@@ -51,9 +51,9 @@ export class SupervisedProcess {
     this.#child = child
     this.#startedAt = performance.now()
     this.#hasStarted = false
-    child.on('message', (report: Report) => {
+    child.on('message', (report: Report, socket) => {
       if (report === 'started') this.#hasStarted = true
-      this.#events.onReport(report)
+      this.#events.onReport(report, socket as ListeningSocket | undefined)
     })
     const end = (exit: Exit) => {
       if (this.#child !== child) return
@@ -66,9 +66,9 @@ export class SupervisedProcess {
   }
 
   /** Orders wait in the channel until the process reads them. */
-  tell(order: Order): void {
+  tell(order: Order, socket?: ListeningSocket): void {
     // The process may be ending: its exit is reported.
-    if (this.#child?.connected) this.#child.send(order, () => undefined)
+    if (this.#child?.connected) this.#child.send(order, socket as SendHandle, () => undefined)
   }
 
   kill(): void {

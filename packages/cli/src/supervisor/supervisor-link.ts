@@ -1,12 +1,15 @@
+import type { SendHandle } from 'node:child_process'
 import { environment } from '../environment.ts'
-import { type Order, type Report, stopSignals } from './messages.ts'
+import { type ListeningSocket, type Order, type Report, stopSignals } from './messages.ts'
+
+type Listener = (socket: ListeningSocket | undefined) => void
 
 /** The connection of a supervised process to its supervisor. */
 export class SupervisorLink {
   readonly supervisorPid = process.ppid
-  readonly #listeners = new Map<Order, () => void>()
+  readonly #listeners = new Map<Order, Listener>()
   /** Orders that came before their listener. */
-  readonly #early = new Set<Order>()
+  readonly #early = new Map<Order, ListeningSocket | undefined>()
 
   /** Undefined in a process that runs alone. */
   static open(): SupervisorLink | undefined {
@@ -16,26 +19,27 @@ export class SupervisorLink {
   private constructor() {
     // A terminal signals every process in it: the supervisor decides when this one stops.
     for (const signal of stopSignals) process.on(signal, () => undefined)
-    process.on('message', (order: Order) => {
+    process.on('message', (order: Order, socket: unknown) => {
       const listener = this.#listeners.get(order)
-      if (listener) listener()
-      else this.#early.add(order)
+      if (listener) listener(socket as ListeningSocket | undefined)
+      else this.#early.set(order, socket as ListeningSocket | undefined)
     })
     // Without its supervisor this process would keep the data folder and the port: it ends too, and cleans up as little.
     process.on('disconnect', endAtOnce)
   }
 
-  report(report: Report): void {
-    process.send?.(report)
+  report(report: Report, socket?: ListeningSocket): void {
+    process.send?.(report, socket as SendHandle | undefined)
   }
 
   /** An order has one listener. */
-  on(order: Order, listener: () => void): void {
+  on(order: Order, listener: Listener): void {
     this.#listeners.set(order, listener)
-    if (this.#early.delete(order)) listener()
+    const socket = this.#early.get(order)
+    if (this.#early.delete(order)) listener(socket)
   }
 
-  told(order: Order): Promise<void> {
+  told(order: Order): Promise<ListeningSocket | undefined> {
     return new Promise((resolve) => this.on(order, resolve))
   }
 

@@ -8,13 +8,21 @@ import { Supervisor } from './supervisor.ts'
 /** Reports what the words say, writes down what it is told, and ends at a signal. */
 const program = `
 import { appendFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 const [file, ...words] = process.argv.slice(2)
 const role = process.env.BERTH_ROLE
 const note = (text) => appendFileSync(file, role + ' ' + text + '\\n')
 note('pid ' + process.pid)
 process.on('disconnect', () => process.exit(9))
-process.on('message', (order) => {
+process.on('message', (order, socket) => {
   note(order)
+  if (order === 'open' && words[1] === 'listen') {
+    const server = createServer((_, response) => response.end('from ' + process.pid))
+    server.listen(socket ?? { host: '127.0.0.1', port: 0 }, () => {
+      note('port ' + server.address().port)
+      if (!socket) process.send('listening', server._handle)
+    })
+  }
   if (order === 'open') process.send('started')
   if (order.startsWith('SIG') || order === 'abandon') process.disconnect(), process.exit(Number(words[1] ?? 0))
 })
@@ -87,6 +95,22 @@ test.each(['worker', 'api'] as const)('a killed %s is started again, and the oth
   await expect.poll(() => pidsOf(role).length, { timeout: 20_000 }).toBe(2)
   expect(pidsOf(other)).toEqual([otherPid])
   expect(notes().filter((line) => line === 'worker ready')).toHaveLength(1)
+})
+
+test('connections that come while the API process is started again wait for it, and are refused once the instance stops', async () => {
+  const { supervisor, ended } = start(['database,started'], ['', 'listen'])
+  const ports = () => notes().flatMap((line) => (line.startsWith('api port ') ? [Number(line.slice(9))] : []))
+  await expect.poll(ports, { timeout: 20_000 }).toHaveLength(1)
+  await has('worker ready')
+  const [pid] = pidsOf('api')
+  process.kill(pid!, 'SIGKILL')
+  await expect.poll(() => isAlive(pid!), { timeout: 20_000 }).toBe(false)
+  const answer = await fetch(`http://127.0.0.1:${ports()[0]}`).then((response) => response.text())
+  expect(answer).toBe(`from ${pidsOf('api')[1]}`)
+  expect(ports()).toEqual([ports()[0], ports()[0]])
+  supervisor.stop('SIGINT')
+  await ended
+  await expect(fetch(`http://127.0.0.1:${ports()[0]}`)).rejects.toThrow()
 })
 
 test('a worker that keeps ending is started again after longer and longer pauses', async () => {

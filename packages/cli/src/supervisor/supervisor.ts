@@ -1,4 +1,4 @@
-import { type Report, type Role, type StopSignal, titles } from './messages.ts'
+import { type ListeningSocket, type Report, type Role, type StopSignal, titles } from './messages.ts'
 import { type Exit, type Program, SupervisedProcess } from './supervised-process.ts'
 
 /** Time limit of a shutdown, a little longer than the worker's own. */
@@ -9,6 +9,8 @@ const maxApiStopMs = 5_000
 const steadyMs = 3_000
 const firstPauseMs = 250
 const longestPauseMs = 30_000
+/** New connections wait for an API process that is started again within this time; after it they are refused. */
+const maxConnectionWaitMs = 1_000
 
 export interface SupervisorOptions {
   /** Programs of the two processes. */
@@ -29,6 +31,8 @@ export class Supervisor {
   readonly #processes: Readonly<Record<Role, SupervisedProcess>>
   readonly #pauses: Record<Role, number> = { worker: 0, api: 0 }
   #isDatabaseOpen = false
+  /** The socket on which the API process listens. */
+  #socket: ListeningSocket | undefined
   /** Both processes have started once. */
   #isReady = false
   /** The worker ends for good. */
@@ -41,7 +45,7 @@ export class Supervisor {
     this.#options = options
     const processOf = (role: Role) =>
       new SupervisedProcess(role, options.programs[role], {
-        onReport: (report) => this.#noteReport(role, report),
+        onReport: (report, socket) => this.#noteReport(role, report, socket),
         onExit: (exit) => this.#noteExit(role, exit),
       })
     this.#processes = { worker: processOf('worker'), api: processOf('api') }
@@ -65,19 +69,21 @@ export class Supervisor {
       return
     }
     this.#stopping = signal
+    this.#keepSocket(undefined)
     setTimeout(() => this.#giveUp(), maxStopMs)
     setTimeout(() => api.kill(), maxApiStopMs).unref()
     if (api.isRunning) api.tell(signal)
     else this.#stopWorker(signal)
   }
 
-  #noteReport(role: Role, report: Report): void {
+  #noteReport(role: Role, report: Report, socket: ListeningSocket | undefined): void {
     const { worker, api } = this.#processes
     if (report === 'over') this.#isOver = true
-    if (report === 'database') {
+    if (report === 'database' && !this.#isDatabaseOpen) {
       this.#isDatabaseOpen = true
       api.tell('open')
     }
+    if (report === 'listening') this.#keepSocket(socket)
     if (report !== 'started') return
     if (this.#isReady) this.#options.log(`the ${titles[role]} runs again`)
     else if (worker.hasStarted && api.hasStarted) {
@@ -114,13 +120,20 @@ export class Supervisor {
     const one = this.#processes[role]
     const pauseMs = one.runMs >= steadyMs ? 0 : Math.min(longestPauseMs, Math.max(firstPauseMs, this.#pauses[role] * 2))
     this.#pauses[role] = pauseMs
+    if (role === 'api' && pauseMs > maxConnectionWaitMs) this.#keepSocket(undefined)
     const when = pauseMs === 0 ? '' : ` in ${pauseMs / 1000} s`
     this.#options.log(`the ${titles[role]} has ended (${signal ?? `exit code ${code}`}) and is started again${when}`)
     setTimeout(() => {
       if (this.#stopping || this.#exitCode !== undefined) return
       one.start()
-      if (role === 'api' && this.#isDatabaseOpen) one.tell('open')
+      if (role === 'api' && this.#isDatabaseOpen) one.tell('open', this.#socket)
     }, pauseMs)
+  }
+
+  #keepSocket(socket: ListeningSocket | undefined): void {
+    this.#socket?.close()
+    this.#socket = this.#stopping ? undefined : socket
+    if (this.#stopping) socket?.close()
   }
 
   /** Ends a start as a signal ends any program; what ran before it is left running. */

@@ -45,6 +45,15 @@ export interface Supervisor {
   pid: number
   /** The worker has opened the database, at the schema of this version: the API process may open it too. */
   onDatabaseOpen?(): void
+  /** The socket of an API process that has ended: connections that came since then wait in it. */
+  socket?: ListeningSocket | undefined
+  /** The API process listens on a socket of its own. */
+  onListening?(socket: ListeningSocket): void
+}
+
+/** A handle of Node that processes pass to each other. */
+export interface ListeningSocket {
+  close(): void
 }
 
 export interface ServeOptions {
@@ -189,8 +198,16 @@ async function listen({ app, access }: ReturnType<typeof assemble>, config: Conf
   // Prepared before listening, so that the first client can sign in or set the instance up.
   const firstStart = config.role === 'api' ? { setupUrl: null } : await access.prepareFirstStart(config)
   if (supervisor && config.role === 'worker') await listenOnSocket(app, workerSocket(config))
-  else await app.listen({ host: config.host, port: config.port })
+  else await listenOnPort(app, config, supervisor)
   return firstStart
+}
+
+async function listenOnPort(app: FastifyInstance, { host, port }: Config, supervisor: Supervisor | undefined): Promise<void> {
+  const given = supervisor?.socket
+  await app.listen({ host, ...(given ? { handle: given } : { port }) })
+  // Node has no documented way to pass a listening socket on that its process does not accept connections from.
+  const { _handle } = app.server as unknown as { _handle: ListeningSocket }
+  if (!given) supervisor?.onListening?.(_handle)
 }
 
 /** The caller has locked the data folder, so a socket that exists is left over from a process that was killed. */
