@@ -120,25 +120,32 @@ export class WorkerProxy {
     return reply
   }
 
-  /** Sends the request. A refused connection is tried again, since nothing was sent: a restart of the worker is not noticed. */
+  /**
+   * Sends the request. A refused connection is tried again, since nothing was sent, and so is a read that the worker did not answer
+   * because it ended: a restart of the worker is not noticed.
+   */
   async #answerOf(request: FastifyRequest, reply: FastifyReply, abort: AbortSignal): Promise<IncomingMessage> {
     const headers = {
       ...passedOn(request.headers),
       ...this.#forwardedFor(`${addressOf(request)} ${request.clientProtocol}`),
     }
-    const { method, url: path } = request.raw
+    const { method = '', url: path = '' } = request.raw
+    const isRead =
+      method === 'GET' && headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined
+    const body = () => {
+      continueBody(request.raw, reply.raw)
+      return request.raw
+    }
     const giveUpAt = performance.now() + connectMs
     for (;;)
       try {
-        return await this.#open({ method: method as string, path: path as string, headers }, abort, () => {
-          continueBody(request.raw, reply.raw)
-          return request.raw
-        })
+        return await this.#open({ method, path, headers }, abort, isRead ? undefined : body)
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException
         // A worker that starts has not created its socket yet.
         const isRefused = code === 'ECONNREFUSED' || code === 'ENOENT'
-        if (!isRefused || performance.now() > giveUpAt) throw error
+        const hasEnded = isRead && code === 'ECONNRESET'
+        if (!(isRefused || hasEnded) || performance.now() > giveUpAt) throw error
         await pause(connectPauseMs, undefined, { signal: abort })
       }
   }
