@@ -1,124 +1,136 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Deployment } from '@berth/contract'
-import { startApiAndWorker } from '../tests/kit/api-and-worker.ts'
-import { type Hosting, serving, writeApp } from '../tests/kit/hosting.ts'
-import type { Berth } from '../tests/kit/start-berth.ts'
+import { parseArgs } from 'node:util'
+import { type Database, openDatabase } from '../packages/server/src/platform/database.ts'
+import { openTestDatabase } from '../packages/server/src/platform/test-database.ts'
+import { backupsOf } from '../tests/kit/backups.ts'
+import { type Hosting, serving, startHosting, writeApp } from '../tests/kit/hosting.ts'
+import type { InstanceProcesses } from '../tests/kit/instance-processes.ts'
+import { partOf } from '../tests/kit/machine.ts'
+import { missingLines, numberedLinesApp, numberedLinesOf } from '../tests/kit/numbered-lines.ts'
+import { checkEnds } from './kill-processes/check-ends.ts'
+import { Requests } from './kill-processes/requests.ts'
 import { memoryOfTree } from './kit/process-memory.ts'
 import { megabytes, table } from './kit/table.ts'
 
 /**
- * node bench/kill-processes.ts [--kills=20] [--database=sqlite|postgres] [--projects=4]: kills the worker and the API process in turn
- * while projects are deployed and read. Fails if a deployment does not end exactly once, a read fails that reached no killed process,
- * or a stored deployment has a log without its end.
+ * node bench/kill-processes.ts [--kills=20] [--database=sqlite|postgres] [--projects=3]: kills the worker and the API process of
+ * `berth up` in turn, with SIGKILL, while projects are deployed, backed up, read and write logs. Fails if a job does not end exactly
+ * once, a line of a log is missing, or a request fails that was not under way on a killed process. Ends after 10 minutes.
  */
-const flag = (name: string, fallback: string) =>
-  process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
-const kills = Number(flag('kills', '20'))
-const projectCount = Number(flag('projects', '4'))
-const isPostgres = flag('database', 'sqlite') === 'postgres'
+const { values: flags } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '20' },
+    database: { type: 'string', default: 'sqlite' },
+    projects: { type: 'string', default: '3' },
+  },
+})
+const [kills, projectCount, isPostgres] = [Number(flags.kills), Number(flags.projects), flags.database === 'postgres']
+const limitMs = 600_000
+setTimeout(() => {
+  console.error(`FAILED: not over after ${limitMs / 1000} s`)
+  process.exit(1)
+}, limitMs).unref()
 
 const problems: string[] = []
-const counts = { deployments: 0, live: 0, failed: 0, reads: 0, cut: 0 }
-
-const started = await startApiAndWorker(isPostgres ? 'postgres' : 'sqlite')
-const { worker, hosting } = started
+if (isPostgres) process.env.BERTH_TEST_POSTGRES_URL ??= partOf('postgres')
+const postgres = isPostgres ? await openTestDatabase({ kind: 'postgres' }) : undefined
+const shared = postgres && {
+  BERTH_DATABASE_URL: postgres.settings.url,
+  BERTH_SECRET_KEY: 'a secret that both processes know',
+  BERTH_JOB_LEASE_SECONDS: '5',
+}
+const hosting = await startHosting({ env: { ...shared, BERTH_QUOTA_BUILDS: '4' } })
+const database = postgres ?? (await openDatabase({ folder: hosting.berth.dataFolder }))
 try {
-  await run(worker, hosting)
+  await run(hosting, database)
 } catch (error) {
-  problems.push(`${(error as Error).stack}\n${worker.output().slice(-4_000)}`)
+  problems.push(`${(error as Error).stack}`)
 } finally {
-  await started[Symbol.asyncDispose]()
+  if (problems.length > 0) console.error(hosting.berth.output().slice(-8_000))
+  if (!postgres) await database.close()
+  await hosting[Symbol.asyncDispose]()
+  await postgres?.close()
 }
 for (const problem of problems) console.error(`FAILED: ${problem}`)
-if (problems.length > 0) process.exitCode = 1
+process.exit(problems.length > 0 ? 1 : 0)
 
-async function run(theWorker: Berth, api: Hosting): Promise<void> {
+async function run(api: Hosting, { db }: Database): Promise<void> {
   await writeApp(join(api.folder, 'killed'), serving('killed'))
-  const projects = await Promise.all(
-    Array.from({ length: projectCount }, (_, n) =>
-      api.makeProject({ name: `Killed ${n}`, localPath: join(api.folder, 'killed') }),
+  await writeApp(join(api.folder, 'numbered'), numberedLinesApp)
+  const make = (name: string, folder: string) => api.makeProject({ name, localPath: join(api.folder, folder) })
+  const projects = await Promise.all(Array.from({ length: projectCount }, (_, n) => make(`Killed ${n}`, 'killed')))
+  const logger = await make('Logger', 'numbered')
+  await api.settled(await api.deploy(logger.id))
+  const backups = backupsOf(api)
+  const destinationId = await backups.destination('local', { path: 'killed' })
+  const policyId = await backups.policy(logger.id, { destinationId, retainCount: 100 })
+  const requests = new Requests(api)
+  const loads = [
+    ...projects.map(({ id }) => requests.repeat(300, 'POST', '/deployments/build/access', { projectId: id })),
+    requests.repeat(700, 'POST', `/backup-policies/${policyId}/run`),
+    ...['/health', `/projects/${logger.id}`, '/projects', '/backup-runs', `/projects/${logger.id}/logs?tail=20`].map((path) =>
+      requests.repeat(20, 'GET', path),
+    ),
+  ]
+  const lines = new Map<number, number>()
+  const noteLines = async () => {
+    for (const [line, count] of await numberedLinesOf(api, logger.id)) lines.set(line, Math.max(count, lines.get(line) ?? 0))
+  }
+  for (let kill = 0; kill < kills; kill++)
+    for (const role of ['worker', 'api'] as const) {
+      await pause(500 + Math.random() * 1_500)
+      await killOne(role, requests)
+      if (role === 'api') await noteLines()
+    }
+  await pause(1_000)
+  requests.stop()
+  await Promise.all(loads)
+  await noteLines()
+  const missing = missingLines(lines)
+  if (missing.length > 0) problems.push(`lines of the project's log are missing: ${missing.slice(0, 20)} (${missing.length})`)
+  const ends = await checkEnds(api, db, problems)
+  problems.push(...requests.problems.slice(0, 20))
+  console.log(table(['kills each', ...Object.keys(ends)], [[String(kills), ...Object.values(ends).map(String)]]))
+  console.log(
+    table(
+      ['requests', 'cut on a killed API process', 'writes cut on a killed worker (503)', 'failed otherwise', 'longest'],
+      [
+        [
+          requests.count,
+          requests.cut,
+          requests.unavailable,
+          requests.problems.length,
+          `${Math.round(requests.longestMs)} ms`,
+        ].map(String),
+      ],
     ),
   )
-  const load = { isOver: false, apiKills: 0 }
-  const work = [...projects.map(({ id }) => deployOften(id, api, load)), readOften(projects[0]!.id, api, load)]
-  for (let kill = 0; kill < kills; kill++) {
-    await pause(500 + Math.random() * 2_500)
-    await theWorker.kill9()
-    await theWorker.restart()
-    await pause(500 + Math.random() * 2_500)
-    load.apiKills += 1
-    await api.berth.kill9()
-    await api.berth.restart()
-    console.log(`killed ${kill + 1} times each, ${counts.deployments} deployments`)
-  }
-  load.isOver = true
-  await Promise.all(work)
-  for (const { id } of projects) await checkDeployments(id, api)
-  const memory = await Promise.all([theWorker.pid, api.berth.pid].map(memoryOfTree))
-  console.log(table(['kills each', ...Object.keys(counts)], [[String(kills), ...Object.values(counts).map(String)]]))
-  console.log(table(['worker with edge, PSS', 'API process, PSS'], [memory.map(({ pssBytes }) => megabytes(pssBytes))]))
+  const repeated = [...lines.values()].filter((count) => count > 1).length
+  console.log(`log lines: ${lines.size}, missing ${missing.length}, stored twice ${repeated}`)
+  const { processes } = await memoryOfTree(api.berth.pid)
+  const { worker, api: apiPid } = api.berth.processes
+  const pss = (pid: number | undefined) => megabytes(processes.find((one) => one.pid === pid)?.pssBytes ?? 0)
+  console.log(table(['supervisor, PSS', 'worker', 'API process'], [[pss(api.berth.pid), pss(worker), pss(apiPid)]]))
 }
 
-interface Load {
-  isOver: boolean
-  /** Requests during which the API process was killed are not counted as failed. */
-  apiKills: number
+/** Kills the process and waits until both work again. */
+async function killOne(role: keyof InstanceProcesses, requests: Requests): Promise<void> {
+  const pid = hosting.berth.processes[role]
+  if (pid === undefined) throw new Error(`the ${role} does not run`)
+  requests.noteKill(role)
+  process.kill(pid, 'SIGKILL')
+  const begun = performance.now()
+  while (!(await areBack(role, pid))) {
+    if (performance.now() - begun > 60_000) throw new Error(`the ${role} does not work again after 60 s`)
+    await pause(50)
+  }
+  requests.noteReturn(role)
 }
 
-async function deployOften(projectId: string, api: Hosting, load: Load): Promise<void> {
-  while (!load.isOver) {
-    const answer = await attempt(load, () => api.api('POST', '/deployments/build/access', { projectId }))
-    if (answer?.status === 202) counts.deployments += 1
-    await pause(300)
-  }
-}
-
-async function readOften(projectId: string, api: Hosting, load: Load): Promise<void> {
-  while (!load.isOver) {
-    for (const path of [`/projects/${projectId}`, '/projects', `/projects/${projectId}/deployments`, '/backup-runs']) {
-      const answer = await attempt(load, () => api.api('GET', path))
-      if (answer === undefined) continue
-      counts.reads += 1
-      if (answer.status !== 200) problems.push(`GET ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
-    }
-    await pause(20)
-  }
-}
-
-/** Undefined: the API process was killed meanwhile, or is not back yet. */
-async function attempt<Answer>(load: Load, send: () => Promise<Answer>): Promise<Answer | undefined> {
-  const before = load.apiKills
-  try {
-    return await send()
-  } catch (error) {
-    counts.cut += 1
-    if (before === load.apiKills && before === 0) problems.push(`a request failed before any kill: ${error}`)
-    return undefined
-  }
-}
-
-/** Every deployment has ended, one at most is live, and each log has the line of its end. */
-async function checkDeployments(projectId: string, api: Hosting): Promise<void> {
-  const all: Deployment[] = []
-  let cursor: string | null = null
-  do {
-    const { body } = await api.api('GET', `/projects/${projectId}/deployments?limit=100${cursor ? `&cursor=${cursor}` : ''}`)
-    all.push(...body.data)
-    cursor = body.nextCursor
-  } while (cursor)
-  for (const { id } of all) await api.settled(id)
-  const ended = await Promise.all(all.map(({ id }) => api.deployment(id)))
-  const live = ended.filter(({ status }) => status === 'live')
-  counts.live += live.length
-  counts.failed += ended.filter(({ status }) => status === 'failed').length
-  if (live.length !== 1) problems.push(`${projectId} has ${live.length} live deployments`)
-  for (const { id, status, error } of ended)
-    if (status === 'failed') problems.push(`${id} failed: ${error?.code} ${error?.message}`)
-  const wentLive = ended.filter(({ status }) => status === 'live' || status === 'superseded')
-  for (const { id } of wentLive) {
-    const { body } = await api.api('GET', `/deployments/${id}/logs?limit=200`)
-    const ends = body.data.filter(({ message }: { message: string }) => message === 'Live').length
-    if (ends !== 1) problems.push(`the log of ${id} says ${ends} times that it is live`)
-  }
+async function areBack(role: keyof InstanceProcesses, killed: number): Promise<boolean> {
+  const pid = hosting.berth.processes[role]
+  if (pid === undefined || pid === killed) return false
+  const answer = await hosting.api('GET', '/health').catch(() => undefined)
+  return answer?.body.data?.worker === 'ok'
 }
