@@ -1,6 +1,7 @@
 // gate: also on PostgreSQL, since API processes read from it without a cache
 import { type AnyRoute, type Method, table } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { serve } from '../../../tests/kit/http-server.ts'
 import { WorkerProxy } from '../src/http/worker-proxy.ts'
 import { isWorkerRow } from '../src/http/worker-rows.ts'
 import type { MachineRow } from '../src/platform/machines/machine-store.ts'
@@ -110,4 +111,23 @@ test('503: what needs the worker, and reads of a project while an organisation i
 test('/api/health shows the isolation that the worker has recorded', async () => {
   const { body } = await call(api as never, owner(), 'GET /health')
   expect(body.data).toMatchObject({ worker: 'away', isolation: { kind: 'bubblewrap', message: 'each in a sandbox' } })
+})
+
+test('what a worker did not answer because it ended: a read is sent once more, a write is 503', async () => {
+  const received: string[] = []
+  const worker = await serve((request, response) => {
+    received.push(request.method as string)
+    if (received.length % 2 === 1) request.socket.destroy()
+    else response.setHeader('content-type', 'application/json').end('{"data":"second"}')
+  })
+  const beside = scene.instance.another({ worker: new WorkerProxy({ at: { url: worker.url }, key: 'none' }) })
+  try {
+    const read = await call(beside as never, owner(), 'GET /projects/:id/git', { params: { id: live.id } })
+    expect({ ...read, received }).toMatchObject({ status: 200, body: { data: 'second' }, received: ['GET', 'GET'] })
+    const write = await call(beside as never, owner(), 'POST /projects/:id/disable', { params: { id: live.id }, body: {} })
+    expect({ ...write, received }).toMatchObject({ status: 503, received: ['GET', 'GET', 'POST'] })
+  } finally {
+    await beside.close()
+    await worker.close()
+  }
 })

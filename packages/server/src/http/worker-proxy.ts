@@ -25,6 +25,9 @@ const connectPauseMs = 100
 const readMs = 60_000
 const writeMs = 30 * 60_000
 const stateMs = 1_000
+/** A worker that is busy for longer than this is reported as it was last, for a while. */
+const quickStateMs = 50
+const stateValidMs = 10_000
 const metricsMs = 5_000
 
 /** Headers of one connection, which are not passed on. `host` is passed on: origins are checked against it. */
@@ -45,6 +48,7 @@ const connectionHeaders = new Set([
 export class WorkerProxy {
   readonly #at: RequestOptions
   readonly #key: string
+  #lastState: { state: WorkerState; readAt: number } | undefined
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
 
   constructor({ at, key }: WorkerSettings) {
@@ -59,7 +63,21 @@ export class WorkerProxy {
     return { method: method as 'GET', url: `/api${path}`, config: { row }, onRequest: forward, handler: forward }
   }
 
+  /** Takes 50 ms while the worker is busy, such as with a large answer of a peer. */
   async state(): Promise<WorkerState> {
+    const current = this.#readState()
+    const last = this.#lastState
+    if (!last || performance.now() - last.readAt > stateValidMs) return current
+    return Promise.race([current, pause(quickStateMs, last.state)])
+  }
+
+  async #readState(): Promise<WorkerState> {
+    const state = await this.#requestState()
+    this.#lastState = { state, readAt: performance.now() }
+    return state
+  }
+
+  async #requestState(): Promise<WorkerState> {
     const abort = AbortSignal.timeout(stateMs)
     try {
       const answer = await this.#open({ method: 'GET', path: '/api/health', headers: {} }, abort)
@@ -137,6 +155,7 @@ export class WorkerProxy {
       return request.raw
     }
     const giveUpAt = performance.now() + connectMs
+    let isRepeated = false
     for (;;)
       try {
         return await this.#open({ method, path, headers }, abort, isRead ? undefined : body)
@@ -144,7 +163,9 @@ export class WorkerProxy {
         const { code } = error as NodeJS.ErrnoException
         // A worker that starts has not created its socket yet.
         const isRefused = code === 'ECONNREFUSED' || code === 'ENOENT'
-        const hasEnded = isRead && code === 'ECONNRESET'
+        // Only once: the request may be what ended it.
+        const hasEnded = isRead && code === 'ECONNRESET' && !isRepeated
+        isRepeated ||= hasEnded
         if (!(isRefused || hasEnded) || performance.now() > giveUpAt) throw error
         await pause(connectPauseMs, undefined, { signal: abort })
       }
