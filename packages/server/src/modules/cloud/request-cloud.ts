@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream'
 import { type CloudAddress, type CloudApi, type CloudRequest, CloudUnreachable } from '../../drivers/cloud-api/cloud-api.ts'
 import { maxBodyMs, revokedMessage } from '../../http/forwarded-answer.ts'
 import { Failure } from '../../platform/failure.ts'
-import { parseInSlices } from '../../platform/sliced-json.ts'
 
 /** Limit for a page of a list or a single record. Callers that expect more pass their own limit. */
 const usualBytes = 1024 * 1024
@@ -50,7 +49,7 @@ export async function requestWithAnyLink(
   try {
     const { status, body } = await api.send(address, request)
     const text = await textOf(body, mostBytes, maxBodyMs(requestedAt))
-    return { status, body: await parseInSlices(text || 'null'), bytes: text.length }
+    return { status, body: JSON.parse(text || 'null'), bytes: text.length }
   } catch (error) {
     throw cloudUnreachable(error)
   }

@@ -1,7 +1,4 @@
 import { type Agent, request } from 'node:http'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { Mutex } from '../../../platform/keyed-mutex.ts'
-import { parseInSlices } from '../../../platform/sliced-json.ts'
 
 /** The engine's response is longer than allowed. `head` is its beginning. */
 export class ResponseTooLong extends Error {
@@ -31,8 +28,6 @@ export class RequestRefused extends Error {
 }
 
 const requestTimeoutMs = 20_000
-/** Items of a list that are parsed. A caller that keeps fewer sees that there are more. */
-export const maxItems = 2_001
 const headBytes = 256
 const maxMessageBytes = 300
 
@@ -63,7 +58,7 @@ export interface ResponseLimits<T> {
   maxBytes: number
   /** Shared by all responses of the reading. */
   allowance: Allowance
-  /** Extracts the needed parts. The rest of the response is dropped before another one is parsed. */
+  /** Extracts the needed parts; the rest of the response is dropped. */
   extract(response: unknown): T
 }
 
@@ -106,11 +101,13 @@ export function boundedGet<T>(
         const body = () => Buffer.concat(chunks.splice(0)).toString('utf8')
         if (response.statusCode !== 200)
           return fail(new RequestRefused(path, response.statusCode ?? 0, body().slice(0, maxMessageBytes)))
-        parseSerialized(async () => {
-          const extracted = extract(await parseInSlices(body(), maxItems))
+        try {
+          const extracted = extract(JSON.parse(body()))
           allowance.release(length - JSON.stringify(extracted ?? null).length)
-          return extracted
-        }).then(resolve, fail)
+          resolve(extracted)
+        } catch (error) {
+          fail(error)
+        }
       })
       response.once('close', () => {
         if (!hasEnded) fail(new Error('the connection was closed before the response had ended'))
@@ -119,8 +116,3 @@ export function boundedGet<T>(
     outgoing.end()
   })
 }
-
-const parsing = new Mutex()
-
-/** Parses one response at a time, and yields to the event loop before each. Otherwise sixteen parsed responses could be in memory together. */
-const parseSerialized = <T>(parse: () => Promise<T>): Promise<T> => parsing.run(() => yieldToEventLoop().then(parse))

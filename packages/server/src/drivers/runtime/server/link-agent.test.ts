@@ -1,10 +1,8 @@
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { expect, test, vi } from 'vitest'
-import { serve } from '../../../../../../tests/kit/http-server.ts'
+import { expect, test } from 'vitest'
 import { callEngine, eventsOf, openEngineThrough } from '../docker/engine.ts'
 import { framesOf } from '../docker/run/frames.ts'
 import { linkAgent } from './link-agent.ts'
-import { readInSlices } from './sliced-answers.ts'
 
 /** An engine that says `head` and then spaces without end. */
 async function endless(head: string, status = '200 OK') {
@@ -22,7 +20,7 @@ async function endless(head: string, status = '200 OK') {
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as AddressInfo
-  const engine = readInSlices(openEngineThrough(linkAgent({ toDocker: async () => connect(port, '127.0.0.1') })))
+  const engine = openEngineThrough(linkAgent({ toDocker: async () => connect(port, '127.0.0.1') }))
   return { engine, [Symbol.asyncDispose]: () => new Promise<void>((done) => server.close(() => done())) }
 }
 
@@ -34,21 +32,6 @@ test('an engine elsewhere that answers without end is left, and says so', async 
 test('an error without end is left, too', async () => {
   await using hostile = await endless('{"message": "', '500 Internal Server Error')
   await expect(callEngine(() => hostile.engine.listContainers())).rejects.toThrow('larger than 64 KB')
-})
-
-test('a large answer is read a slice at a time: other work has its turn meanwhile', async () => {
-  const containers = Array.from({ length: 3_000 }, (_, number) => ({ Id: String(number), Labels: { text: 'x'.repeat(1_000) } }))
-  await using server = await serve((request, response) => {
-    response.writeHead(request.url?.includes('missing') ? 404 : 200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(request.url?.includes('missing') ? { message: 'no such thing' } : containers))
-  })
-  const { port } = new URL(server.url)
-  const engine = readInSlices(openEngineThrough(linkAgent({ toDocker: async () => connect(Number(port), '127.0.0.1') })))
-  const parsed = vi.spyOn(JSON, 'parse')
-  expect(await callEngine(() => engine.listContainers())).toEqual(containers)
-  expect(Math.max(...parsed.mock.calls.map(([text]) => text.length))).toBeLessThan(512 * 1024)
-  parsed.mockRestore()
-  await expect(callEngine(() => engine.getContainer('missing').inspect())).rejects.toMatchObject({ statusCode: 404 })
 })
 
 test('an event without end is left', async () => {

@@ -1,6 +1,6 @@
 import type { ServerLink } from '../../shell/ssh/server-link.ts'
 import { ServerUnreachable } from '../../shell/ssh/server-unreachable.ts'
-import { Allowance, boundedGet, maxItems, RequestRefused, ResponsesTooLarge, ResponseTooLong } from './bounded-get.ts'
+import { Allowance, boundedGet, RequestRefused, ResponsesTooLarge, ResponseTooLong } from './bounded-get.ts'
 import { linkAgent } from './link-agent.ts'
 import { flag, list, record, stringMap, text } from './plain-values.ts'
 import { readContainer, readImage } from './read-container.ts'
@@ -113,7 +113,7 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
   return ids.slice(0, maxContainers)
 }
 
-const maxListed = maxItems - 1
+const maxListed = 2_000
 
 function limitItems(value: unknown, what: string, warnings: string[]): unknown[] {
   const items = list(value)

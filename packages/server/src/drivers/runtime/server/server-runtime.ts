@@ -3,7 +3,6 @@ import { createDockerRuntime, type DockerRuntimeSettings } from '../docker/docke
 import { openEngineThrough } from '../docker/engine.ts'
 import type { Instance, Runtime } from '../runtime.ts'
 import { linkAgent } from './link-agent.ts'
-import { readInSlices } from './sliced-answers.ts'
 import { Tunnels } from './tunnels.ts'
 
 export type ServerRuntimeSettings = Omit<DockerRuntimeSettings, 'engine' | 'egressFilter'> & { link: ServerLink }
@@ -19,7 +18,7 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
   const docker = createDockerRuntime({
     ...settings,
     addresses,
-    engine: readInSlices(openEngineThrough(linkAgent(link))),
+    engine: openEngineThrough(linkAgent(link)),
     egressFilter: null,
   })
   const tunnels = new Tunnels(link)
