@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { serving, startHosting, writeApp } from '../tests/kit/hosting.ts'
 import { residentBytesOfInstance } from './kit/process-memory.ts'
-import { lookedInto, reachableBytes } from './kit/reachable.ts'
+import { lookedInto, reachableBytesOfInstance } from './kit/reachable.ts'
 import { megabytes, ratio, table } from './kit/table.ts'
 
 /**
@@ -49,8 +49,8 @@ async function deployOnce(at: number): Promise<void> {
 /** Resident first: to look at what can be reached gives some of it back. */
 async function check(when: string): Promise<void> {
   const resident = await residentBytesOfInstance(hosting.berth.pid)
-  const file = snapshots && join(snapshots, `${when.replaceAll(' ', '-')}.heapsnapshot`)
-  const reachable = await reachableBytes(hosting.berth, file)
+  const files = snapshots ? { folder: snapshots, name: when.replaceAll(' ', '-') } : undefined
+  const reachable = await reachableBytesOfInstance(hosting.berth, files)
   console.error(`${when}: resident ${megabytes(resident)}, reachable ${megabytes(reachable)}`)
   found.push({ when, resident, reachable })
 }

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { instanceProcesses } from '../../tests/kit/instance-processes.ts'
 
 interface Watched {
   pid: number
@@ -10,11 +12,21 @@ interface Watched {
 /** Lets a Node process that is asked to open its inspector use any free port. */
 export const lookedInto = { NODE_OPTIONS: '--inspect-port=127.0.0.1:0' }
 
+/** The same for the worker and the API process of a supervised instance, which write to one output. Snapshots go to the folder. */
+export async function reachableBytesOfInstance(instance: Watched, snapshots?: { folder: string; name: string }): Promise<number> {
+  let sum = 0
+  for (const [role, pid] of Object.entries(instanceProcesses(instance.pid))) {
+    const file = snapshots && join(snapshots.folder, `${snapshots.name}-${role}.heapsnapshot`)
+    sum += await reachableBytes({ pid, output: instance.output }, file)
+  }
+  return sum
+}
+
 /**
  * Bytes that a Node process started with `lookedInto` can still reach, after a garbage collection. With a file name, a heap
  * snapshot is written to it.
  */
-export async function reachableBytes(watched: Watched, snapshot?: string): Promise<number> {
+async function reachableBytes(watched: Watched, snapshot?: string): Promise<number> {
   await using session = await open(watched)
   for (let round = 0; round < 3; round++) await session.ask('HeapProfiler.collectGarbage')
   const { usedSize, backingStorageSize = 0 } = (await session.ask('Runtime.getHeapUsage')) as Record<string, number>
@@ -55,9 +67,21 @@ async function open(watched: Watched) {
   return session
 }
 
+const addresses = new Map<number, string>()
+
+/** Processes with one output are asked one after the other. */
 async function addressOf({ pid, output }: Watched): Promise<string> {
-  const find = () => /Debugger listening on (ws:\S+)/.exec(output())?.[1]
-  if (!find()) process.kill(pid, 'SIGUSR1')
-  for (let tries = 0; tries < 100 && !find(); tries++) await pause(100)
-  return find() ?? Promise.reject(new Error(`${pid} cannot be looked into`))
+  const known = addresses.get(pid)
+  if (known) return known
+  const before = output().length
+  process.kill(pid, 'SIGUSR1')
+  for (let tries = 0; tries < 100; tries++) {
+    const address = /Debugger listening on (ws:\S+)/.exec(output().slice(before))?.[1]
+    if (address) {
+      addresses.set(pid, address)
+      return address
+    }
+    await pause(100)
+  }
+  throw new Error(`${pid} cannot be looked into`)
 }
