@@ -118,19 +118,23 @@ async function run(api: Hosting, { db }: Database): Promise<void> {
 async function killOne(role: keyof InstanceProcesses, requests: Requests): Promise<void> {
   const pid = hosting.berth.processes[role]
   if (pid === undefined) throw new Error(`the ${role} does not run`)
+  const returns = returnsOf(role)
   requests.noteKill(role)
   process.kill(pid, 'SIGKILL')
   const begun = performance.now()
-  while (!(await areBack(role, pid))) {
+  while (!(await areBack(role, returns))) {
     if (performance.now() - begun > 60_000) throw new Error(`the ${role} does not work again after 60 s`)
     await pause(50)
   }
   requests.noteReturn(role)
 }
 
-async function areBack(role: keyof InstanceProcesses, killed: number): Promise<boolean> {
-  const pid = hosting.berth.processes[role]
-  if (pid === undefined || pid === killed) return false
+async function areBack(role: keyof InstanceProcesses, returns: number): Promise<boolean> {
+  if (returnsOf(role) === returns) return false
   const answer = await hosting.api('GET', '/health').catch(() => undefined)
   return answer?.body.data?.worker === 'ok'
 }
+
+/** How often the supervisor has reported that the process works again. */
+const returnsOf = (role: keyof InstanceProcesses) =>
+  hosting.berth.output().split(`the ${role === 'api' ? 'API process' : role} runs again`).length

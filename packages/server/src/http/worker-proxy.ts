@@ -25,9 +25,12 @@ const connectPauseMs = 100
 const readMs = 60_000
 const writeMs = 30 * 60_000
 const stateMs = 1_000
-/** A worker that is busy for longer than this is reported as it was last, for a while. */
+/** Age of a state that is returned as it is, and age from which it is read again meanwhile. */
+const freshStateMs = 2_000
+const refreshStateMs = 500
+/** A worker that is busy for longer than this is reported as it was last, if that was not long ago. */
 const quickStateMs = 50
-const stateValidMs = 10_000
+const usableStateMs = 10_000
 const metricsMs = 5_000
 
 /** Headers of one connection, which are not passed on. `host` is passed on: origins are checked against it. */
@@ -48,6 +51,7 @@ const connectionHeaders = new Set([
 export class WorkerProxy {
   readonly #at: RequestOptions
   readonly #key: string
+  #readingState: Promise<WorkerState> | undefined
   #lastState: { state: WorkerState; readAt: number } | undefined
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
 
@@ -63,18 +67,26 @@ export class WorkerProxy {
     return { method: method as 'GET', url: `/api${path}`, config: { row }, onRequest: forward, handler: forward }
   }
 
-  /** Takes 50 ms while the worker is busy, such as with a large answer of a peer. */
+  /** Takes no more than 50 ms while the worker is busy, such as with a large answer of a peer. */
   async state(): Promise<WorkerState> {
-    const current = this.#readState()
     const last = this.#lastState
-    if (!last || performance.now() - last.readAt > stateValidMs) return current
-    return Promise.race([current, pause(quickStateMs, last.state)])
+    const ageMs = last ? performance.now() - last.readAt : Number.POSITIVE_INFINITY
+    const current = ageMs > refreshStateMs ? this.#readState() : undefined
+    if (last && (!current || ageMs < freshStateMs)) return last.state
+    if (!last || ageMs > usableStateMs) return current as Promise<WorkerState>
+    return Promise.race([current as Promise<WorkerState>, pause(quickStateMs, last.state)])
   }
 
-  async #readState(): Promise<WorkerState> {
-    const state = await this.#requestState()
-    this.#lastState = { state, readAt: performance.now() }
-    return state
+  #readState(): Promise<WorkerState> {
+    this.#readingState ??= this.#requestState()
+      .then((state) => {
+        this.#lastState = { state, readAt: performance.now() }
+        return state
+      })
+      .finally(() => {
+        this.#readingState = undefined
+      })
+    return this.#readingState
   }
 
   async #requestState(): Promise<WorkerState> {
