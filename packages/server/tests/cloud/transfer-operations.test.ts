@@ -109,8 +109,10 @@ test.each(cases)(
     const held = phases[phase](direction).hold()
     const moving = scene.move(id, direction)
     await Promise.race([held.begun, moving])
-    const shown = (await send('GET /projects/:id/transfer', { params: { id } })).body.data
-    expect(shown.phase).toBe(phase)
+    const transfer = async () => (await send('GET /projects/:id/transfer', { params: { id } })).body.data
+    // The other side may begin a step before the coordinator has recorded it.
+    await expect.poll(async () => (await transfer()).phase).toBe(phase)
+    const shown = await transfer()
     for (const [what, request] of Object.entries(requests)) {
       const { status, body } = await request(id)
       expect([what, status, body.code]).toEqual([what, 409, 'work_in_progress'])

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { collectYoung, inSteadyMemory } from '../../platform/steady-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import { InvalidAgeFile } from './age-header.ts'
 import { type ArchiveIndex, type ArchivePart, type ArchiveReadOptions, maxPartBytes } from './archive.ts'
@@ -10,6 +11,7 @@ const maxSealedBytes = maxPartBytes + 1024 * 1024
 
 /** Parts in advance: one is decrypted while the other is fetched. Each takes a few MiB of memory. */
 const partsAhead = 2
+const collectAfterBytes = 8 * 1024 * 1024
 
 export interface ReadKeys {
   identities: readonly string[]
@@ -24,6 +26,7 @@ export async function* readArchive(index: ArchiveIndex, reading: ArchiveReadOpti
   const progress = { bytes: 0 }
   const pending: Promise<Uint8Array>[] = []
   let started = 0
+  let returnedBytes = 0
   const readAhead = () => {
     for (; pending.length < partsAhead && started < index.parts.length; started += 1) {
       const opened = readPart(index.parts[started]!, index, { ...reading, abort }, keys, workers, progress)
@@ -35,8 +38,13 @@ export async function* readArchive(index: ArchiveIndex, reading: ArchiveReadOpti
     for (readAhead(); pending.length > 0; ) {
       const plain = await pending.shift()!
       readAhead()
+      returnedBytes += plain.length
       yield plain
       reading.abort.throwIfAborted()
+      if (returnedBytes < collectAfterBytes) continue
+      // The caller no longer uses the returned chunks, so they can be collected.
+      returnedBytes = 0
+      collectYoung()
     }
   } finally {
     stop.abort(new Error('The reading ended'))
@@ -78,7 +86,7 @@ function refuseOversized(index: ArchiveIndex): void {
 async function fetchPart({ name, sizeBytes }: ArchivePart, { store, abort }: ArchiveReadOptions): Promise<Uint8Array> {
   const sealed = Buffer.allocUnsafeSlow(sizeBytes)
   let at = 0
-  for await (const chunk of store.get(name, abort)) {
+  for await (const chunk of inSteadyMemory(store.get(name, abort))) {
     if (at + chunk.length > sizeBytes) throw corrupt(name, 'is larger than it was when it was stored')
     sealed.set(chunk, at)
     at += chunk.length
@@ -109,7 +117,7 @@ async function checkSize({ name, sizeBytes }: ArchivePart, { store, abort }: Arc
 async function checkBytes({ name, sizeBytes, sha256 }: ArchivePart, { store, abort }: ArchiveReadOptions): Promise<void> {
   const hash = createHash('sha256')
   let bytes = 0
-  for await (const chunk of store.get(name, abort)) {
+  for await (const chunk of inSteadyMemory(store.get(name, abort))) {
     bytes += chunk.length
     if (bytes > sizeBytes) break
     hash.update(chunk)

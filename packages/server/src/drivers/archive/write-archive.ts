@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { inSteadyMemory } from '../../platform/steady-memory.ts'
 import { inMemoryContent } from '../archive-store/in-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import type { ArchiveIndex, ArchivePart, ArchiveWriteOptions, WriteProgress } from './archive.ts'
@@ -27,7 +28,7 @@ export async function writeArchive(
   const abort = AbortSignal.any([writing.abort, stop.signal])
   const run = new PartWriter({ ...writing, abort }, keys, workers)
   try {
-    for await (const plain of splitIntoParts(content, {
+    for await (const plain of splitIntoParts(inSteadyMemory(content), {
       isTar: writing.extension === 'tar',
       partBytes: keys.partBytes,
     })) {

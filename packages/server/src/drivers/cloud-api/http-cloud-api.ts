@@ -1,6 +1,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import type { Readable } from 'node:stream'
+import { createYoungCollector } from '../../platform/steady-memory.ts'
 import { exchangeFailed, WebRequestFailed, WebRequestRefused } from '../web-request/failures.ts'
 import { checkedUrl } from '../web-request/web-request.ts'
 import { type CloudAddress, type CloudApi, type CloudRequest, type CloudResponse, CloudUnreachable } from './cloud-api.ts'
@@ -131,6 +132,7 @@ function send(outgoing: http.ClientRequest, body: Readable | string | undefined)
   body.once('close', () => {
     if (!body.readableEnded) outgoing.destroy(new CloudUnreachable('the caller went away'))
   })
+  body.on('data', createYoungCollector())
   body.pipe(outgoing)
 }
 

@@ -1,4 +1,5 @@
 import { type Agent, request } from 'node:http'
+import { createYoungCollector } from '../../../platform/steady-memory.ts'
 
 /** The engine's response is longer than allowed. `head` is its beginning. */
 export class ResponseTooLong extends Error {
@@ -70,6 +71,7 @@ export function boundedGet<T>(
   abort: AbortSignal,
 ): Promise<T> {
   const timeout = AbortSignal.timeout(requestTimeoutMs)
+  const onChunk = createYoungCollector()
   return new Promise((resolve, reject) => {
     const outgoing = request({ agent, path, host: 'docker', signal: AbortSignal.any([abort, timeout]) })
     const fail = (error: unknown) => {
@@ -87,6 +89,7 @@ export function boundedGet<T>(
       const chunks: Buffer[] = []
       let length = 0
       response.on('data', (chunk: Buffer) => {
+        onChunk(chunk)
         chunks.push(chunk)
         length += chunk.length
         if (!allowance.take(chunk.length)) return fail(new ResponsesTooLarge('the server returned too much data'))

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import type { Client, ConnectConfig } from 'ssh2'
 import { errorMessage } from '../../../platform/error-message.ts'
+import { createYoungCollector } from '../../../platform/steady-memory.ts'
 import { ServerUnreachable } from './server-unreachable.ts'
 import type { SshTarget } from './ssh-target.ts'
 
@@ -52,6 +53,8 @@ export async function openSsh(target: SshTarget, abort: AbortSignal): Promise<Cl
     try {
       const sock = connect({ host: address, port: target.port })
       client.connect({ ...settingsFor(target), sock, hostVerifier } as ConnectConfig)
+      // A closed channel can still receive up to 2 MB that the server has sent meanwhile.
+      sock.on('data', createYoungCollector())
     } catch (error) {
       failWith(error)
     }

@@ -16,6 +16,7 @@ import type { Db } from '../../../platform/db/schema.ts'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { isDiskFull } from '../../../platform/disk-full.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
+import { inSteadyMemory } from '../../../platform/steady-memory.ts'
 import { cleanName, type Detection, knownFrameworks, knownPackageManagers } from '../../../source/detection/index.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { refuseUnstorable } from '../fields.ts'
@@ -90,9 +91,9 @@ export async function receiveUpload(
   const files = new UploadFiles(deps)
   const incoming = files.incoming(session.id)
   try {
-    const { sizeBytes, sha256 } = await receiveTarball(bytes, incoming, { maxBytes })
+    const { sizeBytes, sha256 } = await receiveTarball(inSteadyMemory(bytes), incoming, { maxBytes })
     refuseMismatch(session, { sizeBytes, sha256 })
-    const summary = await readTarball(incoming, unpackLimits, (_entry, content) => drain(content))
+    const summary = await readTarball(incoming, unpackLimits, (_entry, content) => drain(inSteadyMemory(content)))
     await recordUpload(session, { incoming, sizeBytes, files: summary.files }, files, deps)
     return { sizeBytes, files: summary.files }
   } catch (error) {
