@@ -176,7 +176,7 @@ export class WorkerProxy {
         // A worker that starts has not created its socket yet.
         const isRefused = code === 'ECONNREFUSED' || code === 'ENOENT'
         // Only once: the request may be what ended it.
-        const hasEnded = isRead && code === 'ECONNRESET' && !isRepeated
+        const hasEnded: boolean = isRead && code === 'ECONNRESET' && !isRepeated
         isRepeated ||= hasEnded
         if (!(isRefused || hasEnded) || performance.now() > giveUpAt) throw error
         await pause(connectPauseMs, undefined, { signal: abort })
