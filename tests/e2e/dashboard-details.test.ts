@@ -67,12 +67,14 @@ describeNeeding(['chromium'], 'small things of the dashboard', () => {
 
 /** Creates a user who owns an organisation of their own, and is no operator; returns the organisation's id. */
 async function ownOrganization({ api, berth }: Hosting): Promise<string> {
-  const invitation = await api('POST', '/invitations', { email: otherOwner.email, role: 'viewer' })
-  await api('POST', '/invitations/accept', { code: invitation.body.data.code, ...otherOwner })
+  const invitation = await api('POST', '/invitations', { email: otherOwner.email, role: 'admin' })
+  const joined = await api('POST', '/invitations/accept', { code: invitation.body.data.code, ...otherOwner })
   const headers = { 'content-type': 'application/json', origin: berth.url }
   const send = (path: string, body: object, more = {}) =>
     fetch(`${berth.url}/api${path}`, { method: 'POST', headers: { ...headers, ...more }, body: JSON.stringify(body) })
   const cookie = (await send('/auth/login', otherOwner)).headers.getSetCookie()[0]?.split(';')[0] ?? ''
   const { data } = (await (await send('/organizations', { name: 'Stable' }, { cookie })).json()) as { data: { id: string } }
+  // Admins of the first organisation are operators; viewers are not.
+  await api('PATCH', `/members/${joined.body.data.user.id}`, { role: 'viewer' })
   return data.id
 }
