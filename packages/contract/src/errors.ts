@@ -3,7 +3,7 @@ export const errors = {
   validation_failed: [400, 'A field is missing or out of range'],
   invalid_json: [400, 'The request body is not valid JSON'],
   cron_invalid: [400, 'The cron expression is invalid. Use five fields, for example "0 3 * * *".'],
-  no_source: [400, 'No git host is connected. Connect an app, an account or the command-line login first.'],
+  no_source: [400, 'No git host is connected. Connect one under Git in the dashboard, or with berth git connect.'],
   source_unreadable: [400, 'Reading the folder exceeded the time or memory limit'],
   delivery_failed: [400, 'The test notification could not be delivered'],
   unauthorized: [401, 'Sign in, or send a personal access token as "Authorization: Bearer …"'],

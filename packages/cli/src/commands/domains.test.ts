@@ -11,7 +11,7 @@ const records: ProjectDomain['records'] = [
 const waiting: ProjectDomain = {
   ...{ hostname: shop, kind: 'custom', primary: true, verified: false, state: 'waiting', tls: 'none', records },
   pointsHere: false,
-  reason: 'Not verified.',
+  reason: 'Not verified. Create the TXT record below.',
 }
 const active: ProjectDomain = { ...waiting, verified: true, pointsHere: true, state: 'active', tls: 'active', reason: null }
 const free: ProjectDomain = { ...active, hostname: 'shop.apps.example.test', kind: 'free', primary: false, records: [] }
@@ -62,7 +62,7 @@ describe('berth domains', () => {
     const missing = await run(['verify', shop], waiting)
     expect(missing).toMatchObject({
       code: 1,
-      stderr: 'error: Not verified.\n',
+      stderr: 'error: Not verified. Create the TXT record below.\n',
       stdout: expect.stringContaining('berth-verify=abc'),
     })
     expect(missing.asked.at(-1)).toBe(`POST /projects/${id}/domains/${shop}/verify`)

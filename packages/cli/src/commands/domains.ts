@@ -64,12 +64,13 @@ export function addDomains(program: Command): void {
 /** The domains, then the addresses of services, then the records of the domains that are not verified. */
 function listText(domains: readonly ProjectDomain[], { routes }: Pick<Project, 'routes'>): string {
   const urls = new Map(routes.map(({ hostname, url }) => [hostname, url]))
-  const rows = domains.map(({ hostname, kind, primary, state, tls, reason }) => [
-    urls.get(hostname) ?? hostname,
-    primary ? `${kind}, primary` : kind,
-    state,
-    tls,
-    reason ?? '',
+  const rows = domains.map((domain) => [
+    urls.get(domain.hostname) ?? domain.hostname,
+    domain.primary ? `${domain.kind}, primary` : domain.kind,
+    domain.state,
+    domain.tls,
+    // The records below say the rest.
+    (isWaitingForDns(domain) ? domain.reason?.replace(/(?<=\.) .*$/s, '') : domain.reason) ?? '',
   ])
   const serviceRows = routes.flatMap(({ url, service, state, tls, reason }) =>
     service === undefined ? [] : [[url, service, state === 'synced' ? 'active' : state, tls, reason ?? '']],

@@ -9,6 +9,11 @@ const volume = {
 const answer = ({ method }: { method: string }) =>
   method === 'DELETE' ? { status: 204 } : { body: { data: [volume], nextCursor: null } }
 
+test('a project without volumes names the option that adds one', async () => {
+  await using cli = await cliFixture(() => ({ body: { data: [], nextCursor: null } }))
+  expect((await cli.berth('volumes', 'list', '--project', id)).stdout).toContain('berth deploy --volume')
+})
+
 test('volumes are listed, and one is removed by its name with --yes only', async () => {
   await using cli = await cliFixture(answer)
   const listed = await cli.berth('volumes', 'list', '--project', id)

@@ -23,7 +23,11 @@ export function addVolumes(program: Command): void {
         mountPath ?? 'not mounted',
         restoredFrom ? `copy of ${restoredFrom}` : '',
       ])
-      output(command).result(data, () => columns([['ID', 'NAME', 'ENVIRONMENT', 'SIZE', 'MOUNTED AT', ''], ...rows]))
+      output(command).result(data, () =>
+        data.length === 0
+          ? 'No volumes. Add one with `berth deploy --volume <name>:<path>`.'
+          : columns([['ID', 'NAME', 'ENVIRONMENT', 'SIZE', 'MOUNTED AT', ''], ...rows]),
+      )
     })
   volumes
     .command('remove <volume>')

@@ -85,8 +85,8 @@ export const checks: Readonly<Record<string, (config: Settings) => Result | Prom
       return bad(`${host} is no address of this machine (${other[0]!.code})`, 'Correct BERTH_HOST or BERTH_EDGE_HOST')
     if (used.length === 0) return ok(`${all} are free`)
     return isRunning(dataDir)
-      ? ok(`${used.join(', ')} are used, by the instance that runs`)
-      : bad(`${used.join(', ')} are used by another program`, 'Stop it (ss -ltnp names it), or set BERTH_PORT or BERTH_EDGE_PORT')
+      ? ok(`used by the running instance: ${used.join(', ')}`)
+      : bad(`used by another program: ${used.join(', ')}`, 'Stop it (ss -ltnp names it), or set BERTH_PORT or BERTH_EDGE_PORT')
   },
   dns: async ({ baseDomain, publicAddress }) => {
     if (!isPublic(baseDomain)) return ok(`${baseDomain} needs no DNS record`)
