@@ -33,8 +33,8 @@ const oldNode = ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
   const { stdout } = spawnSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' })
   return stdout && Number.parseInt(stdout, 10) < 24
 })
-const run = async (node: string, args: string[]) => {
-  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+const run = async (node: string, args: string[], env: NodeJS.ProcessEnv = process.env) => {
+  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
   const [code, signal] = await once(child, 'close')
@@ -50,6 +50,50 @@ test('on a new enough Node the program runs in the launcher’s own process', as
 test('without a build it says what to do', async () => {
   await using location = await clone({ program: '' })
   expect(await run(process.execPath, [location.berth])).toMatchObject({ code: 1, said: expect.stringContaining('npm run build') })
+})
+
+describe('a version in the data folder', () => {
+  /** A package of this version, and versions that `berth upgrade` installed. */
+  async function upgraded(installed: object, pointer: object | null, versions: string[]) {
+    const location = await clone()
+    await writeFile(join(location.path, 'package.json'), JSON.stringify(installed))
+    const data = join(location.path, 'data')
+    for (const version of versions) {
+      const target = join(data, 'versions', version, 'node_modules', '@berthhost', 'berth')
+      for (const part of ['bin', 'dist']) await mkdir(join(target, 'packages', 'cli', part), { recursive: true })
+      await cp(launchers, join(target, 'packages', 'cli', 'bin'), { recursive: true })
+      await writeFile(join(target, 'package.json'), `{"type":"module","version":"${version}"}`)
+      const program = `console.log('${version}', process.argv.slice(2).join(' '), process.env.BERTH_LAUNCHER ?? 'none')`
+      await writeFile(join(target, 'packages', 'cli', 'dist', 'main.js'), program)
+    }
+    if (pointer) await writeFile(join(data, 'versions', 'current.json'), JSON.stringify(pointer))
+    await writeFile(join(location.path, 'packages', 'cli', 'dist', 'main.js'), `console.log('installed')`)
+    const env = { PATH: process.env.PATH ?? '', HOME: location.path, BERTH_DATA_DIR: data }
+    return { ...location, said: async (node = process.execPath) => (await run(node, [location.berth, 'up', '--json'], env)).said }
+  }
+  const pointer = { version: '1.2.0', installed: '1.0.0' }
+
+  test('runs in place of the package, and is told of its launcher', async () => {
+    await using location = await upgraded({ version: '1.0.0' }, pointer, ['1.2.0'])
+    expect(await location.said()).toBe(`1.2.0 up --json ${location.berth}\n`)
+    if (oldNode) expect(await location.said(oldNode)).toBe(`1.2.0 up --json ${location.berth}\n`)
+  })
+
+  test.each([
+    ['no version is pointed to', { version: '1.0.0' }, null],
+    ['the version is missing', { version: '1.0.0' }, { ...pointer, version: '1.3.0' }],
+    ['the pointer names no version', { version: '1.0.0' }, { ...pointer, version: '../1.2.0' }],
+    ['a newer package was installed after the upgrade', { version: '1.10.0' }, pointer],
+    ['the launcher is in a clone', { version: '1.0.0', private: true }, pointer],
+  ])('does not run if %s', async (_, installed, pointed) => {
+    await using location = await upgraded(installed, pointed, ['1.2.0'])
+    expect(await location.said()).toBe('installed\n')
+  })
+
+  test('runs if the package is newer but the upgrade went back to an older version on purpose', async () => {
+    await using location = await upgraded({ version: '1.5.0' }, { version: '1.2.0', installed: '1.5.0' }, ['1.2.0'])
+    expect(await location.said()).toContain('1.2.0')
+  })
 })
 
 describe.skipIf(!oldNode)(`on an old Node${oldNode ? '' : ' (skipped: there is none on this machine)'}`, () => {

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { packageName } from '../../packages/cli/bin/versions.js'
 import { root } from '../programs.mjs'
-
-/** The name on the registry. `berth` and the scope `@berth` belong to other projects (docs/decisions/package.md). */
-export const packageName = '@berthhost/berth'
 
 /** The published manifest: no dependency but Node 24, which is a package of its own for each platform. */
 export function packageManifest() {

@@ -6,7 +6,7 @@ import { freePorts } from './free-port.ts'
 import { type InstanceProcesses, instanceProcesses } from './instance-processes.ts'
 import { tempFolder } from './temp-folder.ts'
 
-const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
+const ownLauncher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
 
 export interface BerthOptions {
   /** Settings of the instance (BERTH_…) that override the kit's own: loopback, free ports, a temporary data folder. */
@@ -18,6 +18,8 @@ export interface BerthOptions {
   args?: readonly string[]
   /** The uid to start it as; only root can set it. */
   user?: number
+  /** The launcher of an installed package, in place of the clone's. */
+  launcher?: string
 }
 
 export interface Berth extends AsyncDisposable {
@@ -45,6 +47,7 @@ export async function startBerth({
   readyWithinMs = 90_000,
   user,
   args = [],
+  launcher = ownLauncher,
 }: BerthOptions = {}): Promise<Berth> {
   const made = dataFolder ? undefined : await tempFolder('data')
   const folder = dataFolder ?? made!.path
@@ -55,9 +58,9 @@ export async function startBerth({
   const start = (more: NodeJS.ProcessEnv = {}) =>
     startDaemon({
       ...asUser(user, [process.execPath, ...serverFlags, launcher, 'up', ...args]),
-      // Through the channel the product notices when this test process is killed, and ends itself.
-      env: { ...serverEnv, ...settings, ...more, BERTH_LAUNCHED: '1' },
-      channel: true,
+      // Through the channel the product notices when this test process is killed, and ends itself. A package may hand over to another.
+      env: { ...serverEnv, ...settings, ...more, ...(launcher === ownLauncher ? { BERTH_LAUNCHED: '1' } : {}) },
+      channel: launcher === ownLauncher,
       ready: /^ready$/m,
       readyWithinMs,
     })

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node from 18 on can read: it finds a Node new enough for Berth, or says that there is none.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { serverEnv, serverFlags } from './server-process.js'
+import { dataFolder, isTrusted, pointedProgram, pointerFile } from './versions.js'
 
 const neededMajor = 24
 const launcher = fileURLToPath(import.meta.url)
@@ -14,7 +15,11 @@ const dist = join(dirname(launcher), '..', 'dist')
 const isServer = process.argv[2] === 'up'
 const flags = isServer ? serverFlags.filter((flag) => !process.execArgv.includes(flag)) : []
 
-if (Number.parseInt(process.versions.node, 10) < neededMajor) runWith(findNode())
+const isNewEnough = Number.parseInt(process.versions.node, 10) >= neededMajor
+const upgraded = upgradedProgram()
+
+if (upgraded) handOver(upgraded)
+else if (!isNewEnough) runWith(findNode(), launcher)
 else if (flags.length > 0 && process.execve && !process.env.BERTH_LAUNCHED) startAgain()
 else await runHere()
 
@@ -22,6 +27,34 @@ else await runHere()
 function startAgain() {
   const env = { ...serverEnv, ...process.env }
   process.execve(process.execPath, [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)], env)
+}
+
+/** The version that `berth upgrade` put in the place of this package. It does not hand over in turn; a clone never does. */
+function upgradedProgram() {
+  if (process.env.BERTH_LAUNCHER || process.env.BERTH_LAUNCHED) return undefined
+  const installed = installedVersion()
+  const program = installed && pointedProgram(process.env, installed)
+  if (!program || isTrusted(program.launcher)) return program
+  console.error(`warning: ${pointerFile(dataFolder(process.env))} belongs to another user and is ignored`)
+  return undefined
+}
+
+/** Undefined in a clone, which is upgraded by git. */
+function installedVersion() {
+  try {
+    const manifest = JSON.parse(readFileSync(join(dirname(launcher), '..', '..', '..', 'package.json'), 'utf8'))
+    return manifest.private ? undefined : manifest.version
+  } catch {
+    return undefined
+  }
+}
+
+/** Other programs know this launcher, so its path is passed on. */
+function handOver({ launcher: target, node = isNewEnough ? process.execPath : findNode() }) {
+  const env = { ...(isServer ? serverEnv : {}), ...process.env, BERTH_LAUNCHER: launcher }
+  const args = [...process.execArgv, ...flags, target, ...process.argv.slice(2)]
+  if (process.execve && node) process.execve(node, [node, ...args], env)
+  else runWith(node, target, { BERTH_LAUNCHER: launcher })
 }
 
 async function runHere() {
@@ -53,12 +86,12 @@ function keepCompiledCode() {
   setTimeout(() => module.flushCompileCache(), 15_000).unref()
 }
 
-function runWith(node) {
+function runWith(node, target, more = {}) {
   if (!node || process.env.BERTH_LAUNCHED)
     stop(`Berth needs Node ${neededMajor} or newer; this is ${process.version} and no newer one was found`)
-  const child = spawn(node, [...flags, launcher, ...process.argv.slice(2)], {
+  const child = spawn(node, [...flags, target, ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...(isServer ? serverEnv : {}), ...process.env, BERTH_LAUNCHED: '1' },
+    env: { ...(isServer ? serverEnv : {}), ...process.env, ...more, BERTH_LAUNCHED: '1' },
   })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {

@@ -4,6 +4,13 @@ import { join } from 'node:path'
 /** Marks a supervised process; its role is in BERTH_ROLE. */
 export const supervisedVariable = 'BERTH_SUPERVISED'
 
+/** Path of the launcher that handed over to this version in the data folder. */
+export const launcherVariable = 'BERTH_LAUNCHER'
+
+/** Taken at once: it is about this process, not about programs that it starts. */
+const handedOverBy = process.env[launcherVariable]
+delete process.env[launcherVariable]
+
 /** The only code in the CLI that reads environment variables. */
 export const environment = {
   url: () => process.env.BERTH_URL || null,
@@ -19,5 +26,8 @@ export const environment = {
     delete process.env[supervisedVariable]
     return isSupervised
   },
+  /** The launcher that users and service managers run. It may have handed over to a version in the data folder. */
+  installedLauncher: () => handedOverBy || process.argv[1] || '',
+  hasDatabaseUrl: () => Boolean(process.env.BERTH_DATABASE_URL?.trim()),
   all: () => process.env,
 }

@@ -42,6 +42,8 @@ import { addStorage } from './storage.ts'
 import { addTokenCreate } from './token/create.ts'
 import { addTokenList } from './token/list.ts'
 import { addTokenRevoke } from './token/revoke.ts'
+import { addUpgrade } from './upgrade/upgrade.ts'
+import { addUpgradeStep } from './upgrade/upgrade-step.ts'
 import { addVolumes } from './volumes.ts'
 
 /** Adds every command except `up`; the help lists them by subject. */
@@ -92,5 +94,7 @@ export function addCommands(program: Command): void {
   addDoctor(program)
   addDown(program)
   addService(program)
+  addUpgrade(program)
+  addUpgradeStep(program)
   groupCommands(program)
 }

@@ -17,12 +17,14 @@ interface Completions {
 }
 
 function completionsOf(command: Command, after = ''): Completions[] {
+  const shown = command.createHelp().visibleCommands(command)
+  const listed = command.commands.filter((one) => shown.includes(one))
   const current = {
     after,
-    commands: command.commands.map((one) => ({ name: one.name(), description: one.description() })),
+    commands: listed.map((one) => ({ name: one.name(), description: one.description() })),
     options: [...command.options.map(({ long }) => long).filter((long) => long != null), '--help'],
   }
-  return [current, ...command.commands.flatMap((one) => completionsOf(one, [after, one.name()].filter(Boolean).join(' ')))]
+  return [current, ...listed.flatMap((one) => completionsOf(one, [after, one.name()].filter(Boolean).join(' ')))]
 }
 
 const candidates = ({ commands, options }: Completions) => [...commands.map(({ name }) => name), ...options].join(' ')

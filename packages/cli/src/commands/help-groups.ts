@@ -28,6 +28,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     'up',
     'down',
     'service',
+    'upgrade',
     'doctor',
     'settings',
     'servers',
@@ -38,7 +39,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     'admin',
     'secrets',
   ],
-  'Other:': ['api', 'mcp', 'completion'],
+  'Other:': ['api', 'mcp', 'completion', 'upgrade-step'],
 }
 
 const order = Object.values(groups).flat()

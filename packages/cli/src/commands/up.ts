@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import { dataFolder } from '../../bin/versions.js'
 import { environment } from '../environment.ts'
 import { CliError } from '../exit-codes.ts'
 import { type Output, output } from '../output.ts'
@@ -6,6 +8,7 @@ import { loadServer, readSettings, type ServerPackage, type Serving } from '../s
 import { type ListeningSocket, stopSignals } from '../supervisor/messages.ts'
 import { supervise } from '../supervisor/supervise.ts'
 import { SupervisorLink } from '../supervisor/supervisor-link.ts'
+import { recordFile } from '../upgrade/upgrade-files.ts'
 import { stopOnSignal } from './stop-on-signal.ts'
 
 export function addUp(program: Command): void {
@@ -17,6 +20,7 @@ export function addUp(program: Command): void {
     .option('--take-over', 'run the projects of another machine, which is stopped or lost, on this one')
     .action(async ({ takeOver = false }: { takeOver?: boolean }, command: Command) => {
       const link = SupervisorLink.open()
+      if (!link && environment.role() !== 'api') await recoverUpgrade()
       if (!link && environment.role() === 'all') await supervise()
       try {
         await (link && environment.role() === 'api' ? answer(link) : run({ takeOver, link }, output(command)))
@@ -27,6 +31,14 @@ export function addUp(program: Command): void {
         link?.close()
       }
     })
+}
+
+/** Most starts find no killed upgrade and load nothing for it. */
+async function recoverUpgrade(): Promise<void> {
+  const dataDir = dataFolder(environment.all())
+  if (!existsSync(recordFile(dataDir))) return
+  const { recoverKilledUpgrade } = await import('../upgrade/recover.ts')
+  await recoverKilledUpgrade(dataDir, (message) => void process.stderr.write(`${message}\n`))
 }
 
 /** Runs a process that starts and stops by itself, or a supervised worker. */
@@ -46,6 +58,7 @@ async function run({ takeOver, link }: { takeOver: boolean; link: SupervisorLink
   await Promise.race([
     stopOnSignal({ stop, lost, signals: link, mainPid: link.supervisorPid }, config.onStop, print.note),
     link.told('abandon').then(() => stop({ keepRunning: 'if-adopted' })),
+    link.told('release').then(() => stop({ keepRunning: true })),
   ])
 }
 

@@ -21,9 +21,11 @@ export interface ListeningSocket {
 
 /**
  * The order of the supervisor to a process. `open`: to the API process, the database is open; the socket of the API process before it
- * may come with it. `ready`: to the worker, both have started
- * for the first time. `abandon`: to the worker, the API process could not start. A signal: to stop as at this signal.
+ * may come with it. `ready`: to the worker, both have started for the first time. `abandon`: to the worker, the API process could not
+ * start. `release`: to the worker, to stop and leave the edge and the projects to the next one. A signal: to stop as at this signal.
+ *
+ * A supervisor may be older than the processes that it starts (docs/decisions/upgrade.md): reports and orders never change their meaning.
  */
-export type Order = 'open' | 'ready' | 'abandon' | StopSignal
+export type Order = 'open' | 'ready' | 'abandon' | 'release' | StopSignal
 
 export const titles: Readonly<Record<Role, string>> = { worker: 'worker', api: 'API process' }

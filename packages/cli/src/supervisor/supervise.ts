@@ -1,9 +1,17 @@
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { serverEnv, serverFlags } from '../../bin/server-process.js'
-import { environment } from '../environment.ts'
+import { dataFolder } from '../../bin/versions.js'
+import { environment, launcherVariable } from '../environment.ts'
+import { errorText } from '../upgrade/error-text.ts'
+import { installedProgram } from '../upgrade/installed-program.ts'
+import { ownProgram } from '../upgrade/own-program.ts'
+import type { VersionProgram } from '../upgrade/run-step.ts'
+import { socketFile } from '../upgrade/upgrade-files.ts'
+import type { Step } from '../upgrade/upgrade-record.ts'
+import { serveUpgrades, type UpgradeHandler } from '../upgrade/upgrade-socket.ts'
 import { type StopSignal, stopSignals } from './messages.ts'
-import { Supervisor } from './supervisor.ts'
+import { type Programs, Supervisor } from './supervisor.ts'
 
 /** `berth up` with BERTH_ROLE=all: runs a worker and an API process until a signal ends both. It loads nothing of the server. */
 export async function supervise(): Promise<never> {
@@ -11,8 +19,18 @@ export async function supervise(): Promise<never> {
   // Both processes must know the port.
   if (env.BERTH_PORT === '0') env.BERTH_PORT = String(await freePort(env.BERTH_HOST || '127.0.0.1'))
   const [node, launcher, ...args] = process.argv as [string, string, ...string[]]
-  const flags = [...new Set([...process.execArgv, ...serverFlags])]
-  const berth = (words: readonly string[]) => ({ node, args: [...flags, launcher, ...words], env })
+  const ownFlags = [...new Set([...process.execArgv, ...serverFlags])]
+  const programsOf = (program: Omit<VersionProgram, 'version'>, flags = ownFlags): Programs => {
+    // Each process runs the version that this one has chosen.
+    const programEnv = { ...env, [launcherVariable]: environment.installedLauncher() }
+    const berth = (words: readonly string[]) => ({
+      node: program.node,
+      args: [...flags, program.launcher, ...words],
+      env: programEnv,
+    })
+    // Options are the worker's; the API process prints nothing but errors.
+    return { worker: berth(args), api: berth(args.filter((word) => word === 'up' || word === '--json')) }
+  }
   const log = (message: string) => void process.stderr.write(`${message}\n`)
   const leaveDown = (signal: StopSignal) => {
     const options = downOptions(signal, env.BERTH_ON_STOP)
@@ -21,16 +39,48 @@ export async function supervise(): Promise<never> {
     spawn(node, [launcher, 'down', ...options], { detached: true, stdio: 'ignore', env: environment.all() }).unref()
   }
   return new Promise(() => {
-    const supervisor = new Supervisor({
-      // Options are the worker's; the API process prints nothing but errors.
-      programs: { worker: berth(args), api: berth(args.filter((word) => word === 'up' || word === '--json')) },
+    const supervisor: Supervisor = new Supervisor({
+      programs: programsOf({ node, launcher }),
       log,
+      onReady: () => serveUpgrades(socketFile(dataFolder(env)), upgradeHandler({ supervisor, env, programsOf, log })),
       end: endProcess,
       stopLeftRunning: leaveDown,
     })
     for (const signal of stopSignals) process.on(signal, () => supervisor.stop(signal))
     supervisor.start()
   })
+}
+
+/** Answers requests of `berth upgrade`. The code of an upgrade is loaded with the first one. */
+function upgradeHandler(options: {
+  supervisor: Supervisor
+  env: NodeJS.ProcessEnv
+  programsOf(program: VersionProgram, flags?: readonly string[]): Programs
+  log(message: string): void
+}): UpgradeHandler {
+  const dataDir = dataFolder(options.env)
+  let from = ownProgram().program
+  let isUpgrading = false
+  return async (request, send, abort) => {
+    if (request.call === 'version') return send({ event: 'version', version: from.version })
+    if (isUpgrading) return send({ event: 'refused', message: 'Another upgrade of this instance is running.' })
+    isUpgrading = true
+    try {
+      const { upgradeSupervised } = await import('./upgrade-supervised.ts')
+      const report = (step: Step, note?: string) => send({ event: 'step', step, ...(note ? { note } : {}) })
+      const result = await upgradeSupervised({ ...options, dataDir, from, to: request.to, report, abort })
+      if (result.outcome === 'upgraded') from = installedProgram(dataDir, result.to)
+      send({ event: 'result', result })
+    } catch (error) {
+      if (!options.supervisor.isReleased) throw error
+      // No version may start on this database. The next start of the instance tries to restore it.
+      options.log(`upgrade: ${errorText(error)}`)
+      send({ event: 'refused', message: errorText(error) })
+      setTimeout(() => endProcess(1), 100)
+    } finally {
+      isUpgrading = false
+    }
+  }
 }
 
 /** Ends this process with the exit code, or as the signal would have ended it. */

@@ -15,8 +15,8 @@ export interface Exit {
 }
 
 interface Events {
-  onReport(report: Report, socket?: ListeningSocket): void
-  onExit(exit: Exit): void
+  onReport(report: Report, socket?: ListeningSocket): unknown
+  onExit(exit: Exit): unknown
 }
 
 /** The worker or the API process of an instance, across its restarts. */
@@ -26,6 +26,7 @@ export class SupervisedProcess {
   #child: ChildProcess | undefined
   #startedAt = 0
   #hasStarted = false
+  #ended: Promise<Exit> | undefined
 
   constructor(role: Role, { node, args, env }: Program, events: Events) {
     this.#program = { node, args, env: { ...env, BERTH_ROLE: role, [supervisedVariable]: '1' } }
@@ -39,6 +40,11 @@ export class SupervisedProcess {
   /** Whether the running process has reported that it works. */
   get hasStarted(): boolean {
     return this.#hasStarted
+  }
+
+  /** The end of the running process. */
+  get ended(): Promise<Exit> {
+    return this.#ended ?? Promise.resolve({ code: 0, signal: null })
   }
 
   get runMs(): number {
@@ -55,10 +61,13 @@ export class SupervisedProcess {
       if (report === 'started') this.#hasStarted = true
       this.#events.onReport(report, socket as ListeningSocket | undefined)
     })
+    const ended = Promise.withResolvers<Exit>()
+    this.#ended = ended.promise
     const end = (exit: Exit) => {
       if (this.#child !== child) return
       this.#child = undefined
       this.#hasStarted = false
+      ended.resolve(exit)
       this.#events.onExit(exit)
     }
     child.once('exit', (code, signal) => end({ code, signal }))

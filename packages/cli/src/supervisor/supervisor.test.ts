@@ -24,7 +24,7 @@ process.on('message', (order, socket) => {
     })
   }
   if (order === 'open') process.send('started')
-  if (order.startsWith('SIG') || order === 'abandon') process.disconnect(), process.exit(Number(words[1] ?? 0))
+  if (order.startsWith('SIG') || order === 'abandon' || order === 'release') process.disconnect(), process.exit(Number(words[1] ?? 0))
 })
 for (const word of words[0].split(',')) {
   if (word === 'fail') process.exit(3)
@@ -64,15 +64,17 @@ function start(worker: string[], api = ['']) {
     args: [join(folder, 'program.mjs'), file, ...words],
     env: {},
   })
+  const programs = { worker: programOf(worker), api: programOf(api) }
   const supervisor = new Supervisor({
-    programs: { worker: programOf(worker), api: programOf(api) },
+    programs,
     log: (message) => log.push(message),
     end: (code, signal) => resolve({ code, signal }),
     stopLeftRunning: (signal) => left.push(signal),
   })
   supervisor.start()
   running.push({ supervisor, ended })
-  return { supervisor, ended, log, left }
+  const programsOf = (otherWorker: string[]) => ({ worker: programOf(otherWorker), api: programOf(['']) })
+  return { supervisor, ended, log, left, programsOf }
 }
 
 test('the API process starts once the database is open; a stop ends it before the worker, with the worker’s exit code', async () => {
@@ -148,6 +150,60 @@ test('a stop while no worker runs has berth down stop what it left', async () =>
   supervisor.stop('SIGINT')
   expect((await ended).code).toBe(0)
   expect(left).toEqual(['SIGINT'])
+})
+
+test('a release ends both processes and keeps what they left running; other programs start in their place', async () => {
+  const { supervisor, left, programsOf } = start(['database,started'])
+  await has('worker ready')
+  await supervisor.release()
+  const [worker, api] = [pidsOf('worker'), pidsOf('api')].map((pids) => pids[0]!)
+  expect([worker, api].map((pid) => isAlive(pid!))).toEqual([false, false])
+  expect(notes().filter((line) => line.endsWith('release') || line.endsWith('SIGTERM'))).toEqual([
+    'api SIGTERM',
+    'worker release',
+  ])
+  await supervisor.startReleased(programsOf(['database,started']), 60_000)
+  supervisor.resume()
+  expect(pidsOf('worker')).toHaveLength(2)
+  // They are supervised like the first ones.
+  process.kill(pidsOf('worker').at(-1)!, 'SIGKILL')
+  await expect.poll(() => pidsOf('worker').length).toBe(3)
+  expect(left).toEqual([])
+})
+
+test.each([
+  ['ends', ['fail'], 60_000, /the worker ended \(exit code 3\) before it had started/],
+  ['does not start in time', ['database'], 1_000, /had not started after 1 s/],
+])('other programs of which one %s are given up, and the first ones start again', async (_, words, maxMs, message) => {
+  const { supervisor, programsOf, log } = start(['database,started'])
+  await has('worker ready')
+  await supervisor.release()
+  await expect(supervisor.startReleased(programsOf(words), maxMs)).rejects.toThrow(message)
+  await supervisor.release()
+  supervisor.resume(programsOf(['database,started']))
+  await expect.poll(() => log).toContain('the worker runs again')
+  expect(pidsOf('worker').slice(0, -1).map(isAlive)).toEqual([false, false])
+})
+
+test('a stop while no process runs is done once the upgrade has gone back', async () => {
+  const { supervisor, programsOf, left, ended } = start(['database,started'])
+  await has('worker ready')
+  await supervisor.release()
+  supervisor.stop('SIGINT')
+  expect(supervisor.isStopping).toBe(true)
+  supervisor.resume(programsOf(['database,started']))
+  expect(await ended).toEqual({ code: 0, signal: undefined })
+  expect(left).toEqual(['SIGINT'])
+  expect(pidsOf('worker')).toHaveLength(1)
+})
+
+test('nothing is released while the instance starts or stops', async () => {
+  const { supervisor, ended } = start(['database,started'])
+  await expect(supervisor.release()).rejects.toThrow('starting or stopping')
+  await has('worker ready')
+  supervisor.stop('SIGTERM')
+  await expect(supervisor.release()).rejects.toThrow('starting or stopping')
+  await ended
 })
 
 function isAlive(pid: number): boolean {

@@ -1,4 +1,4 @@
-import { type ListeningSocket, type Report, type Role, type StopSignal, titles } from './messages.ts'
+import { type ListeningSocket, type Order, type Report, type Role, type StopSignal, titles } from './messages.ts'
 import { type Exit, type Program, SupervisedProcess } from './supervised-process.ts'
 
 /** Time limit of a shutdown, a little longer than the worker's own. */
@@ -11,11 +11,17 @@ const firstPauseMs = 250
 const longestPauseMs = 30_000
 /** New connections wait for an API process that is started again within this time; after it they are refused. */
 const maxConnectionWaitMs = 1_000
+/** The same for an upgrade, whose migration takes a few seconds. */
+const maxReleaseWaitMs = 15_000
+
+export type Programs = Readonly<Record<Role, Program>>
 
 export interface SupervisorOptions {
   /** Programs of the two processes. */
-  programs: Readonly<Record<Role, Program>>
+  programs: Programs
   log(message: string): void
+  /** Called once, when both processes have started for the first time. */
+  onReady?(): void
   /** Called once, with the exit code of the instance, or the signal that ended its start. */
   end(code: number, signal?: StopSignal): void
   /** Stops the edge and the projects while no worker runs that could. */
@@ -28,8 +34,9 @@ export interface SupervisorOptions {
  */
 export class Supervisor {
   readonly #options: SupervisorOptions
-  readonly #processes: Readonly<Record<Role, SupervisedProcess>>
+  #processes: Readonly<Record<Role, SupervisedProcess>>
   readonly #pauses: Record<Role, number> = { worker: 0, api: 0 }
+  #programs: Programs
   #isDatabaseOpen = false
   /** The socket on which the API process listens. */
   #socket: ListeningSocket | undefined
@@ -38,17 +45,31 @@ export class Supervisor {
   /** The worker ends for good. */
   #isOver = false
   #stopping: StopSignal | undefined
+  /** An upgrade starts and ends the processes: one that ends is not started again. */
+  #isReleased = false
+  /** The signal that arrived meanwhile. */
+  #stopAfterRelease: StopSignal | undefined
+  #onStarted: (() => void) | undefined
   /** The exit code once both have ended; set when the end is certain. */
   #exitCode: number | undefined
 
   constructor(options: SupervisorOptions) {
     this.#options = options
-    const processOf = (role: Role) =>
-      new SupervisedProcess(role, options.programs[role], {
-        onReport: (report, socket) => this.#noteReport(role, report, socket),
-        onExit: (exit) => this.#noteExit(role, exit),
+    this.#programs = options.programs
+    this.#processes = this.#processesOf(options.programs)
+  }
+
+  #processesOf(programs: Programs): Readonly<Record<Role, SupervisedProcess>> {
+    const processOf = (role: Role) => {
+      // The end of a process that an upgrade has replaced is of no interest.
+      const isCurrent = () => this.#processes[role] === one
+      const one: SupervisedProcess = new SupervisedProcess(role, programs[role], {
+        onReport: (report, socket) => (isCurrent() ? this.#noteReport(role, report, socket) : socket?.close()),
+        onExit: (exit) => isCurrent() && this.#noteExit(role, exit),
       })
-    this.#processes = { worker: processOf('worker'), api: processOf('api') }
+      return one
+    }
+    return { worker: processOf('worker'), api: processOf('api') }
   }
 
   start(): void {
@@ -60,6 +81,12 @@ export class Supervisor {
     const { worker, api } = this.#processes
     if (!this.#isReady) {
       this.#endStart(signal)
+      return
+    }
+    if (this.#isReleased) {
+      this.#stopAfterRelease ??= signal
+      this.#keepSocket(undefined)
+      setTimeout(() => this.#giveUp(), maxStopMs).unref()
       return
     }
     // A second Ctrl-C does not wait for requests or projects.
@@ -76,24 +103,91 @@ export class Supervisor {
     else this.#stopWorker(signal)
   }
 
+  /** A signal has arrived that stops the instance. */
+  get isStopping(): boolean {
+    return this.#stopping !== undefined || this.#stopAfterRelease !== undefined || this.#exitCode !== undefined
+  }
+
+  get isReleased(): boolean {
+    return this.#isReleased
+  }
+
+  /** Ends both processes and leaves the edge and the projects running. Until `resume`, an upgrade starts and ends the processes. */
+  async release(): Promise<void> {
+    if (!this.#isReady || (this.isStopping && !this.#isReleased)) throw new Error('The instance is starting or stopping')
+    this.#isReleased = true
+    setTimeout(() => this.#isReleased && this.#keepSocket(undefined), maxReleaseWaitMs).unref()
+    await endProcess(this.#processes.api, 'SIGTERM', maxApiStopMs)
+    await endProcess(this.#processes.worker, 'release', maxStopMs)
+  }
+
+  /** Starts processes of these programs. Rejects if one of them ends or if they have not started in time. */
+  async startReleased(programs: Programs, maxMs: number): Promise<void> {
+    const started = new Promise<'started'>((resolve) => {
+      this.#onStarted = () => resolve('started')
+    })
+    this.#prepare(programs)
+    this.start()
+    const ended = (Object.keys(titles) as Role[]).map(async (role) => {
+      const { code, signal } = await this.#processes[role].ended
+      return `the ${titles[role]} ended (${signal ?? `exit code ${code}`}) before it had started`
+    })
+    const timer = Promise.withResolvers<string>()
+    const timeout = setTimeout(() => timer.resolve(`it had not started after ${maxMs / 1000} s`), maxMs)
+    const outcome = await Promise.race([started, ...ended, timer.promise])
+    clearTimeout(timeout)
+    this.#onStarted = undefined
+    if (outcome !== 'started') throw new Error(outcome)
+  }
+
+  /** Supervises again what runs, or starts these programs. */
+  resume(programs?: Programs): void {
+    if (!this.#isReleased) return
+    const signal = this.#stopAfterRelease
+    this.#isReleased = false
+    this.#stopAfterRelease = undefined
+    if (signal) {
+      if (programs) this.#prepare(programs)
+      this.stop(signal)
+      return
+    }
+    if (!programs && Object.values(this.#processes).every(({ isRunning }) => isRunning)) return
+    for (const one of Object.values(this.#processes)) one.kill()
+    this.#prepare(programs)
+    this.start()
+  }
+
+  #prepare(programs: Programs | undefined): void {
+    if (programs) this.#programs = programs
+    this.#processes = this.#processesOf(this.#programs)
+    this.#isDatabaseOpen = false
+    this.#isOver = false
+    this.#pauses.api = 0
+    this.#pauses.worker = 0
+  }
+
   #noteReport(role: Role, report: Report, socket: ListeningSocket | undefined): void {
     const { worker, api } = this.#processes
     if (report === 'over') this.#isOver = true
     if (report === 'database' && !this.#isDatabaseOpen) {
       this.#isDatabaseOpen = true
-      api.tell('open')
+      api.tell('open', this.#socket)
     }
     if (report === 'listening') this.#keepSocket(socket)
     if (report !== 'started') return
-    if (this.#isReady) this.#options.log(`the ${titles[role]} runs again`)
+    if (this.#isReleased) {
+      if (worker.hasStarted && api.hasStarted) this.#onStarted?.()
+    } else if (this.#isReady) this.#options.log(`the ${titles[role]} runs again`)
     else if (worker.hasStarted && api.hasStarted) {
       this.#isReady = true
       worker.tell('ready')
+      this.#options.onReady?.()
     }
   }
 
   #noteExit(role: Role, exit: Exit): void {
     const { worker, api } = this.#processes
+    if (this.#isReleased) return
     if (this.#exitCode !== undefined) this.#endIfAllEnded()
     else if (role === 'worker' && (this.#stopping || this.#isOver || exit.code === 0)) {
       api.tell('SIGTERM')
@@ -124,7 +218,7 @@ export class Supervisor {
     const when = pauseMs === 0 ? '' : ` in ${pauseMs / 1000} s`
     this.#options.log(`the ${titles[role]} has ended (${signal ?? `exit code ${code}`}) and is started again${when}`)
     setTimeout(() => {
-      if (this.#stopping || this.#exitCode !== undefined) return
+      if (this.#stopping || this.#isReleased || one !== this.#processes[role] || this.#exitCode !== undefined) return
       one.start()
       if (role === 'api' && this.#isDatabaseOpen) one.tell('open', this.#socket)
     }, pauseMs)
@@ -132,8 +226,8 @@ export class Supervisor {
 
   #keepSocket(socket: ListeningSocket | undefined): void {
     this.#socket?.close()
-    this.#socket = this.#stopping ? undefined : socket
-    if (this.#stopping) socket?.close()
+    this.#socket = this.isStopping ? undefined : socket
+    if (this.isStopping) socket?.close()
   }
 
   /** Ends a start as a signal ends any program; what ran before it is left running. */
@@ -158,4 +252,14 @@ export class Supervisor {
     for (const one of Object.values(this.#processes)) one.kill()
     this.#options.end(this.#exitCode || 1)
   }
+}
+
+/** Resolves when the process has ended. One that has not started yet knows no orders. */
+async function endProcess(one: SupervisedProcess, order: Order, maxMs: number): Promise<void> {
+  if (!one.isRunning) return
+  if (one.hasStarted) one.tell(order)
+  else one.kill()
+  const timer = setTimeout(() => one.kill(), maxMs)
+  await one.ended
+  clearTimeout(timer)
 }

@@ -28,7 +28,7 @@ export function serviceLocation(wantsUser: boolean): ServiceLocation {
 /** Writes the unit and starts it. Without systemd it prints the unit and changes nothing. */
 export async function installService(location: ServiceLocation, options: { print: boolean }, print: Output): Promise<void> {
   const { isSystem, unitFile, environmentFile } = location
-  const launcher = realpathSync(process.argv[1] ?? '')
+  const launcher = realpathSync(environment.installedLauncher())
   const unit = unitText({ isSystem, environmentFile, node: process.execPath, launcher })
   if (options.print || !isSystemdRunning()) {
     if (!options.print) print.note(`systemd does not run on this machine: nothing was installed. The unit for ${unitFile}:`)

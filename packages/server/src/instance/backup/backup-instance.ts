@@ -44,6 +44,12 @@ const excludedNames = [
   'work',
   'git',
   'edge',
+  // A restored instance runs the version that is installed on its machine.
+  'versions',
+  'upgrade',
+  'upgrade.json',
+  'upgrade.lock',
+  'upgrade.sock',
 ]
 
 export interface InstanceBackup {
@@ -55,9 +61,14 @@ export interface InstanceBackup {
 
 /**
  * Backs up the whole instance to one encrypted file, also while it runs: a database snapshot, its Docker volumes and images, and
- * the data folder. With the key file it restores the instance on an empty machine.
+ * the data folder. With the key file it restores the instance on an empty machine. Without folders it has the database and the keys
+ * only: no volumes, sources and logs of projects.
  */
-export async function backupInstance(config: Config, file: string, { withEngine = true } = {}): Promise<InstanceBackup> {
+export async function backupInstance(
+  config: Config,
+  file: string,
+  { withEngine = true, withFolders = true } = {},
+): Promise<InstanceBackup> {
   const target = resolve(file)
   if (existsSync(target)) throw new InstanceBackupRefused(`${target} already exists. Choose another file.`)
   const keyFile = backupKeyFile(config.dataDir)
@@ -67,7 +78,7 @@ export async function backupInstance(config: Config, file: string, { withEngine 
   try {
     const engineContent = await snapshotDatabase(config, join(snapshot, databaseFileOf(config)), contentOnEngine)
     const onEngine = withEngine ? engineContent : null
-    const content = archiveContent(config, snapshot, onEngine)
+    const content = archiveContent(config, snapshot, onEngine, withFolders ? [] : await foldersIn(config.dataDir))
     await pipeline(Readable.from(sealedFile(content, identity)), createWriteStream(partialFile, { mode: 0o600, flush: true }))
     await rename(partialFile, target)
     return { file: target, keyFile, volumes: onEngine?.volumes.length ?? 0 }
@@ -77,10 +88,18 @@ export async function backupInstance(config: Config, file: string, { withEngine 
 }
 
 /** The whole archive. The engine's part comes first, so that a restore of it need not read the rest. */
-async function* archiveContent(config: Config, snapshot: string, onEngine: EngineContent | null): AsyncGenerator<Uint8Array> {
+async function* archiveContent(
+  config: Config,
+  snapshot: string,
+  onEngine: EngineContent | null,
+  excludedFolders: string[],
+): AsyncGenerator<Uint8Array> {
   if (onEngine) yield* engineEntries(onEngine, await engineFor(config), AbortSignal.timeout(maxMs))
-  yield* tarOf(config, snapshot)
+  yield* tarOf(config, snapshot, excludedFolders)
 }
+
+const foldersIn = async (path: string): Promise<string[]> =>
+  (await readdir(path, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name)
 
 async function engineFor(config: Config) {
   try {
@@ -96,11 +115,11 @@ async function engineFor(config: Config) {
   }
 }
 
-async function* tarOf(config: Config, snapshot: string): AsyncGenerator<Uint8Array> {
+async function* tarOf(config: Config, snapshot: string, excludedFolders: string[]): AsyncGenerator<Uint8Array> {
   const { dataDir, environment } = config
   const pipe = new PassThrough({ highWaterMark: 1024 * 1024 })
   const args = ['--create', '--sparse', '--numeric-owner', '--warning=no-file-changed']
-  const excluded = excludedNames.map((name) => `--exclude=./${name}`)
+  const excluded = [...excludedNames, ...excludedFolders].map((name) => `--exclude=./${name}`)
   const content = [`--directory=${dataDir}`, '.', `--directory=${snapshot}`, databaseFileOf(config)]
   const archiving = createRunCommand(environment)(
     { program: 'tar', args: [...args, ...excluded, ...content] },

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { openDatabase } from '../../platform/database.ts'
@@ -17,11 +17,19 @@ export const databaseFiles = [sqliteFile, `${sqliteFile}-wal`, `${sqliteFile}-sh
 /** The database file's name in an archive. */
 export const databaseFileOf = ({ databaseUrl }: Config) => (databaseUrl ? postgresFile : sqliteFile)
 
-/** Writes a consistent snapshot of the database to a file; returns the result of `check` on it. */
-export async function snapshotDatabase<Found>(config: Config, file: string, check: (db: Db) => Promise<Found>): Promise<Found> {
+/**
+ * Writes a consistent snapshot of the database to a file; returns the result of `check` on it. `withMachine`: for the same machine,
+ * which keeps the projects.
+ */
+export async function snapshotDatabase<Found>(
+  config: Config,
+  file: string,
+  check: (db: Db) => Promise<Found>,
+  { withMachine = false } = {},
+): Promise<Found> {
   const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir })
   try {
-    if (config.databaseUrl) await dumpPostgres(config.databaseUrl.reveal(), file, config.environment)
+    if (config.databaseUrl) await dumpPostgres(config.databaseUrl.reveal(), file, config.environment, { withMachine })
     else await sql`vacuum into ${file}`.execute(database.db)
     return await check(database.db)
   } finally {
@@ -47,4 +55,13 @@ export async function loadDatabase({ dataDir, databaseUrl, environment }: Config
   const dump = join(dataDir, postgresFile)
   await loadPostgres(databaseUrl.reveal(), dump, environment)
   await rm(dump)
+}
+
+/** Moves a snapshot to the place of the SQLite database, which no process has open. Needs no space on the disk. */
+export async function restoreSqlite(dataDir: string, file: string): Promise<void> {
+  if (!existsSync(file)) return
+  const database = join(dataDir, sqliteFile)
+  // A log of the replaced database would be applied to the snapshot.
+  await Promise.all(['-wal', '-shm'].map((end) => rm(`${database}${end}`, { force: true })))
+  await rename(file, database)
 }

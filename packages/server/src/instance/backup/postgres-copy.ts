@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { ProgramMissing } from '../../drivers/shell/command-errors.ts'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
 import { InstanceBackupRefused } from './backup-refused.ts'
@@ -7,16 +9,17 @@ const maxMs = 24 * 3_600_000
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Dumps the instance's PostgreSQL database with `pg_dump`, as a consistent snapshot. The record of the machine is left out: the first
- * machine that starts on the restored database runs the projects.
+ * Dumps the instance's PostgreSQL database with `pg_dump`, as a consistent snapshot. Unless `withMachine` is set, the record of the
+ * machine is left out: the first machine that starts on the restored database runs the projects.
  */
-export async function dumpPostgres(url: string, file: string, environment: Environment): Promise<void> {
-  await run(
-    'pg_dump',
-    ['--no-password', '--no-owner', '--no-privileges', '--exclude-table-data=machines', `--file=${file}`],
-    url,
-    environment,
-  )
+export async function dumpPostgres(
+  url: string,
+  file: string,
+  environment: Environment,
+  { withMachine = false } = {},
+): Promise<void> {
+  const content = withMachine ? [] : ['--exclude-table-data=machines']
+  await run('pg_dump', ['--no-password', '--no-owner', '--no-privileges', ...content, `--file=${file}`], url, environment)
 }
 
 const psql = ['--no-psqlrc', '--no-password', '--quiet', '--tuples-only', '--no-align', '--set=ON_ERROR_STOP=1']
@@ -32,6 +35,19 @@ export async function refuseNonEmpty(url: string, environment: Environment): Pro
 export async function loadPostgres(url: string, file: string, environment: Environment): Promise<void> {
   await refuseNonEmpty(url, environment)
   await run('psql', [...psql, '--single-transaction', `--file=${file}`], url, environment)
+}
+
+const dropTables = `DO $$ DECLARE one record; BEGIN
+  FOR one IN SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema') LOOP
+    EXECUTE format('DROP TABLE IF EXISTS %I.%I CASCADE', one.schemaname, one.tablename);
+  END LOOP;
+END $$`
+
+/** Replaces the content of the database by that of a dump, in one transaction. Removes the dump; without one that was done before. */
+export async function replacePostgres(url: string, file: string, environment: Environment): Promise<void> {
+  if (!existsSync(file)) return
+  await run('psql', [...psql, '--single-transaction', `--command=${dropTables}`, `--file=${file}`], url, environment)
+  await rm(file)
 }
 
 async function run(program: string, args: string[], url: string, environment: Environment): Promise<string> {

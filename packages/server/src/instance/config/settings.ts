@@ -234,6 +234,12 @@ export const mainSettings = {
     1,
     'Factor applied to every API rate limit; for benchmarks',
   ),
+  upgradeCheck: setting(
+    'BERTH_UPGRADE_CHECK',
+    oneOf('on', 'off'),
+    'on',
+    'Whether berth upgrade --check may ask the package registry for newer versions',
+  ),
   metricsToken: setting(
     'BERTH_METRICS_TOKEN',
     secretText({ least: 16 }),

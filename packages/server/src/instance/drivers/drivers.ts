@@ -69,9 +69,12 @@ export async function createDrivers(config: Config, version: string, logger: Log
 /** The folder of the embedded edge, below the data folder. */
 export const edgeFolder = (dataDir: string) => join(dataDir, 'edge')
 
-/** The edge program: in a bundle it is next to the server; from source it runs directly. An edge of another build is replaced. */
+/**
+ * The edge program: in a bundle it is next to the server; from source it runs directly. An edge of another build is replaced, also one
+ * of the same build in another folder: an upgrade removes the folders of older versions.
+ */
 function edgeProgram(version: string): { entry?: string; buildId: string } {
   const entry = fileURLToPath(new URL('../edge.js', import.meta.url))
   if (!existsSync(entry)) return { buildId: version }
-  return { entry, buildId: createHash('sha256').update(readFileSync(entry)).digest('hex').slice(0, 16) }
+  return { entry, buildId: createHash('sha256').update(entry).update(readFileSync(entry)).digest('hex').slice(0, 16) }
 }
