@@ -69,7 +69,7 @@ export async function runStorm(options: StormOptions): Promise<StormResult> {
   }
 }
 
-interface Counter extends AsyncDisposable {
+export interface Counter extends AsyncDisposable {
   /** How long it takes for an answer. */
   answerMs: number
   url: string
@@ -85,7 +85,7 @@ const quickMs = 30
 const slowMs = 400
 
 /** Counts the ids of deliveries and checks every signature. */
-async function startCounter(): Promise<Counter> {
+export async function startCounter(): Promise<Counter> {
   const server = createServer({ keepAlive: false }, async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
@@ -118,7 +118,7 @@ function isSigned(secret: string, header: string, body: Buffer): boolean {
   return hex !== '' && timingSafeEqual(expected, Buffer.from(hex, 'hex'))
 }
 
-async function prepareChannels(database: TestDatabase, berth: Berth, receiver: Counter, count: number): Promise<string> {
+export async function prepareChannels(database: TestDatabase, berth: Berth, receiver: Counter, count: number): Promise<string> {
   const people = await makePeople({ database })
   const tokens = [people.owner, people.admin, people.member, people.viewer].map(({ token }) => token)
   const prepare = async (at: number) => {
@@ -135,7 +135,7 @@ async function prepareChannels(database: TestDatabase, berth: Berth, receiver: C
   return people.organizationId
 }
 
-function announceAll(database: TestDatabase, organizationId: string, event: number): Promise<void> {
+export function announceAll(database: TestDatabase, organizationId: string, event: number): Promise<void> {
   return database.transaction(async ({ announce }) => {
     for (const category of categories)
       await announce(category, { organizationId, subject: `Event ${event}`, text: 'It happened', data: { event } })

@@ -101,7 +101,7 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
 /** The folder of the process runtime. */
 export const runtimeFolder = (dataFolder: string) => join(dataFolder, 'processes')
 
-async function signIn(url: string): Promise<string> {
+export async function signIn(url: string): Promise<string> {
   const headers = { 'content-type': 'application/json', origin: url }
   const session = await fetch(`${url}/api/auth/login`, { method: 'POST', headers, body: JSON.stringify(admin) })
   const cookie = session.headers.getSetCookie()[0]?.split(';')[0] ?? failed('the session', await session.text())
