@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { BackupRestore } from '@berth/contract'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -9,14 +10,15 @@ import { type Hosting, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
 import { startWeakLink, type WeakLink } from '../kit/weak-link.ts'
 
-/** Keeps one text and 48 MB in its volume: `/?text` writes, `/` reads. */
+/** Keeps a text in its volume: `/?text` writes it, with 48 MB beside it, `/` reads it. */
 const app = `
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 const folder = process.env.BERTH_VOLUME_DATA
-for (let at = 0; at < 6; at++) if (!existsSync(join(folder, 'big-' + at))) writeFileSync(join(folder, 'big-' + at), randomBytes(8e6))
+if (!existsSync(join(folder, 'text'))) writeFileSync(join(folder, 'text'), 'new')
 createServer((request, response) => {
   const text = new URL(request.url, 'http://x').search.slice(1)
   if (text) {
@@ -139,17 +141,28 @@ describeNeeding(['postgres'], 'a control plane that is paused past its lease, or
 
   test.each(['reset', 'silent'] as const)('cut off from PostgreSQL past its lease (%s): it continues', async (manner) => {
     const id = await deploymentIn('build')
-    const abort = new AbortController()
-    const stream = textOf(await hosting.stream(`/deployments/${id}/stream`, abort.signal))
+    const stream = followed(`/deployments/${id}/stream`)
     link.cut(manner)
     await leasesExpired()
     // The project is served without the database.
     expect(await page()).not.toBe('')
+    if (manner === 'reset')
+      expect(await hosting.api('GET', '/projects')).toMatchObject({ status: 503, body: { code: 'unavailable' } })
     link.mend()
     await expectLiveOnce(id)
     expect((await stream).match(/^event: complete$/gm)).toHaveLength(1)
-    await expect.poll(async () => (await hosting.api('GET', '/projects')).status).toBe(200)
+    expect((await hosting.api('GET', '/projects')).status).toBe(200)
   })
+
+  /** The events until `complete`. While the database is away a stream may be closed, and the client connects again. */
+  async function followed(path: string): Promise<string> {
+    const read = async () => textOf(await hosting.stream(path, AbortSignal.timeout(240_000)))
+    for (;;) {
+      const text = await read().catch(() => '')
+      if (text.includes('event: complete')) return text
+      await setTimeout(100)
+    }
+  }
 
   test('connections that are reset at each step fail neither a deployment nor a backup', async () => {
     const id = await hosting.deploy(project.id)

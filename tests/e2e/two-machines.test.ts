@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Deployment } from '@berth/contract'
 import { expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../../packages/server/src/platform/test-database.ts'
 import { isAlive } from '../kit/daemon.ts'
@@ -192,6 +193,45 @@ describeNeeding(['postgres'], 'two data folders on one PostgreSQL', () => {
     await expect(paused.get(host)).rejects.toThrow()
     expect(await rows()).toEqual(before)
     // On one computer both use the same control groups, so the end of the first may have ended the project of the second.
+    expect((await next.settled(await next.deploy(id))).error).toBeNull()
+    expect(await starts(next, host)).toMatch(/^xxx+$/)
+  })
+
+  test('a machine that is paused while it deploys, and taken over, changes nothing of the deployment when it continues', async () => {
+    await using machines = await prepare()
+    const { env, database } = machines
+    const rows = async () => ({
+      deployments: await database.db.selectFrom('deployments').selectAll().orderBy('number').execute(),
+      live: await database.db.selectFrom('liveEnvironments').selectAll().execute(),
+      instances: await database.db.selectFrom('instances').selectAll().execute(),
+      jobs: await database.db
+        .selectFrom('jobs')
+        .selectAll()
+        .where('kind', '=', 'deployments.deploy')
+        .orderBy('sequence')
+        .execute(),
+    })
+    await using paused = await startHosting({ dataFolder: machines.one, env })
+    const { id, host } = await makeCounter(paused, machines)
+    const buildCommand = `node -e "setTimeout(() => {}, 2000)"`
+    expect((await paused.api('PATCH', `/projects/${id}`, { buildCommand })).status).toBe(200)
+    const deploymentId = await paused.deploy(id)
+    const isBuilding = ({ steps }: Deployment) => steps.some(({ name, status }) => name === 'build' && status === 'running')
+    await paused.settled(deploymentId, isBuilding)
+    const { pid, processes } = paused.berth
+    const all = [pid, processes.worker!, processes.api!]
+    for (const one of all) process.kill(one, 'SIGSTOP')
+    execFileSync('/bin/cp', ['-a', machines.one, machines.two])
+    execFileSync('/bin/rm', ['-r', join(machines.two, 'machine.json'), join(runtimeFolder(machines.two), 'instances')])
+    await using next = await startHosting({ dataFolder: machines.two, env, args: ['--take-over'] })
+    expect(await next.settled(deploymentId)).toMatchObject({ status: 'live', error: null })
+    await next.settled(deploymentId, ({ steps }) => steps.every(({ status }) => status !== 'running'))
+    await expect.poll(async () => (await rows()).jobs.map(({ status }) => status)).toEqual(['succeeded', 'succeeded'])
+    const before = await rows()
+    for (const one of all) process.kill(one, 'SIGCONT')
+    await expect.poll(() => isAlive(pid)).toBe(false)
+    expect(await rows()).toEqual(before)
+    expect(paused.berth.output()).toContain('taken over by')
     expect((await next.settled(await next.deploy(id))).error).toBeNull()
     expect(await starts(next, host)).toMatch(/^xxx+$/)
   })

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { AnyRoute } from '@berth/contract'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BadCursor } from '../platform/db/pages.ts'
+import { isDatabaseUnavailable } from '../platform/db/unavailable.ts'
 import { isDiskFull } from '../platform/disk-full.ts'
 import { Failure } from '../platform/failure.ts'
 
@@ -89,6 +90,9 @@ const failureByFastifyCode: Record<string, (error: FastifyError) => Failure> = {
   FST_ERR_MAX_PARAM_LENGTH: () => new Failure('not_found', { message: 'This route does not exist' }),
 }
 
+const lostDatabaseMessage =
+  'The connection to the database was lost. If the request changes something, check whether that was done. Then try again.'
+
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error
   if (error instanceof BadCursor)
@@ -97,6 +101,7 @@ export function asFailure(error: unknown): Failure {
       message: 'cursor: invalid',
       details: [{ field: 'cursor', message: 'invalid' }],
     })
+  if (isDatabaseUnavailable(error)) return new Failure('unavailable', { message: lostDatabaseMessage, cause: error })
   if (isDiskFull(error)) return new Failure('storage_full', { cause: error })
   const convert = failureByFastifyCode[(error as FastifyError).code]
   return convert ? convert(error as FastifyError) : new Failure('internal', { cause: error })
