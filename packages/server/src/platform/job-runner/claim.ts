@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Database } from '../database.ts'
 import type { Millis } from '../db/columns.ts'
 import { preparedQuery } from '../db/prepared.ts'
@@ -47,28 +47,54 @@ const nextJob: Record<DatabaseKind, ReturnType<typeof nextQuery>> = {
   postgres: nextQuery('postgres'),
 }
 
+/** Kinds with a job that is due. It reads one index entry or two per kind with queued jobs, so it may be asked often. */
+export async function dueKinds({ db }: Pick<Database, 'db'>, now: Date): Promise<ReadonlySet<string>> {
+  const rows = await queryDueKinds.all(db, { now: now.getTime() })
+  return new Set(rows.map(({ kind }) => kind))
+}
+
+const queryDueKinds = preparedQuery((db, { now }: { now: Millis }) => {
+  const firstKind = (condition: ReturnType<typeof sql>) =>
+    sql`(select kind from jobs where status = ${isQueued} ${condition} order by kind limit 1)`
+  const kinds = sql<{ kind: string | null }>`(
+    with recursive kinds(kind) as (
+      select ${firstKind(sql``)}
+      union all
+      select ${firstKind(sql`and kind > kinds.kind`)} from kinds where kinds.kind is not null
+    )
+    select kind from kinds
+  )`.as('waiting')
+  const due = db
+    .selectFrom('jobs as due')
+    .select('due.id')
+    .where('due.status', '=', isQueued)
+    .where('due.kind', '=', sql<string>`waiting.kind`)
+    .where('due.runAt', '<=', now)
+    .orderBy('due.runAt')
+    .limit(1)
+  return db
+    .selectFrom(kinds)
+    .select('waiting.kind')
+    .where(({ eb }) => eb(due, 'is not', null))
+    .$narrowType<{ kind: string }>()
+})
+
 /**
  * Runs several times per job, on SQLite in the event loop, so it must not read or sort all queued jobs. Each owner with queued jobs
- * and its most urgent job are found by one index look-up each.
+ * and its most urgent job are found by one index look-up each. PostgreSQL plans with statistics from before a burst of jobs: limits
+ * in the subqueries keep it from reading the whole table.
  */
 function nextQuery(kind: DatabaseKind) {
   return preparedQuery((db, { owners, now }: { owners: string; now: Millis }) => {
-    const free = freeKinds(kind, owners)
-    const isDue = db
-      .selectFrom('jobs as due')
-      .select('due.id')
-      .where('due.status', '=', isQueued)
-      .where('due.kind', '=', freeKind)
-      .where('due.runAt', '<=', now)
     const afterLastServed = nextOfKind(kind, db, now, sql`> ${lastServed}`)
     const fromFirstOwner = nextOfKind(kind, db, now, sql`>= ''`)
+    const nextOfKinds = db
+      .selectFrom(freeKinds(kind, owners))
+      .select(sql<string>`coalesce(${afterLastServed}, ${fromFirstOwner})`.as('id'))
     return db
-      .selectFrom(free)
-      .innerJoin('jobs as first', (join) =>
-        join.on('first.id', '=', sql<string>`coalesce(${afterLastServed}, ${fromFirstOwner})`),
-      )
+      .selectFrom('jobs as first')
       .select('first.id')
-      .where(({ exists }) => exists(isDue))
+      .where(isOneOf(kind, sql.ref<string>('first.id'), nextOfKinds))
       .orderBy('first.priority', 'desc')
       .orderBy('first.runAt')
       .orderBy('first.sequence')
@@ -84,6 +110,10 @@ const freeKinds = (kind: DatabaseKind, owners: string) =>
     ? sql<{ key: string; value: string }>`json_each(${owners})`.as('free')
     : sql<{ key: string; value: string }>`jsonb_each(cast(${owners} as jsonb))`.as('free')
 
+/** Finds rows by their ids, one index look-up each. PostgreSQL would join a subquery with the table, but not an array. */
+const isOneOf = (kind: DatabaseKind, id: RawBuilder<string>, ids: Expression<{ id: string }>) =>
+  kind === 'sqlite' ? sql<boolean>`${id} in ${ids}` : sql<boolean>`${id} = any(array(${ids}))`
+
 const busyOwners = {
   sqlite: sql`(select busy.value from json_each(free.value, '$.busy') as busy)`,
   postgres: sql`(select jsonb_array_elements_text(free.value -> 'busy'))`,
@@ -91,12 +121,16 @@ const busyOwners = {
 
 /** The id of the next job of the kind: of the first owner after `from` that has a job that may start. */
 function nextOfKind(kind: DatabaseKind, db: Db, now: Millis, from: ReturnType<typeof sql>) {
-  const owner = sql`select min(waiting."ownerId") from jobs as waiting where waiting.status = ${isQueued} and waiting.kind = ${freeKind}`
+  const owner = (condition: ReturnType<typeof sql>) => sql`(
+    select waiting."ownerId" from jobs as waiting
+    where waiting.status = ${isQueued} and waiting.kind = ${freeKind} and waiting."ownerId" ${condition}
+    order by waiting."ownerId" limit 1
+  )`
   return sql<string>`(
     with recursive owners(id) as (
-      ${owner} and waiting."ownerId" ${from}
+      select ${owner(from)}
       union all
-      select (${owner} and waiting."ownerId" > owners.id) from owners where owners.id is not null
+      select ${owner(sql`> owners.id`)} from owners where owners.id is not null
     )
     select chosen.id from owners join jobs as chosen on chosen.id = (${mostUrgent(db, now)})
     where owners.id not in ${busyOwners[kind]} limit 1

@@ -27,9 +27,9 @@ export class Shares {
     return this.#free(running).map(({ job }) => job.kind)
   }
 
-  /** The queries for the next job, in order: the first one that finds a job decides. */
-  async claimOrders(running: readonly JobRow[]): Promise<OwnerOrders[]> {
-    const free = this.#free(running)
+  /** The queries for the next job of `kinds`, in order: the first one that finds a job decides. */
+  async claimOrders(kinds: ReadonlySet<string>, running: readonly JobRow[]): Promise<OwnerOrders[]> {
+    const free = this.#free(running).filter(({ job }) => kinds.has(job.kind))
     const isReserved = await this.#isReserved(free)
     const [idle, others]: [OwnerOrders, OwnerOrders] = [{}, {}]
     for (const { job, owners } of free) {

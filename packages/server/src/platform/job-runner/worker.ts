@@ -7,7 +7,7 @@ import { isQueued } from '../jobs/statuses.ts'
 import { isReread, type Reread, type Signals } from '../signals/signals.ts'
 import { recomputeSchedules, shiftJobs } from './after-jump.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
-import { claimNext } from './claim.ts'
+import { claimNext, dueKinds } from './claim.ts'
 import { ClockWatch, jumpMs } from './clock-watch.ts'
 import { fireSchedules } from './fire-schedules.ts'
 import { renewAttempts } from './heartbeat.ts'
@@ -205,7 +205,9 @@ export class Worker<Deps> {
   /** True if a job was claimed, so that there may be more. */
   async #claim(): Promise<boolean> {
     const { database, clock, leaseMs } = this.#parts
-    for (const owners of await this.#shares.claimOrders(this.#running)) {
+    const kinds = await dueKinds(database, clock.now())
+    if (kinds.size === 0) return false
+    for (const owners of await this.#shares.claimOrders(kinds, this.#running)) {
       const claimedAt = performance.now()
       this.#recentCancels.clear()
       const row = await claimNext(database, { owners, now: clock.now(), token: randomUUID(), leaseMs })
