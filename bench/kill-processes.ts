@@ -10,6 +10,7 @@ import { partOf } from '../tests/kit/machine.ts'
 import { missingLines, numberedLinesApp, numberedLinesOf } from '../tests/kit/numbered-lines.ts'
 import { checkEnds } from './kill-processes/check-ends.ts'
 import { Requests } from './kill-processes/requests.ts'
+import { median } from './kit/median.ts'
 import { memoryOfTree } from './kit/process-memory.ts'
 import { megabytes, table } from './kit/table.ts'
 
@@ -33,6 +34,7 @@ setTimeout(() => {
 }, limitMs).unref()
 
 const problems: string[] = []
+const awayMs: Record<keyof InstanceProcesses, number[]> = { worker: [], api: [] }
 if (isPostgres) process.env.BERTH_TEST_POSTGRES_URL ??= partOf('postgres')
 const postgres = isPostgres ? await openTestDatabase({ kind: 'postgres' }) : undefined
 const shared = postgres && {
@@ -106,6 +108,8 @@ async function run(api: Hosting, { db }: Database): Promise<void> {
       ],
     ),
   )
+  for (const [role, times] of Object.entries(awayMs))
+    console.log(`${role} back after ${Math.round(median(times))} ms (median), ${Math.round(Math.max(...times))} ms at most`)
   const repeated = [...lines.values()].filter((count) => count > 1).length
   console.log(`log lines: ${lines.size}, missing ${missing.length}, stored twice ${repeated}`)
   const { processes } = await memoryOfTree(api.berth.pid)
@@ -127,6 +131,7 @@ async function killOne(role: keyof InstanceProcesses, requests: Requests): Promi
     await pause(50)
   }
   requests.noteReturn(role)
+  awayMs[role].push(performance.now() - begun)
 }
 
 async function areBack(role: keyof InstanceProcesses, returns: number): Promise<boolean> {
@@ -136,5 +141,6 @@ async function areBack(role: keyof InstanceProcesses, returns: number): Promise<
 }
 
 /** How often the supervisor has reported that the process works again. */
-const returnsOf = (role: keyof InstanceProcesses) =>
-  hosting.berth.output().split(`the ${role === 'api' ? 'API process' : role} runs again`).length
+function returnsOf(role: keyof InstanceProcesses): number {
+  return hosting.berth.output().split(`the ${role === 'api' ? 'API process' : role} runs again`).length
+}

@@ -12,7 +12,7 @@ export async function checkEnds(api: Hosting, db: Db, problems: string[]): Promi
     .select(['id', 'projectId', 'status', 'errorCode', 'errorMessage'])
     .execute()
   const runs = await db.selectFrom('backupRuns').select(['id', 'status', 'errorMessage']).execute()
-  const jobs = await db.selectFrom('jobs').select(['id', 'kind', 'status', 'lastError']).execute()
+  const jobs = await db.selectFrom('jobs').select(['id', 'kind', 'payload', 'status', 'lastError']).execute()
   const open = ['queued', 'building', 'deploying']
   for (const { id, status, errorMessage } of deployments)
     if (open.includes(status) || status === 'failed') problems.push(`the deployment ${id} is ${status}: ${errorMessage}`)
@@ -25,10 +25,10 @@ export async function checkEnds(api: Hosting, db: Db, problems: string[]): Promi
     const ends = await linesOf(api, id, 'Live')
     if (ends !== 1) problems.push(`the log of ${id} (${status}) says ${ends} times that it is live`)
   }
-  const announced = await db.selectFrom('announcements').select('data').where('category', '=', 'backup.succeeded').execute()
   for (const { id, status, errorMessage } of runs) {
     if (status !== 'succeeded') problems.push(`the run ${id} is ${status}: ${errorMessage}`)
-    const count = announced.filter(({ data }) => data.includes(id)).length
+    // Each end announces itself by one job.
+    const count = jobs.filter(({ payload }) => payload.includes('backup.succeeded') && payload.includes(id)).length
     if (count !== 1) problems.push(`the end of the run ${id} was announced ${count} times`)
   }
   for (const { id, kind, status, lastError } of jobs)

@@ -42,7 +42,7 @@ beforeAll(async () => {
   await scene.instance.database.db.insertInto('machines').values(machine).execute()
   world = await makeWorld(scene.instance, scene.people)
   live = await scene.makeApp()
-  api = scene.instance.another({ worker: new WorkerProxy({ at: { url: 'http://127.0.0.1:9' }, key: 'none' }) })
+  api = scene.instance.another({ worker: new WorkerProxy({ at: { url: 'http://127.0.0.1:9' }, key: 'none', restartMs: 200 }) })
   await api.app.ready()
 })
 afterAll(async () => {

@@ -14,12 +14,14 @@ export interface WorkerSettings {
   at: { url: string } | { socketPath: string }
   /** Proves to the worker that a request comes from an API process of the same instance. */
   key: string
+  /** Time to wait for a worker that starts again; default 10 s. */
+  restartMs?: number
 }
 
 export type WorkerState = 'ok' | 'starting' | 'away'
 
-/** Time to wait for a worker that restarts. The request has not been sent to it yet. */
-const connectMs = 5_000
+/** A worker on a busy machine needs several seconds to start again. The request has not been sent to it yet. */
+const restartMs = 10_000
 const connectPauseMs = 100
 /** Deadline of a response's head. A write may wait for a whole transfer. */
 const readMs = 60_000
@@ -51,11 +53,13 @@ const connectionHeaders = new Set([
 export class WorkerProxy {
   readonly #at: RequestOptions
   readonly #key: string
+  readonly #restartMs: number
   #readingState: Promise<WorkerState> | undefined
   #lastState: { state: WorkerState; readAt: number } | undefined
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
 
-  constructor({ at, key }: WorkerSettings) {
+  constructor({ at, key, restartMs: waitMs = restartMs }: WorkerSettings) {
+    this.#restartMs = waitMs
     this.#at = 'url' in at ? urlToHttpOptions(new URL(at.url)) : at
     this.#key = key
   }
@@ -166,7 +170,7 @@ export class WorkerProxy {
       continueBody(request.raw, reply.raw)
       return request.raw
     }
-    const giveUpAt = performance.now() + connectMs
+    const giveUpAt = performance.now() + this.#restartMs
     let isRepeated = false
     for (;;)
       try {
@@ -176,7 +180,7 @@ export class WorkerProxy {
         // A worker that starts has not created its socket yet.
         const isRefused = code === 'ECONNREFUSED' || code === 'ENOENT'
         // Only once: the request may be what ended it.
-        const hasEnded: boolean = isRead && code === 'ECONNRESET' && !isRepeated
+        const hasEnded: boolean = isRead && (code === 'ECONNRESET' || code === 'EPIPE') && !isRepeated
         isRepeated ||= hasEnded
         if (!(isRefused || hasEnded) || performance.now() > giveUpAt) throw error
         await pause(connectPauseMs, undefined, { signal: abort })
