@@ -20,6 +20,7 @@ import { buildVersion } from './two-versions/other-version.ts'
  * tree and PostgreSQL.
  */
 const commit = process.argv.find((word) => word.startsWith('--commit='))?.slice('--commit='.length) ?? 'e53e4a06'
+const reads = ['/projects', '/deployments', '/notifications/deliveries', '/notifications/channels', '/audit-log', '/backup-runs']
 const problems: string[] = []
 const rows: string[][] = []
 
@@ -150,8 +151,6 @@ async function* stepsOf(api: Berth, worker: Berth, token: string): AsyncGenerato
   if (!listed.some(({ id }) => id === deploymentId)) throw new Error('GET /deployments does not list the deployment')
   yield 'reads'
 }
-
-const reads = ['/projects', '/deployments', '/notifications/deliveries', '/notifications/channels', '/audit-log', '/backup-runs']
 
 /** Lists that both versions show must name the same objects. */
 async function sameLists(apis: Record<string, Berth>, token: string): Promise<void> {

@@ -50,6 +50,7 @@ const lists = [
   ['GET /projects', {}, 'projectsOfOrganization'],
   ['GET /projects/:id/deployments', {}, 'deploymentsOfProject'],
   ['GET /deployments', {}, 'deploymentsOfOrganization'],
+  ['GET /deployments', { projectId: 'own' }, 'deploymentsOfProject'],
   ['GET /notifications/deliveries', {}, 'deliveriesInFeed'],
   ['GET /notifications/deliveries', { unseen: true }, 'deliveriesUnseen'],
   ['GET /notifications/deliveries', { kind: 'all' }, 'deliveriesOfMember'],
@@ -73,8 +74,12 @@ const read = async ({ people, projectId }: Reader, at: string, query = {}) => {
 }
 
 /** The first page and, if there is one, the second. */
-async function readPages(reader: Reader, at: string, given: { userId?: 'owner' } & Record<string, unknown>): Promise<number> {
-  const query = given.userId ? { userId: reader.people.owner.userId } : given
+async function readPages(reader: Reader, at: string, given: Record<string, unknown>): Promise<number> {
+  const query = {
+    ...given,
+    ...(given.userId ? { userId: reader.people.owner.userId } : {}),
+    ...(given.projectId ? { projectId: reader.projectId } : {}),
+  }
   const first = await read(reader, at, { ...query, limit: 20 })
   if (first.nextCursor === null) return first.data.length
   const second = await read(reader, at, { ...query, limit: 20, cursor: first.nextCursor })

@@ -1,7 +1,8 @@
 import { type DeploymentStatus, deploymentTransitions, settledDeployment, sourcesOf } from '@berth/contract'
 import { type Insertable, sql, type Updateable } from 'kysely'
-import type { Awaitable } from '../../platform/awaitable.ts'
+import { type Awaitable, thenSync } from '../../platform/awaitable.ts'
 import { type Page, page, preparedPage } from '../../platform/db/pages.ts'
+import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { DeploymentRow, DeploymentsTable, InstanceRow, LiveEnvironmentRow } from '../../platform/db/tables/deployments.ts'
 import { organizationOfProject, projectsOf } from '../projects/index.ts'
@@ -209,10 +210,20 @@ export interface DeploymentFilter {
 export function listDeployments(db: Db, organizationId: string | null, filter: DeploymentFilter): Awaitable<Page<DeploymentRow>> {
   const { projectIds, projectId, environment, status, limit = 100, cursor = null } = filter
   const criteria = { organizationId: organizationId ?? undefined, projectId, environment, status }
-  if (!projectIds) return pageOfDeployments(db, criteria, { limit, cursor })
-  const query = deploymentsWhere(db, criteria).where('deployments.projectId', 'in', [...projectIds, ''])
-  return page(query, { limit, cursor, ...newestFirst })
+  if (projectIds) {
+    const query = deploymentsWhere(db, criteria).where('deployments.projectId', 'in', [...projectIds, ''])
+    return page(query, { limit, cursor, ...newestFirst })
+  }
+  if (!organizationId || projectId) return pageOfDeployments(db, criteria, { limit, cursor })
+  return thenSync(unassigned.first(db, {}), (found) =>
+    (found ? pageOfDeployments : pageOfOrganization)(db, criteria, { limit, cursor }),
+  )
 }
+
+/** A deployment that a worker of an earlier version has inserted: until the worker is upgraded, lists do not use the column. */
+const unassigned = preparedQuery<Record<never, string>, { id: string }>((db) =>
+  db.selectFrom('deployments').select('id').where('organizationId', 'is', null).limit(1),
+)
 
 interface Criteria {
   organizationId?: string | undefined
@@ -224,12 +235,10 @@ interface Criteria {
 function deploymentsWhere(db: Db, { organizationId, projectId, environment, status }: Criteria) {
   let query = db.selectFrom('deployments').selectAll('deployments')
   if (organizationId)
-    // The list is read along the index of the organisation. A project that was moved away is not listed.
-    query = query
-      .where('deployments.organizationId', '=', organizationId)
-      .where(({ exists }) =>
-        exists(projectsOf(db, organizationId).where('projects.id', '=', sql.ref<string>('deployments.projectId'))),
-      )
+    // A project that was moved away is not listed.
+    query = query.where(({ exists }) =>
+      exists(projectsOf(db, organizationId).where('projects.id', '=', sql.ref<string>('deployments.projectId'))),
+    )
   if (projectId) query = query.where('deployments.projectId', '=', projectId)
   if (environment) query = query.where('deployments.environment', '=', environment)
   if (status) query = query.where('deployments.status', '=', status)
@@ -238,6 +247,11 @@ function deploymentsWhere(db: Db, { organizationId, projectId, environment, stat
 
 const newestFirst = { by: ['deployments.createdAt', 'deployments.id'], direction: 'desc' } as const
 const pageOfDeployments = preparedPage<Criteria, 'deployments', DeploymentRow>(deploymentsWhere, newestFirst)
+/** The list is read along the index of the organisation. */
+const pageOfOrganization = preparedPage<Criteria, 'deployments', DeploymentRow>(
+  (db, criteria) => deploymentsWhere(db, criteria).where('deployments.organizationId', '=', criteria.organizationId as string),
+  newestFirst,
+)
 
 /** Successful deployments, newest first: the candidates for a rollback, which cleanup must keep. */
 export const listRestartable = (db: Db, projectId: string, environment: string): Promise<DeploymentRow[]> =>
