@@ -3,7 +3,7 @@ export const categories = [
   {
     id: 'deploy.failed',
     label: 'Deployment failed',
-    description: 'A deployment ended without going live; what served before still serves.',
+    description: 'A deployment did not go live. The previous version, if any, keeps serving.',
     defaultEnabled: true,
   },
   {

@@ -3,7 +3,7 @@ import { NumberInput, SimpleGrid, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 
 const fields = [
-  ['rootDirectory', 'Root directory', 'the top'],
+  ['rootDirectory', 'Root directory', 'top folder'],
   ['installCommand', 'Install command', 'detected'],
   ['buildCommand', 'Build command', 'detected'],
   ['startCommand', 'Start command', 'detected'],
@@ -11,7 +11,7 @@ const fields = [
   ['dockerfilePath', 'Dockerfile', 'detected'],
   ['composePath', 'Compose file', 'detected'],
   ['composeProfiles', 'Compose profiles', 'none; comma-separated'],
-  ['buildTarget', 'Dockerfile stage', 'the last one'],
+  ['buildTarget', 'Dockerfile stage', 'last stage'],
   ['image', 'Image (instead of building)', 'none'],
 ] as const
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { statusLabel, toneOf } from '../text/status-text.ts'
-import { domainActions, domainStatus, recordStatus } from './domain-actions.ts'
+import { domainActions, domainReason, domainStatus, recordStatus } from './domain-actions.ts'
 
 const works = { pointsHere: true, tls: 'active' } as const
 
@@ -40,4 +40,12 @@ test('a record is found by the check that looks for its type', () => {
     'missing',
     'unknown',
   ])
+})
+
+test('the reason of a domain that waits is one sentence beside its records', () => {
+  const reason = 'Served, but not verified. Create the TXT record.'
+  const waiting = { kind: 'custom', primary: true, verified: false, pointsHere: null, tls: 'none', reason } as const
+  expect(domainReason(waiting)).toBe('Served, but not verified.')
+  expect(domainReason({ ...waiting, verified: true })).toBe(reason)
+  expect(domainReason({ ...waiting, reason: null })).toBeNull()
 })

@@ -20,6 +20,10 @@ export const domainActions = ({ kind, primary, ...facts }: Facts): DomainActions
 export const waitsForDns = ({ verified, pointsHere, tls }: Omit<Facts, 'kind' | 'primary'>): boolean =>
   !verified || (pointsHere === false && tls !== 'active')
 
+/** The reason to show with a domain. Where its DNS records are shown too, the first sentence is enough. */
+export const domainReason = ({ reason, ...domain }: Facts & Pick<ProjectDomain, 'reason'>): string | null =>
+  reason !== null && domainActions(domain).showsRecords ? reason.replace(/(?<=\.) .*$/s, '') : reason
+
 /** Whether the last check found a DNS record: the TXT record decides `verified`, the others `pointsHere`. */
 export const recordStatus = (type: string, { verified, pointsHere }: Pick<ProjectDomain, 'verified' | 'pointsHere'>): string => {
   const isFound = type === 'TXT' ? verified : pointsHere

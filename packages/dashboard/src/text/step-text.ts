@@ -3,9 +3,8 @@ const names: Record<string, string> = {
   fetch: 'Fetch source',
   health: 'Health check',
   switch: 'Switch route',
-  'take over': 'Stop old containers',
-  drain: 'Finish old requests',
-  retire: 'Stop old version',
+  'take over': 'Old containers',
+  retire: 'Stop old',
 }
 
 export const stepText = (name: string): string => names[name] ?? name.replaceAll('_', ' ')

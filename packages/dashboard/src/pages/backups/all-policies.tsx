@@ -38,7 +38,7 @@ export function AllPolicies() {
   })
   return (
     <Section
-      title="Every policy"
+      title="All policies"
       isFlush
       description={projects.data && projects.data.length > maxRequests ? `Of the newest ${maxRequests} projects.` : undefined}
     >

@@ -29,7 +29,7 @@ export function GitAddress({ onChosen }: Pick<ChooserProps, 'onChosen'>) {
         <TextInput
           flex="1 1 8rem"
           label="Branch"
-          placeholder="its default"
+          placeholder="default branch"
           value={branch}
           onChange={(event) => setBranch(event.currentTarget.value)}
         />

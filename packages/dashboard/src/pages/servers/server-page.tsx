@@ -66,8 +66,11 @@ export function ServerPage() {
           <Section>
             <Facts
               facts={[
-                ['Reached as', `${one.user}@${one.host}:${one.port}`],
-                ['With', { privateKey: 'a private key', password: 'a password', none: 'nothing yet' }[one.authentication]],
+                ['Login', `${one.user}@${one.host}:${one.port}`],
+                [
+                  'Authentication',
+                  { privateKey: 'a private key', password: 'a password', none: 'nothing yet' }[one.authentication],
+                ],
                 ['Docker socket', <Code key="socket">{one.dockerSocket}</Code>],
                 ['Checked', one.checkedAt && <TimeAgo time={one.checkedAt} />],
                 ['Host key', one.hostKey && <Code className="wrap-anywhere">{one.hostKey}</Code>],

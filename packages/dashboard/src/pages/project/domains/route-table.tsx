@@ -9,7 +9,7 @@ import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useChange } from '../../../data/change.ts'
 import { domainReads } from '../../../data/project.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
-import { domainActions, domainStatus } from '../../../rules/domain-actions.ts'
+import { domainActions, domainReason, domainStatus } from '../../../rules/domain-actions.ts'
 import { tlsText } from '../../../text/tls-text.ts'
 
 interface Props {
@@ -130,7 +130,7 @@ const Address = ({ route: { url, primary, kind, service } }: Pick<Row, 'route'>)
 )
 
 function RouteState({ route, domain }: Row) {
-  const reason = domain ? domain.reason : route.reason
+  const reason = domain ? domainReason(domain) : route.reason
   return (
     <div>
       <StatusBadge status={domain ? domainStatus(domain) : route.state} />

@@ -52,7 +52,7 @@ export function LinkSection({ project }: { project: Project }) {
           <TextInput
             flex="1 1 8rem"
             label="Branch"
-            placeholder="its default"
+            placeholder="default branch"
             value={branch}
             onChange={(event) => setBranch(event.currentTarget.value)}
           />
