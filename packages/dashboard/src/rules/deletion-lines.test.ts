@@ -9,6 +9,7 @@ const item = (kind: string, name: string, more: Partial<DeletionItem> = {}): Del
 const volume = item('volume', 'data', { sizeBytes: 12_000, kept: true, reason: 'volumes are kept unless deleteVolumes=true' })
 const items = [
   item('project', 'Shop'),
+  item('logs', 'logs'),
   item('instance', 'app'),
   item('folder', 'dep_1', { sizeBytes: 1000 }),
   item('static', 'dep_2', { sizeBytes: 2000 }),
@@ -22,6 +23,7 @@ test('kept items come first, builds are one line, and schedules are in plain tex
     { id: 'volume data', text: 'Volume data · 12.0 kB', isKept: true },
     { id: 'folder shop', text: 'Your folder shop', isKept: true },
     { id: 'project Shop', text: 'Project Shop', isKept: false },
+    { id: 'logs logs', text: 'Logs', isKept: false },
     { id: 'instance app', text: 'Running instance of app', isKept: false },
     { id: 'backup policy 0 3 * * *', text: 'Backup policy: every night at 03:00', isKept: false },
     { id: 'builds', text: '2 builds · 3.0 kB', isKept: false },

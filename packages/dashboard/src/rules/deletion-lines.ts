@@ -30,6 +30,7 @@ const isBuild = ({ kind, kept }: DeletionItem) => kind === 'image' || kind === '
 const sized = (text: string, bytes: number | null) => (bytes === null ? text : `${text} · ${sizeText(bytes)}`)
 
 function deletionText({ kind, name }: DeletionItem): string {
+  if (kind === 'logs') return 'Logs'
   if (kind === 'upload') return 'Uploaded folder'
   if (kind === 'folder') return `Your folder ${name}`
   if (kind === 'container') return `Old container ${name}`

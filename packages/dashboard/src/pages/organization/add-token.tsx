@@ -123,7 +123,7 @@ export function AddToken({ isFirst }: { isFirst: boolean }) {
         title="Your access token"
         secret={secret}
         onClose={() => setSecret(undefined)}
-        use={() => `npx berth login --url ${window.location.origin}`}
+        use={() => `echo '<token>' | npx berth login ${window.location.origin} --token-stdin`}
       />
     </AddSection>
   )
