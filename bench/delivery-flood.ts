@@ -40,7 +40,7 @@ function send(url: URL, body: string, secret: string): Promise<Answered> {
   })
 }
 
-/** Other branches than the projects': what is measured is the taking in, not what is built of it. */
+/** Branches that no project deploys: this measures the receipt of deliveries, without builds. */
 const pushOf = (number: number) =>
   JSON.stringify({
     ...{ ref: `refs/heads/branch-${number}`, after: number.toString(16).padStart(40, 'a'), deleted: false },

@@ -10,9 +10,9 @@ import { memoryOf } from './kit/process-memory.ts'
 import { megabytes, ratio, table } from './kit/table.ts'
 
 /**
- * The embedded edge beside nginx with one worker: both proxy the same upstream on the same core, in turns, with the load and the
- * upstream on another core. Requests a second, requests for each second of processor time (which other load on the machine
- * disturbs less), p99 at half of the edge's own load, and the edge's memory over many requests.
+ * Compares the embedded edge with nginx (one worker): both proxy the same upstream on the same core, alternately, with the load
+ * and the upstream on another core. Prints requests per second, requests per second of CPU time (which other load on the
+ * machine disturbs less), the p99 at half of the edge's own load, and the edge's memory over many requests.
  */
 const { values } = parseArgs({
   options: {

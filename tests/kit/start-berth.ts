@@ -58,7 +58,7 @@ export async function startBerth({
   const start = (more: NodeJS.ProcessEnv = {}) =>
     startDaemon({
       ...asUser(user, [process.execPath, ...serverFlags, launcher, 'up', ...args]),
-      // Through the channel the product notices when this test process is killed, and ends itself. A package may hand over to another.
+      // The IPC channel closes when this test process is killed; the product then ends itself. A package may hand over to another.
       env: { ...serverEnv, ...settings, ...more, ...(launcher === ownLauncher ? { BERTH_LAUNCHED: '1' } : {}) },
       channel: launcher === ownLauncher,
       ready: /^ready$/m,

@@ -116,7 +116,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
     expect([status, body.permission]).toEqual([403, 'project:admin'])
   })
 
-  test('400: flags that are none', async () => {
+  test('400: invalid flags', async () => {
     for (const name of ['force', 'deleteVolumes'])
       expect(await remove({ [name]: 'perhaps' })).toMatchObject({ status: 400, body: { field: name } })
   })

@@ -61,7 +61,7 @@ const rowsLeft = async () => {
 }
 
 describe('GET /projects/:id/deletion-preview', () => {
-  test('lists, item by item and with sizes, what deleting would remove and keep, and changes nothing', async () => {
+  test('lists removed and kept items with their sizes, and changes nothing', async () => {
     const { status, body } = await on('GET', '/deletion-preview')
     expect([status, body.data.projectId, body.data.totalSizeBytes, body.data.blockedBy]).toEqual([200, project.id, 1000, []])
     const kept = body.data.items.filter(({ kept }: DeletionItem) => kept)
@@ -70,14 +70,14 @@ describe('GET /projects/:id/deletion-preview', () => {
     expect((await on('GET', '')).status).toBe(200)
   })
 
-  test('says what is under way', async () => {
+  test('names the running operation', async () => {
     const id = await deploy()
     expect((await on('GET', '/deletion-preview')).body.data.blockedBy).toEqual([{ kind: 'deployment', id, status: 'running' }])
   })
 })
 
 describe('DELETE /projects/:id', () => {
-  test('answers what was removed and what was kept; volumes are kept, and so is the user’s own folder', async () => {
+  test('lists removed and kept items; volumes and the user’s own folder are kept', async () => {
     await on('PUT', '/grants', { userId: people.viewer.userId, level: 'write' })
     const { items } = (await on('GET', '/deletion-preview')).body.data
     const { status, body } = await remove()
@@ -116,14 +116,14 @@ describe('DELETE /projects/:id', () => {
     expect([status, body.permission]).toEqual([403, 'project:admin'])
   })
 
-  test('400: flags that are none', async () => {
+  test('400: invalid flags', async () => {
     for (const name of ['force', 'deleteVolumes']) {
       const { status, body } = await remove({ [name]: 'perhaps' })
       expect([status, body.field]).toEqual([400, name])
     }
   })
 
-  test('its name and its domain can be had again', async () => {
+  test('its name and its domain can be used again', async () => {
     const domain = `${project.id.slice(4)}.customer.test`
     await remove()
     const next = await makeProject(instance, people.admin.token)
@@ -132,7 +132,7 @@ describe('DELETE /projects/:id', () => {
 })
 
 describe('a deletion that cannot be finished at once', () => {
-  test('goes on by itself; meanwhile the project says `deleting` and changes no more', async () => {
+  test('continues automatically; meanwhile the project is `deleting` and cannot be changed', async () => {
     part.failures = 1
     const { status, body } = await remove()
     expect([status, body.code]).toEqual([503, 'unavailable'])
@@ -148,7 +148,7 @@ describe('a deletion that cannot be finished at once', () => {
     expect((await on('GET', '')).status).toBe(404)
   })
 
-  test('a process that died in the middle: the next one goes on, and still keeps the volumes', async () => {
+  test('after a crash in the middle the next process continues, and keeps the volumes', async () => {
     const died = Promise.withResolvers<never>()
     const begun = Promise.withResolvers<void>()
     const { remove: real } = part
