@@ -106,7 +106,7 @@ async function searchLog(page: Page): Promise<void> {
 
 async function stageRestore(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Restore…' }).first().click()
-  await press(page, 'Check it')
+  await press(page, 'Check the backup')
   await page.getByText('Changes by this restore').waitFor()
   await page.getByText('all data was read and verified').waitFor()
 }

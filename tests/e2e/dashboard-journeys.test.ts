@@ -149,7 +149,7 @@ async function restoreAndUndo(page: Page, berth: Berth, slug: string): Promise<v
   await page.getByRole('row').filter({ hasText: 'manual' }).filter({ hasText: 'succeeded' }).waitFor({ timeout: 120_000 })
   await writeFile(await ordersFile(berth), 'spoilt')
   await page.getByRole('button', { name: 'Restore…' }).first().click()
-  await page.getByRole('button', { name: 'Check it' }).click()
+  await page.getByRole('button', { name: 'Check the backup' }).click()
   await page.getByText('all data was read and verified').waitFor()
   await page.getByText('Changes by this restore').waitFor()
   await page.getByLabel(`Type ${slug} to confirm`).fill(slug)

@@ -110,7 +110,7 @@ const TargetChoice = ({ target, onTarget, isPending, onNext }: TargetProps) => (
     </Text>
     <Group justify="flex-end">
       <Button onClick={onNext} loading={isPending}>
-        Check it
+        Check the backup
       </Button>
     </Group>
   </Stack>
