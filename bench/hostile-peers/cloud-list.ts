@@ -2,11 +2,11 @@ import { serve } from '../../tests/kit/http-server.ts'
 import type { Scenario } from './scenario.ts'
 
 const headers = { 'x-request-id': 'req_1', 'content-type': 'application/json' }
-const large = `{"data":[${Array.from({ length: 2_000 }, () => JSON.stringify({ id: 'prj_x', createdAt: '2020', name: 'x'.repeat(10_000) })).join(',')}]}`
+const large = `{"data":[${Array.from({ length: 3_200 }, () => JSON.stringify({ id: 'prj_x', createdAt: '2020', name: 'x'.repeat(10_000) })).join(',')}]}`
 
-/** A linked cloud that answers every request for its projects with 20 MB. */
+/** A linked cloud that answers every request for its projects with 32 MB. */
 export const cloudList: Scenario = {
-  name: 'a linked cloud that lists 20 MB of projects',
+  name: 'a linked cloud that lists 32 MB of projects',
   async run({ hosting, watch, defer }) {
     let lists = 0
     const cloud = await serve((request, response) => {

@@ -3,13 +3,30 @@ import { Agent, request } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
 import { residentBytesOfInstance } from '../kit/process-memory.ts'
 
-const { url, pid, everyMs } = workerData as { url: string; pid: number; everyMs: number }
+const { url, referenceUrl, pid, token, everyMs } = workerData as Record<'url' | 'referenceUrl' | 'token', string> &
+  Record<'pid' | 'everyMs', number>
 const agent = new Agent({ keepAlive: true })
 const latencies: number[] = []
+/** The same of a bare server beside the instance: it shows how busy the machine is. */
+const reference: number[] = []
 let failures = 0
 let maxBytes = 0
 let isOver = false
 let underWay = 0
+
+function sendBoth(): void {
+  const begun = performance.now()
+  underWay += 1
+  const done = () => {
+    underWay -= 1
+    reference.push(performance.now() - begun)
+    report()
+  }
+  request(referenceUrl, { agent }, (response) => response.resume().on('end', done))
+    .on('error', done)
+    .end()
+  send()
+}
 
 function send(): void {
   const begun = performance.now()
@@ -20,7 +37,7 @@ function send(): void {
     if (!isGood) failures += 1
     report()
   }
-  request(`${url}/api/health`, { agent }, (response) => {
+  request(`${url}/api/health`, { agent, headers: { authorization: `Bearer ${token}` } }, (response) => {
     response.resume().on('end', () => done(response.statusCode === 200))
   })
     .on('error', () => done(false))
@@ -34,7 +51,7 @@ async function sample(): Promise<void> {
   }
 }
 
-const requests = setInterval(send, everyMs)
+const requests = setInterval(sendBoth, everyMs)
 const sampling = sample()
 parentPort?.on('message', () => {
   isOver = true
@@ -46,7 +63,7 @@ parentPort?.on('message', () => {
 async function report(): Promise<void> {
   if (!isOver || underWay > 0) return
   await sampling
-  parentPort?.postMessage({ latencies, failures, maxBytes })
+  parentPort?.postMessage({ latencies, reference, failures, maxBytes })
   parentPort?.close()
   agent.destroy()
 }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { type CloudAddress, type CloudApi, type CloudRequest, CloudUnreachable } from '../../drivers/cloud-api/cloud-api.ts'
 import { maxBodyMs, revokedMessage } from '../../http/forwarded-answer.ts'
 import { Failure } from '../../platform/failure.ts'
+import { inSteadyMemory } from '../../platform/steady-memory.ts'
 
 /** Limit for a page of a list or a single record. Callers that expect more pass their own limit. */
 const usualBytes = 1024 * 1024
@@ -60,7 +61,7 @@ async function textOf(body: Readable, maxBytes: number, withinMs: number): Promi
   const chunks: Uint8Array[] = []
   let size = 0
   try {
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    for await (const chunk of inSteadyMemory(body as AsyncIterable<Uint8Array>)) {
       size += chunk.length
       if (size > maxBytes) throw new CloudAnswerTooLong(`its response is larger than ${maxBytes / 1024 / 1024} MB`)
       chunks.push(chunk)
