@@ -360,6 +360,43 @@ export const mutations = [
     'limits/rate-limit.test.ts',
   ),
   unit('a drain does not wait', 'upstream.ts', 'this.inFlight += 1', 'this.inFlight += 0', 'edge-proxy/edge-switch.test.ts'),
+  // Upgrades.
+  unit(
+    'an upgrade migrates without recording it',
+    'run-upgrade.ts',
+    "await step('migrate', () => effects.migrate())",
+    'await effects.migrate()',
+    'upgrade/run-upgrade.test.ts',
+  ),
+  unit(
+    'a killed migration keeps the new schema',
+    'run-upgrade.ts',
+    "record.state !== 'migrate' && ",
+    '',
+    'upgrade/run-upgrade.test.ts',
+  ),
+  unit(
+    'a pointer that is not in force ends an upgrade',
+    'run-upgrade.ts',
+    'if (store.pointedVersion() === to) store.removePointer()',
+    '',
+    'upgrade/run-upgrade.test.ts',
+  ),
+  unit(
+    'a full disk keeps the version before from starting',
+    'run-upgrade.ts',
+    'ignoreErrors(() => begin(state, { error }))',
+    'begin(state, { error })',
+    'upgrade/run-upgrade.test.ts',
+  ),
+  unit('any package is installed', 'read-package.ts', 'if (name !== packageName)', 'if (false)', 'upgrade/read-package.test.ts'),
+  unit(
+    'a restored database gets the log of the replaced one',
+    'database-copy.ts',
+    "['-wal', '-shm'].map",
+    '[].map',
+    'upgrade/database-steps.test.ts',
+  ),
   ...postgresMutations,
   ...dockerMutations,
 ]

@@ -31,6 +31,7 @@ export async function upgradeInstance({ dataDir, source, isRunning, note }: Opti
   if (running === null && isRunning()) throw new CliError(unsupervised)
   const { program: own, installed } = ownProgram()
   const from = running === null || running === own.version ? own : installedProgram(dataDir, running)
+  note(`Berth ${from.version} ${running === null ? 'does not run' : 'runs'} on ${dataDir}`)
   const lock = lockUpgrades(dataDir)
   let to: VersionProgram
   try {
