@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -94,6 +94,19 @@ describe('on SQLite', () => {
     await rehearseMigration(inFolder('upgrade', 'rehearsal'))
     await onDatabase(({ db }) => sql`insert into "schemaMigrations" values ('999-further', 0)`.execute(db))
     await expect(migrateDatabase(config())).rejects.toThrow('supports only up to')
+  })
+
+  test('the log that a killed process left is not applied to the restored database', async () => {
+    await add('kept')
+    await copyDatabase(config(), inFolder('copy'))
+    const files = ['berth.db', 'berth.db-wal']
+    await onDatabase(async ({ db }) => {
+      await db.insertInto('organizations').values(organization('later')).execute()
+      for (const name of files) copyFileSync(inFolder(name), inFolder(`${name}.killed`))
+    })
+    for (const name of files) renameSync(inFolder(`${name}.killed`), inFolder(name))
+    await restoreDatabase(config(), inFolder('copy'))
+    expect(await names()).toEqual(['kept'])
   })
 
   test('a copy that fails leaves no copy', async () => {
