@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, existsSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -106,6 +107,10 @@ describe('on SQLite', () => {
     })
     for (const name of files) renameSync(inFolder(`${name}.killed`), inFolder(name))
     await restoreDatabase(config(), inFolder('copy'))
+    // The pages of the log are those of another file.
+    const database = new DatabaseSync(inFolder('berth.db'))
+    expect(database.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+    database.close()
     expect(await names()).toEqual(['kept'])
   })
 
