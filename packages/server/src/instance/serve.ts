@@ -12,6 +12,7 @@ import { isMissingTable } from '../platform/db/violations.ts'
 import { type ClaimOptions, claimMachine, type MachineLease, refuseOtherMachine } from '../platform/machines/machine-lease.ts'
 import type { MachineFacts } from '../platform/machines/machine-store.ts'
 import { socketAddress } from '../platform/socket-path.ts'
+import { collectAfterStart } from '../platform/steady-memory.ts'
 import { assemble } from './assemble/assemble.ts'
 import type { StopOptions } from './assemble/assemble-running.ts'
 import { backupKeyFile } from './backup-key.ts'
@@ -108,6 +109,7 @@ export async function serve(config: Config, { takeOver = false, supervisor }: Se
     closers.push(assembled.stopAnswering)
     // The edge forwards to the control plane's port, which is known only now if it is chosen freely.
     if (config.port === 0) await assembled.running?.syncEdge()
+    closers.push(collectAfterStart())
     return {
       url: assembled.publicUrl(),
       projectsUrl: projectsUrl(config, assembled.running?.ports()),
