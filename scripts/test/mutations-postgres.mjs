@@ -144,6 +144,22 @@ export const postgresMutations = [
     'an event too large for a notification',
   ),
   unit(
+    'a job that loses its connection has used up an attempt',
+    'lease.ts',
+    '...(ending.isUncounted ? { attempts: row.attempts - 1 } : {}),',
+    '',
+    'db/unavailable.test.ts',
+    'runs again',
+  ),
+  api(
+    'the live deployment of a project is searched among all of its deployments',
+    'summary.ts',
+    ".where(isAmong(db, 'id', ids))",
+    ".where('environment', '=', production).where('projectId', 'in', db.selectFrom(project).select('project.id'))",
+    'query-plans.test.ts',
+    'GET /projects/:id',
+  ),
+  unit(
     'listeners are not told of what they missed',
     'postgres.ts',
     'this.listeners.deliverToAll({ reread: true })',

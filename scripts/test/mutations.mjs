@@ -11,6 +11,41 @@ const api = (name, file, search, replace, ...tests) => ({ name, file, search, re
 export const mutations = [
   // Modules.
   api(
+    'the deployments of an organisation are read and sorted as a whole',
+    'store.ts',
+    '(found ? pageOfDeployments : pageOfOrganization)(db',
+    'pageOfDeployments(db',
+    'query-plans.test.ts',
+  ),
+  api(
+    'the feed is not read along its index',
+    'feed-store.ts',
+    "sql<boolean>`deliveries.\"channelKind\" = 'in_app' and deliveries.status = 'sent'`",
+    "sql<boolean>`lower(deliveries.\"channelKind\") = 'in_app' and deliveries.status = 'sent'`",
+    'query-plans.test.ts',
+  ),
+  api(
+    'deployments of an earlier worker are not listed',
+    'store.ts',
+    '(found ? pageOfDeployments : pageOfOrganization)(db',
+    'pageOfOrganization(db',
+    'deployments/earlier-version.test.ts',
+  ),
+  unit(
+    'an API process migrates the database',
+    'migrate.ts',
+    'if (wait) return await waitUntilMigrated(db, migrations, log)',
+    '',
+    'database.test.ts',
+  ),
+  unit(
+    'a refused machine migrates the database',
+    'migrate.ts',
+    'if (check && applied.length > 0 && applied.length < migrations.length) await check(root)',
+    '',
+    'database.test.ts',
+  ),
+  api(
     'a backup run leaves a terminal state',
     'run-store.ts',
     ".where('status', 'in', sourcesOf(runTransitions, to))",

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { BackupRestore } from '@berth/contract'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../../packages/server/src/platform/test-database.ts'
 import { type Backups, backupsOf } from '../kit/backups.ts'
 import { type Hosting, startHosting, writeApp } from '../kit/hosting.ts'
@@ -63,6 +63,7 @@ describeNeeding(['postgres'], 'a control plane that is paused past its lease, or
     const destinationId = await backups.destination('local', { path: 'nightly' })
     policyId = await backups.policy(project.id, { destinationId })
   })
+  afterEach(() => link.mend())
   afterAll(async () => {
     await hosting?.[Symbol.asyncDispose]()
     await link?.[Symbol.asyncDispose]()

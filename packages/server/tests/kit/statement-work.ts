@@ -7,11 +7,11 @@ export interface Statement {
   parameters: readonly unknown[]
 }
 
-/** The selects of the root database that run during `work`, each text once. */
+/** The selects of the root database that run during `work`, each once with the same parameters. */
 export async function selectsDuring(db: Db, work: () => Promise<unknown>): Promise<Statement[]> {
   const found = new Map<string, Statement>()
   const note = (statement: Statement) => {
-    if (/^\s*(select|with)\b/i.test(statement.sql)) found.set(statement.sql, statement)
+    if (/^\s*(select|with)\b/i.test(statement.sql)) found.set(JSON.stringify(statement), statement)
   }
   const direct = directReadsOf(db) as { read(sql: string, parameters: readonly unknown[]): unknown }
   const executor = db.getExecutor()

@@ -14,6 +14,9 @@ export const inProgressStatuses: readonly DeploymentStatus[] = (['queued', 'buil
   (status) => !settledDeployment.has(status),
 )
 
+/** Raw SQL: a partial index is used only if the query repeats its condition literally. */
+const isLive = sql<boolean>`status = 'live'`
+
 export const findDeployment = (db: Db, id: string): Promise<DeploymentRow | undefined> =>
   db.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst()
 
@@ -179,7 +182,7 @@ export const listLiveDeployments = (db: Db, projectId: string, environment: stri
     .selectAll()
     .where('projectId', '=', projectId)
     .where('environment', '=', environment)
-    .where('status', '=', 'live')
+    .where(isLive)
     .execute()
 
 /** The newest version of the environment that was live before this deployment. */
@@ -272,7 +275,7 @@ export const findLiveVersion = (db: Db, projectId: string) =>
     .select(['id', 'source', 'plan', 'artifacts', 'branch', 'commitSha'])
     .where('projectId', '=', projectId)
     .where('environment', '=', 'production')
-    .where('status', '=', 'live')
+    .where(isLive)
     .executeTakeFirst()
 
 /** The plan of that deployment; without an id, of the current or last live deployment of production. */
