@@ -29,6 +29,8 @@ export function postgresParts(url: string, log: Log): PostgresParts {
   pool.on('connect', (client) => {
     client.on('error', () => {})
     noteLostQueries(client)
+    // Statements are short. With poor statistics, compiling one to machine code takes a hundred times as long as running it.
+    client.query('set jit = off').catch(() => {})
   })
   const statementNames = new Map<string, string>()
   return {
