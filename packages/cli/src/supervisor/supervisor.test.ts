@@ -24,7 +24,7 @@ process.on('message', (order, socket) => {
     })
   }
   if (order === 'open') process.send('started')
-  if (order.startsWith('SIG') || order === 'abandon' || order === 'release') process.disconnect(), process.exit(Number(words[1] ?? 0))
+  if (order.startsWith('SIG') || order === 'abandon' || order === 'release') process.disconnect(), process.exit(Number(words[1]) || 0)
 })
 for (const word of words[0].split(',')) {
   if (word === 'fail') process.exit(3)
