@@ -81,7 +81,7 @@ export const postgresMutations = [
   unit(
     'a lost connection ends the process',
     'postgres.ts',
-    "pool.on('connect', (client) => client.on('error', () => {}))",
+    "client.on('error', () => {})",
     '',
     'platform/database.test.ts',
     'a connection that dies inside a transaction',

@@ -18,7 +18,7 @@ describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', (
   const makeNode = async (name: string) => hosting.makeProject({ name, localPath: await hosting.copyExample('node') })
 
   test('a project that is made, deployed and followed through the API process runs on the worker', async () => {
-    expect(await workerState()).toBe('ok')
+    await expect.poll(workerState).toBe('ok')
     const project = await makeNode('Shop')
     const id = await hosting.deploy(project.id)
     const followed = await hosting.stream(`/deployments/${id}/stream`, AbortSignal.timeout(120_000))
@@ -42,7 +42,7 @@ describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', (
   test('without the worker, what the database knows is answered and the rest says what is missing; a restarted worker goes on', async () => {
     const project = await makeNode('Later')
     await worker.kill9()
-    expect(await workerState()).toBe('away')
+    await expect.poll(workerState).toBe('away')
     expect((await hosting.api('GET', '/auth/session')).status).toBe(200)
     const before = (await hosting.api('GET', `/projects/${project.id}`)).body.data
     expect(before.routes).toMatchObject([{ hostname: `${project.slug}.localhost` }])
@@ -50,19 +50,19 @@ describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', (
     expect(logs).toMatchObject({ status: 503, body: { code: 'unavailable', error: expect.stringContaining('worker') } })
     const [, read] = await Promise.all([worker.restart(), retried(() => hosting.api('GET', `/projects/${project.id}/logs`))])
     expect(read.status).toBe(200)
-    expect(await workerState()).toBe('ok')
+    await expect.poll(workerState).toBe('ok')
     expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject({ status: 'live' })
   })
 
   test('a worker that hangs is away, and what needs no worker is answered', async () => {
     process.kill(worker.pid, 'SIGSTOP')
     try {
-      expect(await workerState()).toBe('away')
+      await expect.poll(workerState).toBe('away')
       expect((await hosting.api('GET', '/organizations')).status).toBe(200)
     } finally {
       process.kill(worker.pid, 'SIGCONT')
     }
-    expect(await workerState()).toBe('ok')
+    await expect.poll(workerState).toBe('ok')
   })
 
   test('uploads and output of commands pass through the API process; it stops while a stream is open', async () => {
