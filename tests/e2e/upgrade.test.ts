@@ -79,11 +79,17 @@ describe('berth upgrade', () => {
     ])
     expect(await servingVersion()).toBe('0.1.1')
     expect(await berth(['--version'])).toMatchObject({ stdout: '0.1.1\n' })
+    // Read after each change of the version: one answer has the newest lines only.
+    const lines = await numberedLinesOf(hosting, project.id)
+    const readMoreLines = async () => {
+      for (const [line, count] of await numberedLinesOf(hosting, project.id)) lines.set(line, count)
+    }
 
     const broken = await berth(['upgrade', '--to', ends])
     expect(broken).toMatchObject({ code: 8, stderr: expect.stringContaining('before it had started. Berth 0.1.1 serves again') })
     expect(readJson('upgrade.json')).toMatchObject({ state: 'went-back', from: '0.1.1', to: '0.1.2' })
     await expect.poll(servingVersion).toBe('0.1.1')
+    await readMoreLines()
 
     // The supervisor is killed while the new version starts.
     const hanging = berth(['upgrade', '--to', hangs])
@@ -98,7 +104,8 @@ describe('berth upgrade', () => {
     expect(failures).toEqual([])
     expect([...bodies.keys()]).toEqual([before])
     expect(count).toBeGreaterThan(500)
-    expect(missingLines(await numberedLinesOf(hosting, project.id), 1)).toEqual([])
+    await readMoreLines()
+    expect(missingLines(lines, 1)).toEqual([])
     expect(readJson('versions', 'current.json')).toEqual({ version: '0.1.1', installed: '0.1.0' })
     expect(readdirSync(inData('backups', 'upgrades'))).toHaveLength(3)
   })

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   isUnified,
@@ -46,10 +46,19 @@ export function createControlGroup(name: string, limits: GroupLimits): ControlGr
   }
 }
 
-/** Folders of an existing group. Empty if there is no such group. */
+/** Folders of an existing group. Empty if there is no such group, or if it belongs to a control plane of another user. */
 export function foldersOfGroup(name: string): string[] {
   const hierarchies = isUnified() ? [''] : ['memory', 'cpu', 'pids', 'cpuset', 'cpuacct']
-  return hierarchies.map((controller) => join(root, controller, 'berth', name)).filter((folder) => existsSync(folder))
+  return hierarchies.map((controller) => join(root, controller, 'berth', name)).filter(mayJoin)
+}
+
+function mayJoin(folder: string): boolean {
+  try {
+    accessSync(join(folder, 'cgroup.procs'), constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Opens the group of a process that an earlier control plane started. Its limits stay as they are. Null if there is none. */
