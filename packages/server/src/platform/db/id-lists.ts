@@ -23,7 +23,7 @@ export function isInIdList(db: Db, column: string, list: string): RawBuilder<Sql
 /** The condition that a column is one of the ids that a subquery returns: each is looked up, however many rows the table has. */
 export function isAmong(db: Db, column: string, ids: Expression<unknown>): RawBuilder<SqlBool> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
-  return isPostgres ? sql<SqlBool>`${sql.ref(column)} = any(array(${ids}))` : sql<SqlBool>`${sql.ref(column)} in (${ids})`
+  return isPostgres ? sql<SqlBool>`${sql.ref(column)} = any(array(${ids}))` : sql<SqlBool>`${sql.ref(column)} in ${ids}`
 }
 
 /** The ids in such a text as a table with the column `id`. */

@@ -1,6 +1,7 @@
-import { type Expression, type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Database } from '../database.ts'
 import type { Millis } from '../db/columns.ts'
+import { isAmong } from '../db/id-lists.ts'
 import { preparedQuery } from '../db/prepared.ts'
 import type { Db } from '../db/schema.ts'
 import { isUniqueViolation } from '../db/violations.ts'
@@ -94,7 +95,7 @@ function nextQuery(kind: DatabaseKind) {
     return db
       .selectFrom('jobs as first')
       .select('first.id')
-      .where(isOneOf(kind, sql.ref<string>('first.id'), nextOfKinds))
+      .where(isAmong(db, 'first.id', nextOfKinds))
       .orderBy('first.priority', 'desc')
       .orderBy('first.runAt')
       .orderBy('first.sequence')
@@ -109,10 +110,6 @@ const freeKinds = (kind: DatabaseKind, owners: string) =>
   kind === 'sqlite'
     ? sql<{ key: string; value: string }>`json_each(${owners})`.as('free')
     : sql<{ key: string; value: string }>`jsonb_each(cast(${owners} as jsonb))`.as('free')
-
-/** Finds rows by their ids, one index look-up each. PostgreSQL would join a subquery with the table, but not an array. */
-const isOneOf = (kind: DatabaseKind, id: RawBuilder<string>, ids: Expression<{ id: string }>) =>
-  kind === 'sqlite' ? sql<boolean>`${id} in ${ids}` : sql<boolean>`${id} = any(array(${ids}))`
 
 const busyOwners = {
   sqlite: sql`(select busy.value from json_each(free.value, '$.busy') as busy)`,
