@@ -1,4 +1,5 @@
 import { ApiError } from '@berth/contract/client'
+import { errorText } from './error-text.ts'
 
 /** A user error, printed as one line without a stack trace. */
 export class CliError extends Error {
@@ -60,7 +61,7 @@ export function explain(error: unknown): { message: string; code?: string; field
     return { message: error.message, code: error.code, field: error.field, requestId: error.requestId ?? undefined }
   }
   if (isUnreachable(error)) return { message: 'The instance is unreachable. Start it with berth up, or correct --url.' }
-  return { message: error instanceof Error ? error.message : String(error) }
+  return { message: errorText(error) }
 }
 
 /** True for the errors that fetch throws if the server is unreachable, or if the connection breaks during a response. */

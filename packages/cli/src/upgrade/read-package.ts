@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
 import { readTar } from '@berth/server/read-tar'
 import { isVersion, packageName } from '../../bin/versions.js'
+import { errorText } from '../error-text.ts'
 import { CliError } from '../exit-codes.ts'
-import { errorText } from './error-text.ts'
 
 export interface PackageFacts {
   version: string

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { environment, launcherVariable } from '../environment.ts'
-import { errorText } from './error-text.ts'
+import { errorText } from '../error-text.ts'
 
 /** A version of Berth that can be run. */
 export interface VersionProgram {

@@ -1,4 +1,4 @@
-import { errorText } from './error-text.ts'
+import { errorText } from '../error-text.ts'
 import { isUnfinished, type Outcome, type Step, type UpgradeRecord } from './upgrade-record.ts'
 
 /** The effects of an upgrade. A step that fails throws; its message is shown to the operator. */

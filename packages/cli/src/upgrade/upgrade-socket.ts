@@ -2,6 +2,7 @@ import { chmodSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { socketAddress } from '@berth/server/socket-path'
+import { errorText } from '../error-text.ts'
 import { CliError } from '../exit-codes.ts'
 import type { UpgradeResult } from './run-upgrade.ts'
 import type { Step } from './upgrade-record.ts'
@@ -40,7 +41,7 @@ async function serveOne(socket: Socket, handle: UpgradeHandler): Promise<void> {
     const { value } = await lines(socket).next()
     await handle(JSON.parse(value ?? '') as UpgradeRequest, send, gone.signal)
   } catch (error) {
-    send({ event: 'refused', message: error instanceof Error ? error.message : String(error) })
+    send({ event: 'refused', message: errorText(error) })
   } finally {
     socket.end()
   }

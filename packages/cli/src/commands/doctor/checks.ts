@@ -5,6 +5,7 @@ import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { connect } from 'node:tls'
+import { errorText } from '../../error-text.ts'
 import type { Settings } from '../../server-commands.ts'
 
 export interface Finding {
@@ -158,7 +159,7 @@ export async function runChecks(config: Settings): Promise<Finding[]> {
       } catch (error) {
         return {
           check,
-          ...bad(error instanceof Error ? error.message : String(error), 'Correct the reason and run berth doctor again'),
+          ...bad(errorText(error), 'Correct the reason and run berth doctor again'),
         }
       }
     }),
