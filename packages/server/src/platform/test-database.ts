@@ -114,7 +114,8 @@ function migrationsDigest(): string {
   return hash.digest('hex').slice(0, 12)
 }
 
-async function onServer<Result>(server: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+/** Connects to a PostgreSQL server for as long as `work` takes. */
+export async function onServer<Result>(server: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: server })
   await client.connect()
   try {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { describeNeeding, partOf } from '../../../../../tests/kit/machine.ts'
 import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
 import { openDatabase } from '../../platform/database.ts'
 import { silentLog } from '../../platform/log.ts'
 import { claimMachine } from '../../platform/machines/machine-lease.ts'
+import { onServer } from '../../platform/test-database.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { machineFileName, readMachineIdentity } from '../machine-identity.ts'
 import { backupInstance, InstanceBackupRefused, restoreInstance } from './backup-instance.ts'
@@ -20,13 +20,15 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
     folder = await tempFolder('instance-postgres')
     const name = `berth_instance_${randomBytes(6).toString('hex')}`
     urls = { old: databaseUrl(`${name}_old`), fresh: databaseUrl(`${name}_fresh`) }
-    for (const url of Object.values(urls)) await onServer(`create database ${nameIn(url)}`)
+    for (const url of Object.values(urls))
+      await onServer(partOf('postgres'), (client) => client.query(`create database ${nameIn(url)}`))
     const database = await openDatabase({ url: urls.old, folder: folder.path })
     await database.db.insertInto('organizations').values(kept).execute()
     await database.close()
   })
   afterEach(async () => {
-    for (const url of Object.values(urls)) await onServer(`drop database if exists ${nameIn(url)} with (force)`)
+    for (const url of Object.values(urls))
+      await onServer(partOf('postgres'), (client) => client.query(`drop database if exists ${nameIn(url)} with (force)`))
     await folder.remove()
   })
 
@@ -97,16 +99,6 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
 const kept = { id: 'org_kept', name: 'Kept ’n’ \\safe', slug: 'kept', memberRepositories: null, quotas: null, createdAt: 1 }
 const databaseUrl = (name: string) => Object.assign(new URL(partOf('postgres')), { pathname: `/${name}` }).href
 const nameIn = (url: string) => new URL(url).pathname.slice(1)
-
-async function onServer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: partOf('postgres') })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
-}
 
 test.each([
   [

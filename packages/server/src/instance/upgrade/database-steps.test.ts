@@ -3,11 +3,11 @@ import { copyFileSync, existsSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
-import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { describeNeeding, partOf } from '../../../../../tests/kit/machine.ts'
 import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
 import { openDatabase } from '../../platform/database.ts'
+import { onServer } from '../../platform/test-database.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { DataFolderInUse, openDataFolder } from '../data-folder.ts'
 import { copyDatabase, describeVersion, migrateDatabase, rehearseMigration, restoreDatabase } from './database-steps.ts'
@@ -125,25 +125,17 @@ describe('on SQLite', () => {
 describeNeeding(['postgres'], 'on PostgreSQL', () => {
   beforeEach(async () => {
     const name = `berth_upgrade_${randomBytes(6).toString('hex')}`
-    await onServer(`create database ${name}`)
+    await onServer(partOf('postgres'), (client) => client.query(`create database ${name}`))
     url = Object.assign(new URL(partOf('postgres')), { pathname: `/${name}` }).href
   })
   afterEach(async () => {
-    await onServer(`drop database if exists ${new URL(url ?? '').pathname.slice(1)} with (force)`)
+    await onServer(partOf('postgres'), (client) =>
+      client.query(`drop database if exists ${new URL(url ?? '').pathname.slice(1)} with (force)`),
+    )
     url = null
   })
   stepsOnADatabase()
 })
-
-async function onServer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: partOf('postgres') })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
-}
 
 test('a version names itself and its migrations', () => {
   const { version, protocol, migrations } = describeVersion()
