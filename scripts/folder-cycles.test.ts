@@ -32,7 +32,7 @@ test('no folder of this clone has a cycle', () => {
   expect(findFolderCycles(readImports(clone)).map(describeCycle)).toEqual([])
 })
 
-test('two folders that import each other through different files are refused, and the program says which imports', async () => {
+test('two folders that import each other through different files are refused, and the imports are listed', async () => {
   const tree = treeWith({
     'orders/order.ts': `import type { Item } from '../items/item.ts'\nexport type Order = Item[]\n`,
     'items/item.ts': `export type Item = string\n`,
@@ -46,7 +46,7 @@ test('two folders that import each other through different files are refused, an
   )
 })
 
-test('a cycle over three folders, through a file of the folder above, or by a dynamic import or an export is refused', () => {
+test('a cycle of three folders, through a file of the parent folder, or by a dynamic import or an export is refused', () => {
   const three = {
     'one/a.ts': `import '../two/a.ts'`,
     'two/a.ts': `export { three } from '../three/a.ts'`,
@@ -58,7 +58,7 @@ test('a cycle over three folders, through a file of the folder above, or by a dy
   expect(cyclesIn(above)).toEqual([['deps.ts', 'one/']])
 })
 
-test('imports in one direction are allowed; those of tests and in comments do not count', () => {
+test('imports in one direction are allowed; imports of tests and in comments are ignored', () => {
   const files = {
     'deps.ts': '',
     'index.ts': `import './one/a.ts'`,

@@ -41,18 +41,18 @@ const run = async (node: string, args: string[], env: NodeJS.ProcessEnv = proces
   return { code, signal, said: output }
 }
 
-test('on a new enough Node the program runs in the launcher’s own process', async () => {
+test('on Node 24 or newer the program runs in the process of the launcher', async () => {
   await using location = await clone()
   await using daemon = await startDaemon({ program: process.execPath, args: [location.berth, 'a', 'b c'], ready: /up/ })
   expect(daemon.output()).toBe(`up ${daemon.pid} ${process.version} a b c\n`)
 })
 
-test('without a build it says what to do', async () => {
+test('without a build the error names npm run build', async () => {
   await using location = await clone({ program: '' })
   expect(await run(process.execPath, [location.berth])).toMatchObject({ code: 1, said: expect.stringContaining('npm run build') })
 })
 
-describe('a version in the data folder', () => {
+describe('an upgraded version in the data folder', () => {
   /** A package of this version, and versions that `berth upgrade` installed. */
   async function upgraded(installed: object, pointer: object | null, versions: string[]) {
     const location = await clone()
@@ -73,7 +73,7 @@ describe('a version in the data folder', () => {
   }
   const pointer = { version: '1.2.0', installed: '1.0.0' }
 
-  test('runs in place of the package, and is told of its launcher', async () => {
+  test('runs instead of the installed package, and gets the path of its launcher', async () => {
     await using location = await upgraded({ version: '1.0.0' }, pointer, ['1.2.0'])
     expect(await location.said()).toBe(`1.2.0 up --json ${location.berth}\n`)
     if (oldNode) expect(await location.said(oldNode)).toBe(`1.2.0 up --json ${location.berth}\n`)
@@ -90,7 +90,7 @@ describe('a version in the data folder', () => {
     expect(await location.said()).toBe('installed\n')
   })
 
-  test('runs if the package is newer but the upgrade went back to an older version on purpose', async () => {
+  test('runs if the package is newer but the upgrade deliberately returned to an older version', async () => {
     await using location = await upgraded({ version: '1.5.0' }, { version: '1.2.0', installed: '1.5.0' }, ['1.2.0'])
     expect(await location.said()).toContain('1.2.0')
   })
@@ -102,7 +102,7 @@ describe.skipIf(!oldNode)(`on an old Node${oldNode ? '' : ' (skipped: there is n
     return { daemon, pid: Number(/up (\d+)/.exec(daemon.output())![1]) }
   }
 
-  test('the program runs on the bundled one, and its exit code is the launcher’s', async () => {
+  test('the program runs on the bundled Node, and the launcher exits with its exit code', async () => {
     await using location = await clone()
     const { daemon, pid } = await start(location)
     expect(daemon.output()).toContain(`up ${pid} ${process.version} up`)
@@ -113,12 +113,12 @@ describe.skipIf(!oldNode)(`on an old Node${oldNode ? '' : ' (skipped: there is n
     await daemon.stop()
   })
 
-  test('a program that dies by a signal takes the launcher along by the same one', async () => {
+  test('the launcher ends by the same signal as the program', async () => {
     await using location = await clone({ program: `process.kill(process.pid, 'SIGABRT')` })
     expect(await run(oldNode!, [location.berth])).toMatchObject({ code: null, signal: 'SIGABRT' })
   })
 
-  test('the program ends when its launcher is killed with SIGKILL', async () => {
+  test('the program ends if its launcher is killed with SIGKILL', async () => {
     await using location = await clone()
     const { daemon, pid } = await start(location)
     daemon.signal('SIGKILL')
@@ -128,14 +128,14 @@ describe.skipIf(!oldNode)(`on an old Node${oldNode ? '' : ' (skipped: there is n
     await daemon.stop()
   })
 
-  test('without any newer one it says so in one line', async () => {
+  test('without a newer Node the error is one line', async () => {
     await using location = await clone({ bundled: false })
     const { code, said: output } = await run(oldNode!, [location.berth])
     expect(code).toBe(1)
     expect(output).toMatch(/^Berth needs Node 24 or newer; this is v\d+\.\d+\.\d+ and no newer one was found\n$/)
   })
 
-  test('a linked Node that is too old itself does not start for ever', async () => {
+  test('a linked Node that is too old itself is an error and no endless restart', async () => {
     await using location = await clone({ bundled: false })
     await symlink(oldNode!, join(location.path, 'node_modules', '.bin', 'node'))
     expect(await run(oldNode!, [location.berth])).toMatchObject({ code: 1, said: expect.stringContaining('needs Node 24') })

@@ -129,12 +129,12 @@ test.each(allowed)('%s may import %s', (file) => {
   expect(refused).not.toContain(pathOf(file))
 })
 
-describe('a forbidden import is refused however it is written', () => {
+describe('a forbidden import is refused in every syntax', () => {
   test.each(Object.keys(forms))('%s', (name) => {
     expect(refused).toContain(pathOf(fileOfForm(name)))
   })
 })
 
-test('biome.json holds the rules of the layer table; npm run layers writes them', () => {
+test('biome.json holds the rules of the layer table (npm run layers writes them)', () => {
   expect(withImportRules(config)).toEqual(config)
 })

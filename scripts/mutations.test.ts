@@ -8,7 +8,7 @@ import { apiTests, gateLinesOf } from './test/selection.ts'
 const root = join(import.meta.dirname, '..')
 const paths = globSync('packages/*/{src,tests}/**/*.ts', { cwd: root }).map((path) => join(root, path))
 
-test('every seeded fault has its one place in the source, and tests that are there to notice it', () => {
+test('every mutation matches exactly one place in the source and names existing test files', () => {
   for (const mutation of mutations) {
     expect(locationOf(mutation, paths).path).toBeTruthy()
     for (const file of mutation.tests)
@@ -19,7 +19,7 @@ test('every seeded fault has its one place in the source, and tests that are the
   }
 })
 
-test('a fault that only PostgreSQL shows is noticed by files that the gate runs on PostgreSQL', () => {
+test('the test files of each PostgreSQL mutation run on PostgreSQL in the gate', () => {
   const onPostgres: { tests: string[] }[] = mutations.filter(({ project }: { project: string }) => project === 'api-postgres')
   for (const file of onPostgres.flatMap(({ tests }) => tests)) {
     const [path] = apiTests.filter((one) => one.includes(file))

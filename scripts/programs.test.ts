@@ -4,7 +4,7 @@ import { showProgress } from './programs.mjs'
 
 afterEach(() => void vi.useRealTimers())
 
-test('without a terminal a step that takes long prints a line every 15 seconds, and none after its end', () => {
+test('without a terminal a slow step prints a line every 15 seconds, and none after its end', () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
   const lines: string[] = []
   const end = showProgress('installing packages', { isTerminal: false, write: (text: string) => lines.push(text) > 0 })

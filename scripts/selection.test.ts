@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '..')
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8')
 const endToEndTests = globSync('tests/e2e/*.test.ts', { cwd: root })
 
-test('a line about the gate is one that is understood, and stands where it has an effect', () => {
+test('every gate line of a test file is valid and in a file where it has an effect', () => {
   for (const path of [...apiTests, ...endToEndTests]) {
     const written = textOf(path)
       .split('\n')

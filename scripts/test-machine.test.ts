@@ -34,7 +34,7 @@ async function request(url: string, sql: string) {
 
 const sleeper = () => spawn('sleep', ['600'], { stdio: 'ignore' })
 
-test('the machine stays up while one of its users lives, starts once for all of them, and is gone after the last', async () => {
+test('the machine starts once for concurrent users and stops after the last one has ended', async () => {
   need('postgres')
   await using folder = await tempFolder('machine')
   const { run, settings } = machine(join(folder.path, 'state'))
@@ -63,7 +63,7 @@ test('the machine stays up while one of its users lives, starts once for all of 
   }
 })
 
-test('a machine that its user cannot give back, because it was killed, is stopped with the next one', async () => {
+test('a machine whose user was killed is stopped after the next user ends', async () => {
   need('postgres')
   await using folder = await tempFolder('machine')
   const { run, settings } = machine(join(folder.path, 'state'))

@@ -6,7 +6,7 @@ import { freePort, freePorts } from './free-port.ts'
 const node = (script: string) => ({ program: process.execPath, args: ['-e', script] })
 
 describe('a daemon of the kit', () => {
-  test('is handed out once its output says that it serves', async () => {
+  test('is ready once its output matches', async () => {
     await using daemon = await startDaemon({
       ...node('setTimeout(() => console.log("now"), 50); setInterval(() => {}, 999)'),
       ready: /now/,
@@ -15,7 +15,7 @@ describe('a daemon of the kit', () => {
     expect(daemon.isRunning()).toBe(true)
   })
 
-  test('is handed out once its port accepts', async () => {
+  test('is ready once its port accepts connections', async () => {
     const port = await freePort()
     await using daemon = await startDaemon({
       ...node(`require('node:net').createServer().listen(${port}, '127.0.0.1')`),
@@ -24,16 +24,16 @@ describe('a daemon of the kit', () => {
     expect(daemon.isRunning()).toBe(true)
   })
 
-  test('that ends before it serves is an error with its last words', async () => {
+  test('that ends before it is ready is an error with its last output', async () => {
     const start = startDaemon({ ...node('console.error("no disk"); process.exit(3)'), ready: /never/ })
     await expect(start).rejects.toThrow(/ended before it served \(3\)[\s\S]*no disk/)
   })
 
-  test('that cannot be found is an error', async () => {
+  test('that does not exist is an error', async () => {
     await expect(startDaemon({ program: '/nowhere/at-all', args: [], ready: /x/ })).rejects.toThrow(/ENOENT/)
   })
 
-  test('that does not serve in time is ended', async () => {
+  test('that is not ready in time is ended', async () => {
     const start = startDaemon({
       ...node('console.log(process.pid); setInterval(() => {}, 999)'),
       ready: /never/,
@@ -47,7 +47,7 @@ describe('a daemon of the kit', () => {
     expect(isAlive(Number(/^(\d+)$/m.exec(message)?.[1]))).toBe(false)
   })
 
-  test('that ignores SIGTERM is ended by force, and what it started goes with it', async () => {
+  test('that ignores SIGTERM is killed with its child processes', async () => {
     const script = `process.on('SIGTERM', () => {})
       const child = require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 999)'])
       console.log('child ' + child.pid + ' up'); setInterval(() => {}, 999)`
@@ -60,7 +60,7 @@ describe('a daemon of the kit', () => {
   })
 })
 
-test('free ports of one call differ', async () => {
+test('free ports of one call are distinct', async () => {
   const ports = await freePorts(20)
   expect(new Set(ports).size).toBe(20)
 })

@@ -9,7 +9,7 @@ const pathsIn = (file: string, pattern: RegExp) =>
 const ids = { projectId: 'a', deploymentId: 'a', serverId: 'a' }
 const asPattern = (path: string) => path.replaceAll(/\$\w+/g, 'a')
 
-test('every page of the dashboard has an address here: screenshots and the accessibility check visit these', () => {
+test('every page of the dashboard has an address in the list that screenshots and accessibility checks visit', () => {
   const visited = Object.values(addressesOf(ids)).map((address) => address.split('?')[0])
   const pages = pathsIn('pages/pages.ts', /^ {2}'(\/[^']*)':/gm).map(asPattern)
   expect(pages.length).toBeGreaterThan(25)

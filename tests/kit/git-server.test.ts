@@ -37,7 +37,7 @@ describe('the git server of the kit', () => {
     expect(server.requests.map(({ path }) => path)).toContain('/acme/shop.git/git-receive-pack')
   })
 
-  test('with credentials refuses clients with none or wrong ones, and accepts a token under any name', async () => {
+  test('with credentials refuses missing and wrong ones, and accepts a token with any user name', async () => {
     await using server = await startGitServer({ credentials: { ann: 'pass:word' } })
     const url = await server.createRepository('acme/secret')
     const sha = await server.commit('acme/secret', { a: '1' })
@@ -49,7 +49,7 @@ describe('the git server of the kit', () => {
     expect(server.requests.at(-1)).toMatchObject({ status: 200, user: 'ann' })
   })
 
-  test('does not serve what lies outside its repositories', async () => {
+  test('does not serve files outside its repositories', async () => {
     await using server = await startGitServer()
     for (const path of ['/../../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/none.git/info/refs?service=git-upload-pack']) {
       expect((await fetch(server.url + path)).ok).toBe(false)

@@ -9,7 +9,7 @@ import { tempFolder } from './temp-folder.ts'
 const root = join(import.meta.dirname, '..', '..')
 
 describe('the settings of the test machine', () => {
-  test('come from the file that the machine wrote, values with any character in them', async () => {
+  test('are read from the file of the machine, with any characters in the values', async () => {
     await using folder = await tempFolder('machine')
     await writeFile(join(folder.path, 'env'), 'BERTH_TEST_WRK=/opt/a b/wrk=2\nBERTH_TEST_SSHD_MISSING=sshd is not installed\n')
     vi.stubEnv('BERTH_TEST_MACHINE_DIR', folder.path)
@@ -20,14 +20,14 @@ describe('the settings of the test machine', () => {
     vi.unstubAllEnvs()
   })
 
-  test('of the environment win over the file', async () => {
+  test('of the environment override the file', async () => {
     vi.stubEnv('BERTH_TEST_WRK', '/elsewhere/wrk')
     expect(lookUp('wrk')).toEqual({ value: '/elsewhere/wrk' })
     vi.unstubAllEnvs()
   })
 })
 
-test('every skipped test is counted with its reason, and a file that cannot be loaded counts as failed', async () => {
+test('every skipped test is counted with its reason, and a file that fails to load counts as failed', async () => {
   await using folder = await tempFolder('tally')
   const file = join(folder.path, 'tally.json')
   const reporter = join(root, 'scripts', 'test', 'tally.mjs')

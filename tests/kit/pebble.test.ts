@@ -7,7 +7,7 @@ import { serve } from './http-server.ts'
 import { need } from './machine.ts'
 import { startPebble } from './pebble.ts'
 
-test('the authority of the kit issues a certificate after it saw the http-01 answer, and its root vouches for it', async () => {
+test('the test authority issues a certificate after it received the http-01 answer, and its root verifies the chain', async () => {
   const programs = { pebble: need('pebble'), challtestsrv: need('challtestsrv') }
   const answers = new Map<string, string>()
   await using edge = await serve((request, response) => {

@@ -5,7 +5,7 @@ import { startMailServer } from './smtp-server.ts'
 const mail = { from: 'berth@example.test', to: 'ann@example.test', subject: 'Grüße', text: 'Ünïcode • text' }
 
 describe('the mail server of the kit', () => {
-  test('keeps what it is given, decoded, with the envelope', async () => {
+  test('keeps each mail, decoded, with its envelope', async () => {
     await using server = await startMailServer()
     const arrived = server.nextMail(({ subject }) => subject === 'Grüße')
     await createTransport(server.url).sendMail({ ...mail, bcc: 'hidden@example.test', html: '<b>hi</b>' })
@@ -33,7 +33,7 @@ describe('the mail server of the kit', () => {
     expect(server.mails).toHaveLength(0)
   })
 
-  test('does not wait for ever for a mail that does not come', async () => {
+  test('times out if the expected mail does not arrive', async () => {
     await using server = await startMailServer()
     await expect(server.nextMail(() => true, 50)).rejects.toThrow()
   })

@@ -34,7 +34,7 @@ function runOver(sshd: Sshd, command: string): Promise<{ output: string; fingerp
   })
 }
 
-test('the sshd of the kit runs commands, shows its own host key, and another one after a swap', async () => {
+test('the test sshd runs commands, shows its host key, and shows another one after a swap', async () => {
   await using sshd = await startSshd(need('sshd'))
   const before = await runOver(sshd, 'echo out of the shell')
   expect(before).toEqual({ output: 'out of the shell\n', fingerprint: await sshd.fingerprint() })

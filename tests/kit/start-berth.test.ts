@@ -8,7 +8,7 @@ const isUp = (url: string) =>
     () => false,
   )
 
-test('the built product serves, comes back on the same folder after kill -9, stops on SIGTERM, and leaves nothing', async () => {
+test('the built product serves, restarts on the same folder after kill -9, stops on SIGTERM, and leaves nothing', async () => {
   let folder: string
   {
     await using berth = await startBerth()
@@ -27,6 +27,6 @@ test('the built product serves, comes back on the same folder after kill -9, sto
   await expect(access(folder)).rejects.toThrow('ENOENT')
 })
 
-test('a wrong setting is reported with the words of the product', async () => {
+test('a wrong setting is reported with the error message of the product', async () => {
   await expect(startBerth({ env: { BERTH_MODE: 'submarine' } })).rejects.toThrow(/BERTH_MODE/)
 })

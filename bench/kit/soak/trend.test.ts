@@ -20,7 +20,7 @@ test.each<[string, (at: number) => number, 'flat' | 'grows']>([
   expect(trendOf(hour(value), tolerance).verdict).toBe(verdict)
 })
 
-test('the slope is per hour, the growth that of the last two thirds', () => {
+test('the slope is reported per hour; the growth is measured over the last two thirds of the samples', () => {
   const { slopePerHour, growth, mean } = trendOf(
     hour((at) => at / 36),
     tolerance,

@@ -7,7 +7,7 @@ const command = new Command().option('--project <id>').parse(['--project', 'prj_
 const having = (...data: object[]) => ({ call: async () => ({ data }) }) as unknown as Connection
 const failed = { id: 'dep_1', number: 1, status: 'failed' }
 
-test('the newest that fits', async () =>
+test('returns the newest deployment that matches the filter', async () =>
   expect(await findDeployment(having(failed), command, undefined, ({ status }) => status === 'failed')).toBe(failed))
 
 test('the error names the requested project if none matches', async () => {

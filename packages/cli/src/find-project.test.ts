@@ -49,7 +49,7 @@ test('the message names the next step if there are no projects, and an unreachab
   expect((await sleep(none, 'x')).stderr).toMatch(/no projects yet\. Run berth deploy.*The cloud is unreachable/)
 })
 
-test('a name of several projects is refused with their slugs', async () => {
+test('a name shared by several projects is refused, and the error lists their slugs', async () => {
   await using cli = await withProjects(projects)
   const { code, stderr } = await sleep(cli, 'Blog')
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(`blog (${id('b')}), blog-2 (${id('c')})`) })

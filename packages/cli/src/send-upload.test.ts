@@ -31,14 +31,14 @@ const bytes = () => new Blob(['abc']).stream()
 const headers = { 'content-type': 'application/gzip', 'x-storage': 'yes' }
 const storage = () => ({ url: `${base}/api/uploads/upl_1?expires=1&signature=s`, method: 'PUT', headers })
 
-test('the relay of a self-hosted instance is asked where we reach it, with the token', async () => {
+test('the upload relay of a self-hosted instance is called at the address of the client, with the token', async () => {
   const url = 'https://public.example.test/api/projects/folder/upload/upl_1'
   await sendUpload(client(), { sessionId: 'upl_1', upload: { url, method: 'POST', headers } }, bytes())
   expect(seen).toMatchObject([{ method: 'POST', url: '/api/projects/folder/upload/upl_1', bytes: Buffer.from('abc') }])
   expect(seen[0]?.headers).toMatchObject({ authorization: 'Bearer brt_secret', 'content-type': 'application/gzip' })
 })
 
-test('any other address gets the method and headers that the session says, and never the token', async () => {
+test('any other address gets the method and headers of the session, and never the token', async () => {
   await sendUpload(client(), { sessionId: 'upl_1', upload: storage() }, bytes())
   expect(seen).toMatchObject([
     { method: 'PUT', url: '/api/uploads/upl_1?expires=1&signature=s', headers, bytes: Buffer.from('abc') },

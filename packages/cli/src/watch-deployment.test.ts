@@ -21,7 +21,7 @@ test('the last output of a failed program is reported with the failure', async (
   await expect(ended).rejects.toThrow('deployment 3 failed: It failed\n  its last lines:\n    Missing DATABASE_URL')
 })
 
-test('lines that have just been shown are not told a second time', async () => {
+test('lines of output that were just shown are not repeated in the failure', async () => {
   const { ended, notes } = watched(['$ npm run build', 'error TS2322', 'It failed'], ['$ npm run build', 'error TS2322'])
   await expect(ended).rejects.toThrow(/^deployment 3 failed: It failed$/)
   expect(notes.filter((one) => one.includes('TS2322'))).toHaveLength(1)

@@ -39,26 +39,26 @@ const rows = {
 }
 
 describe('pathOf', () => {
-  test('encodes params, so that none can leave its place', () => {
+  test('encodes parameters, so that none can change the path', () => {
     expect(pathOf(rows.get, { owner: 'a/b', name: 'x y?#%é' })).toBe('/things/a%2Fb/x%20y%3F%23%25%C3%A9')
   })
 
-  test('refuses params that a URL parser would resolve away, and missing ones', () => {
+  test('refuses missing parameters and those that a URL parser would remove', () => {
     for (const name of ['', '.', '..']) expect(() => pathOf(rows.put, { name })).toThrow(TypeError)
     expect(() => pathOf(rows.get, { owner: 'a' })).toThrow('GET /things/:owner/:name')
   })
 
-  test('writes booleans and numbers as words, repeats arrays, leaves out what is not there', () => {
+  test('writes booleans and numbers as text, repeats arrays, and omits absent values', () => {
     const query = { deep: false, limit: 20, tag: ['a', 'b&c'], cursor: undefined, other: null }
     expect(pathOf(rows.get, { owner: 'a', name: 'b' }, query)).toBe('/things/a/b?deep=false&limit=20&tag=a&tag=b%26c')
   })
 
-  test('puts no question mark where the query is empty', () => {
+  test('writes no question mark for an empty query', () => {
     expect(pathOf(rows.get, { owner: 'a', name: 'b' }, { deep: undefined })).toBe('/things/a/b')
   })
 })
 
-describe('the client, against a server on loopback', () => {
+describe('the client, with a server on loopback', () => {
   let answer: (request: IncomingMessage, body: Buffer, response: ServerResponse) => void
   const server = createServer(async (request, response) => {
     const pieces: Buffer[] = []
@@ -78,7 +78,7 @@ describe('the client, against a server on loopback', () => {
     await new Promise((closed) => server.close(closed))
   })
 
-  test('sends token, organisation, body and its own headers to /api, and gives the typed reply', async () => {
+  test('sends token, organisation, body and its own headers to /api, and returns the typed reply', async () => {
     let seen: unknown
     answer = ({ method, url, headers }, body, response) => {
       seen = [
@@ -105,7 +105,7 @@ describe('the client, against a server on loopback', () => {
     expect(seen).toEqual(['PUT', '/api/things/a', 'Bearer brt_x', 'org_x', 'application/json', 'test', '{"size":1}'])
   })
 
-  test('reports the warnings of an answer, and gives them with it', async () => {
+  test('passes the warnings of a reply to onWarnings and returns them', async () => {
     const warnings = ['Unknown field ignored: sise']
     answer = (_request, _body, response) => json(response, 200, { data: { name: 'a' }, warnings })
     const reported: unknown[] = []
@@ -114,7 +114,7 @@ describe('the client, against a server on loopback', () => {
     expect([reply.warnings, reported]).toEqual([warnings, [warnings]])
   })
 
-  test('sends neither body nor content type where there is none, and gives undefined for 204', async () => {
+  test('sends neither body nor content type if there is none, and returns undefined for 204', async () => {
     let type: string | undefined = 'unset'
     answer = ({ headers }, _, response) => {
       type = headers['content-type']
@@ -131,7 +131,7 @@ describe('the client, against a server on loopback', () => {
     expect(await createClient({ baseUrl }).call(rows.send, { upload })).toEqual({ data: { sizeBytes: 100_000 } })
   })
 
-  test('throws what the error body says, with the request id', async () => {
+  test('throws the error of the reply with the request id', async () => {
     const problem = { field: 'size', message: 'must be an integer' }
     answer = (_, __, response) =>
       json(
@@ -161,7 +161,7 @@ describe('the client, against a server on loopback', () => {
     await expect(call).rejects.toMatchObject({ retryAfterSeconds: 17, permission: 'project:read' })
   })
 
-  test('a page of some proxy is an unreadable reply with its status, failed or not', async () => {
+  test('an HTML page of a proxy is the error unreadable_reply with its status, for 200 and 502', async () => {
     for (const status of [200, 502]) {
       answer = (_, __, response) => response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>hello</h1>')
       const client = createClient({ baseUrl })
@@ -171,7 +171,7 @@ describe('the client, against a server on loopback', () => {
     }
   })
 
-  test('streams typed events and says where to resume', async () => {
+  test('streams typed events with their ids, and sends Last-Event-ID', async () => {
     answer = ({ headers }, _, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
       response.write(`: open\n\nevent: snapshot\ndata: {"name":"${headers['last-event-id']} ${headers.accept}"}\n\n`)
@@ -188,7 +188,7 @@ describe('the client, against a server on loopback', () => {
     ])
   })
 
-  test('an abort ends a stream that is open', async () => {
+  test('an abort ends an open stream', async () => {
     answer = (_, __, response) =>
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: snapshot\ndata: {"name":"a"}\n\n')
     const abort = new AbortController()
@@ -199,7 +199,7 @@ describe('the client, against a server on loopback', () => {
   })
 })
 
-test('input is asked for exactly where the row needs it', async () => {
+test('call and stream require an input only if the row needs one', async () => {
   const requested: string[] = []
   const answer = async (url: string) => {
     requested.push(url)

@@ -18,31 +18,31 @@ describe('the event stream parser', () => {
     expect(parse(whole)).toEqual(events)
   })
 
-  test('gives the same events wherever the text is cut in two', () => {
+  test('gives the same events wherever the text is split in two', () => {
     for (let at = 0; at <= whole.length; at++) expect(parse(whole.slice(0, at), whole.slice(at))).toEqual(events)
   })
 
-  test('gives the same events when the text comes character by character', () => {
+  test('gives the same events if the text arrives character by character', () => {
     expect(parse(...whole)).toEqual(events)
   })
 
-  test('takes one space off a value and no more', () => {
+  test('removes one leading space of a value, and only one', () => {
     expect(parse('data:  two spaces\n\n')).toEqual([{ id: null, event: 'message', data: ' two spaces' }])
   })
 
-  test('keeps an id over later events that have none, and takes an empty one as a reset', () => {
+  test('keeps the last id for events without one, and resets it on an empty id', () => {
     expect(parse('id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n').map((event) => event.id)).toEqual(['1', '1', ''])
   })
 
-  test('does not carry the name of an event without data over to the next one', () => {
+  test('does not apply the name of an event without data to the next event', () => {
     expect(parse('event: step\n\ndata: x\n\n')).toEqual([{ id: null, event: 'message', data: 'x' }])
   })
 
-  test('ignores fields it does not know and an id with a NUL', () => {
+  test('ignores unknown fields and an id with a NUL', () => {
     expect(parse('retry: 5\nid: a\0b\nwhat: ever\ndata: x\n\n')).toEqual([{ id: null, event: 'message', data: 'x' }])
   })
 
-  test('drops an event that the end cuts short', () => {
+  test('drops an event that is incomplete at the end of the stream', () => {
     expect(parse('data: whole\n\ndata: half\n')).toHaveLength(1)
   })
 })
@@ -50,7 +50,7 @@ describe('the event stream parser', () => {
 describe('readEvents', () => {
   const bytes = new TextEncoder().encode(whole)
 
-  test('gives the same events wherever the bytes are cut, inside a character too', async () => {
+  test('gives the same events wherever the bytes are split, also inside a character', async () => {
     for (let at = 0; at <= bytes.length; at++) {
       const body = new ReadableStream<Uint8Array>({
         start(controller) {

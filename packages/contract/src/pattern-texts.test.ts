@@ -11,12 +11,12 @@ function patternsIn(value: unknown, found = new Set<string>()): Set<string> {
   return found
 }
 
-test('each described pattern is that of a field', () => {
+test('each described pattern is used by a field', () => {
   const used = patternsIn(table.map(({ row: { body, query } }) => [body, query]))
   expect(describedPatterns.filter((pattern) => !used.has(pattern))).toEqual([])
 })
 
-test('no field of a project that is set by hand answers with a bare pattern', () => {
+test('no hand-set field of a project reports its raw regular expression', () => {
   const { services: _, ...byHand } = CreateProject.properties
   for (const pattern of patternsIn(byHand)) expect(patternText(pattern)).not.toContain(pattern)
 })

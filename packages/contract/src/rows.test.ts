@@ -261,22 +261,25 @@ const declared = (module: ModuleName) =>
     .filter((entry) => entry.module === module)
     .flatMap(({ row }) => [row.at as string, ...(row.alsoAt ?? [])].map((at) => lineOf(row, at)))
 
-describe('the table against the spec', () => {
+describe('the table of rows and the spec', () => {
   test('counts all 99 routes of the spec', () => {
     expect(Object.values(spec).flatMap(linesOf)).toHaveLength(99)
   })
 
-  test.each(Object.keys(spec) as ModuleName[])('%s: every route, its tag and its SH mark, in the order of the spec', (module) => {
-    const requested = linesOf(spec[module])
-    expect(declared(module).filter((line) => requested.includes(line))).toEqual(requested)
-  })
+  test.each(Object.keys(spec) as ModuleName[])(
+    '%s: has every route of the spec with its tag and self-hosted mark, in the order of the spec',
+    (module) => {
+      const requested = linesOf(spec[module])
+      expect(declared(module).filter((line) => requested.includes(line))).toEqual(requested)
+    },
+  )
 
-  test.each(Object.keys(extra) as ModuleName[])('%s: every route that the contract adds', (module) => {
+  test.each(Object.keys(extra) as ModuleName[])('%s: has every route that the contract adds', (module) => {
     const lines = declared(module)
     for (const line of linesOf(extra[module])) expect(lines).toContain(line)
   })
 
-  test('the modules whose routes are all named by the spec or the contract have no others', () => {
+  test('modules whose routes are all listed by the spec or the contract have no further routes', () => {
     for (const module of [
       'projects',
       'deployments',
@@ -299,12 +302,12 @@ describe('the table against the spec', () => {
 })
 
 describe('every row', () => {
-  test('is the only one at its place, however its params are called', () => {
+  test('has a path of its own, regardless of parameter names', () => {
     const paths = table.flatMap(({ row }) => [row.at, ...(row.alsoAt ?? [])]).map((at: string) => at.replace(/:\w+/g, ':'))
     expect(paths).toEqual([...new Set(paths)])
   })
 
-  test('answers with a body, a stream or a page, or with 204 and nothing', () => {
+  test('answers with exactly one of: body, stream, page, bytes or 204', () => {
     const wrong = table.filter(({ row }) => {
       const answers = [row.returns, row.stream, row.browser, row.bytes, row.status === 204].filter(Boolean)
       return answers.length !== 1
@@ -312,18 +315,18 @@ describe('every row', () => {
     expect(wrong.map(({ row }) => row.at)).toEqual([])
   })
 
-  test('that asks for a level names the object it is asked on', () => {
+  test('with a required level names the object of that level', () => {
     expect(table.filter(({ row }) => row.needs && !row.on).map(({ row }) => row.at)).toEqual([])
   })
 
-  test('that names an object has its id in the path, or in the body and says where', () => {
+  test('with an object has its id in the path or in the declared body field', () => {
     const wrong = table.filter(
       ({ row }) => row.on && (row.inBody ? !row.body?.properties?.[row.inBody] : !row.path.includes(':')),
     )
     expect(wrong.map(({ row }) => row.at)).toEqual([])
   })
 
-  test('says of each field that is an id what it names', () => {
+  test('declares for each id field which object it names', () => {
     // A service is a name in its project's own list; hook and client ids belong to the git host.
     const others = new Set(['serviceId', 'hookId', 'clientId', 'objectId'])
     const unsaid = table.flatMap(({ row }) =>
@@ -337,7 +340,7 @@ describe('every row', () => {
         expect({ ...row.body?.properties, ...row.query?.properties }).toHaveProperty(field)
   })
 
-  test('that gives a list with a cursor takes limit and cursor', () => {
+  test('that returns a list with a cursor takes limit and cursor', () => {
     const wrong = table.filter(({ row }) => {
       const paged = row.method === 'GET' && row.returns?.properties?.nextCursor !== undefined
       return paged && !(row.query?.properties?.limit && row.query.properties.cursor)
@@ -345,19 +348,19 @@ describe('every row', () => {
     expect(wrong.map(({ row }) => row.at)).toEqual([])
   })
 
-  test('that changes nothing takes no body', () => {
+  test('with method GET takes no body', () => {
     expect(table.filter(({ row }) => row.method === 'GET' && (row.body || row.upload)).map(({ row }) => row.at)).toEqual([])
   })
 
-  test('whose body may be left out asks for no field', () => {
+  test('with an optional body requires no field', () => {
     expect(table.filter(({ row }) => row.bodyOptional && !Value.Check(row.body, {})).map(({ row }) => row.at)).toEqual([])
   })
 })
 
-describe('a token that is limited to projects', () => {
+describe('a token limited to projects', () => {
   const reached = (how: 'filtered' | 'own') => table.filter(({ row }) => row.projectTokens === how).map(({ row }) => row.at)
 
-  test('besides what belongs to its projects it reaches these rows and no others', () => {
+  test('reaches exactly these rows besides those of its projects', () => {
     expect(reached('own')).toEqual(['GET /auth/session', 'DELETE /tokens/:id'])
     expect(reached('filtered')).toEqual([
       'GET /projects',
@@ -374,7 +377,7 @@ describe('a token that is limited to projects', () => {
 })
 
 describe('an operator of the instance', () => {
-  test('is asked for by whatever reads or writes the machine itself', () => {
+  test('is required by every row that reads or writes the machine itself', () => {
     const request = table.flatMap(({ row }) => {
       const fields = row.operator === true ? ['always'] : (row.operator ?? [])
       return fields.map(
@@ -402,12 +405,12 @@ describe('an operator of the instance', () => {
     ])
   })
 
-  test('wherever a localPath can be given', () => {
+  test('is required wherever a localPath can be given', () => {
     const unguarded = table.filter(({ row }) => row.body?.properties?.localPath && !row.operator)
     expect(unguarded.map(({ row }) => row.at)).toEqual([])
   })
 
-  test('a field asks when it is given, and where a value is said, only with that value', () => {
+  test('is required if the field is given, or has the value that the row names', () => {
     const { create } = contract.projects
     expect([
       operatorField(create, { localPath: '/x' }),

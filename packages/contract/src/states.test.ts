@@ -29,14 +29,14 @@ describe.each(machines)('the %s machine', (_, moves, start, ends) => {
     }
   })
 
-  test('every status is reached from the first one and none moves to itself', () => {
+  test('every status is reachable from the first one, and none moves to itself', () => {
     const reached = new Set([start])
     for (const from of reached) for (const to of moves[from] ?? []) reached.add(to)
     expect([...reached].sort()).toEqual(Object.keys(moves).sort())
     for (const status of Object.keys(moves)) expect(canTransition(moves, status, status)).toBe(false)
   })
 
-  test('every status that is not terminal can end as failed', () => {
+  test('every status except live and the terminal ones can move to failed', () => {
     const open = Object.keys(moves).filter((status) => !ends.has(status) && status !== 'live')
     expect(sourcesOf(moves, 'failed').sort()).toEqual(open.sort())
   })
@@ -47,18 +47,21 @@ const withoutEnd: [name: string, moves: Transitions<string>, start: string][] = 
   ['certificate', tlsTransitions, 'none'],
 ]
 
-test.each(withoutEnd)('every state of the %s machine is reached, left again, and none moves to itself', (_, moves, start) => {
-  const reached = new Set([start])
-  for (const from of reached) for (const to of moves[from] ?? []) reached.add(to)
-  expect([...reached].sort()).toEqual(Object.keys(moves).sort())
-  for (const [state, next] of Object.entries(moves)) expect([next.length > 0, next.includes(state)]).toEqual([true, false])
-})
+test.each(withoutEnd)(
+  'every state of the %s machine is reachable and can be left, and none moves to itself',
+  (_, moves, start) => {
+    const reached = new Set([start])
+    for (const from of reached) for (const to of moves[from] ?? []) reached.add(to)
+    expect([...reached].sort()).toEqual(Object.keys(moves).sort())
+    for (const [state, next] of Object.entries(moves)) expect([next.length > 0, next.includes(state)]).toEqual([true, false])
+  },
+)
 
-test('a certificate in use is not asked for anew: it stays until it has ended', () => {
+test('a certificate is ordered only if there is none or the last order failed', () => {
   expect(sourcesOf(tlsTransitions, 'pending')).toEqual(['none', 'error'])
 })
 
-test('only what serves is put to sleep or found down after a start', () => {
+test('only a live environment can be put to sleep or be found stopped after a start', () => {
   expect(sourcesOf(environmentTransitions, 'waking')).toEqual(['live'])
 })
 

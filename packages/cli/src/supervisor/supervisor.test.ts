@@ -86,7 +86,7 @@ test('the API process starts once the database is open; a stop ends it before th
   expect(told).toEqual(['api open', 'worker ready', 'api SIGTERM', 'worker SIGTERM'])
 })
 
-test.each(['worker', 'api'] as const)('a killed %s is started again, and the other one goes on', async (role) => {
+test.each(['worker', 'api'] as const)('a killed %s is restarted, and the other process keeps running', async (role) => {
   const { log } = start(['database,started'])
   await has('worker ready')
   const other = role === 'worker' ? 'api' : 'worker'
@@ -99,7 +99,7 @@ test.each(['worker', 'api'] as const)('a killed %s is started again, and the oth
   expect(notes().filter((line) => line === 'worker ready')).toHaveLength(1)
 })
 
-test('connections that come while the API process is started again wait for it, and are refused once the instance stops', async () => {
+test('connections made during a restart of the API process wait for it; after the instance stops they are refused', async () => {
   const { supervisor, ended } = start(['database,started'], ['', 'listen'])
   const ports = () => notes().flatMap((line) => (line.startsWith('api port ') ? [Number(line.slice(9))] : []))
   await expect.poll(ports, { timeout: 20_000 }).toHaveLength(1)
@@ -115,7 +115,7 @@ test('connections that come while the API process is started again wait for it, 
   await expect(fetch(`http://127.0.0.1:${ports()[0]}`)).rejects.toThrow()
 })
 
-test('a worker that keeps ending is started again after longer and longer pauses', async () => {
+test('pauses before each restart of a failing worker grow', async () => {
   const { log } = start(['database,started'])
   await has('worker ready')
   for (let kill = 1; kill <= 3; kill++) {
@@ -126,20 +126,20 @@ test('a worker that keeps ending is started again after longer and longer pauses
   expect(pauses).toEqual(['0.25', '0.5', '1'])
 })
 
-test('a start that fails ends with the exit code of the process that failed', async () => {
+test('a failed start ends with the exit code of the failed process', async () => {
   expect((await start(['fail']).ended).code).toBe(3)
   expect((await start(['database,started'], ['fail']).ended).code).toBe(3)
   expect(notes()).toContain('worker abandon')
 })
 
-test('a worker that is over is not started again', async () => {
+test('a worker that reports itself as over is not restarted', async () => {
   const { ended } = start(['database,started,over'])
   expect((await ended).code).toBe(1)
   expect(pidsOf('worker')).toHaveLength(1)
   expect(notes()).toContain('api SIGTERM')
 })
 
-test('a stop while no worker runs has berth down stop what it left', async () => {
+test('a stop while no worker runs makes berth down stop the processes that the worker left', async () => {
   const { supervisor, ended, left } = start(['database,started'])
   await has('worker ready')
   for (let kill = 1; kill <= 3; kill++) {
@@ -152,7 +152,7 @@ test('a stop while no worker runs has berth down stop what it left', async () =>
   expect(left).toEqual(['SIGINT'])
 })
 
-test('a release ends both processes and keeps what they left running; other programs start in their place', async () => {
+test('a release ends both processes and keeps what they left running; other programs can be started in their place', async () => {
   const { supervisor, left, programsOf } = start(['database,started'])
   await has('worker ready')
   await supervisor.release()
@@ -174,7 +174,7 @@ test('a release ends both processes and keeps what they left running; other prog
 test.each([
   ['ends', ['fail'], 60_000, /the worker ended \(exit code 3\) before it had started/],
   ['does not start in time', ['database'], 1_000, /had not started after 1 s/],
-])('other programs of which one %s are given up, and the first ones start again', async (_, words, maxMs, message) => {
+])('released programs of which one %s are discarded, and the first ones start again', async (_, words, maxMs, message) => {
   const { supervisor, programsOf, log } = start(['database,started'])
   await has('worker ready')
   await supervisor.release()
@@ -185,7 +185,7 @@ test.each([
   expect(pidsOf('worker').slice(0, -1).map(isAlive)).toEqual([false, false])
 })
 
-test('a stop while no process runs is done once the upgrade has gone back', async () => {
+test('a stop during an upgrade takes effect once the upgrade has been reverted', async () => {
   const { supervisor, programsOf, left, ended } = start(['database,started'])
   await has('worker ready')
   await supervisor.release()
@@ -197,7 +197,7 @@ test('a stop while no process runs is done once the upgrade has gone back', asyn
   expect(pidsOf('worker')).toHaveLength(1)
 })
 
-test('nothing is released while the instance starts or stops', async () => {
+test('release is refused while the instance starts or stops', async () => {
   const { supervisor, ended } = start(['database,started'])
   await expect(supervisor.release()).rejects.toThrow('starting or stopping')
   await has('worker ready')

@@ -24,22 +24,22 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('newer versions are those of the machine’s registry, the newest first, without prereleases', async () => {
+test('newer versions come from the configured npm registry, newest first, without prereleases', async () => {
   for (const version of ['0.9.0', '1.0.0', '1.10.0', '1.9.0', '2.0.0-rc.1']) await registry.publish(name, version, { files: {} })
   expect(await newerVersions('1.0.0')).toEqual(['1.10.0', '1.9.0'])
   expect(await newerVersions('1.10.0')).toEqual([])
 })
 
-test('a package that the registry does not have is named', async () => {
+test('a package that the registry does not have is an error with the reason of npm', async () => {
   await expect(newerVersions('1.0.0')).rejects.toThrow(/npm view failed: .*404/)
 })
 
-test('a registry that does not answer is given up', async () => {
+test('a registry that does not answer times out', async () => {
   registry.hang()
   await expect(runNpm(['view', name, 'versions'], { cwd: folder, maxMs: 2_000 })).rejects.toThrow('did not end within 2 s')
 })
 
-test('a package is fetched with the hash that the registry promised', async () => {
+test('a package whose hash differs from that of the registry is refused', async () => {
   await registry.publish(name, '1.1.0', { files: { 'README.md': 'text' } })
   expect(await fetchPackage(folder, { version: '1.1.0' })).toMatchObject({ version: '1.1.0', nodeMajor: null })
   await registry.publish(name, '1.2.0', { files: {}, integrity: `sha512-${'A'.repeat(86)}==` })

@@ -28,7 +28,7 @@ const read = (bytes: Buffer) => {
 
 const manifest = { name: '@berthhost/berth', version: '1.2.3' }
 
-test('a package of Berth is known by its name, its version, its hash and its Node', async () => {
+test('version, hash and required Node version are read from a package of Berth', async () => {
   const node = { [`node-${process.platform}-${process.arch}`]: '24.21.0' }
   expect(await read(await packed({ ...manifest, optionalDependencies: node }))).toEqual({
     version: '1.2.3',
@@ -48,7 +48,7 @@ test.each<[string, () => Promise<Buffer>, string]>([
   await expect(read(await bytes())).rejects.toThrow(message)
 })
 
-test('one changed byte is noticed, wherever it is', async () => {
+test('a package with any changed byte is refused', async () => {
   const bytes = await packed(manifest)
   const isNoticed = async (at: number) => {
     const damaged = Buffer.from(bytes)

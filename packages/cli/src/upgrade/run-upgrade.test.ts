@@ -126,7 +126,7 @@ test('an upgrade switches when the new version is healthy', async () => {
   ])
 })
 
-describe('killed', async () => {
+describe('killed at', async () => {
   const counted = new Machine()
   folder = mkdtempSync(join(tmpdir(), 'berth-upgrade-'))
   writeFileSync(database(), 'schema 1')
@@ -148,7 +148,7 @@ describe('killed', async () => {
     },
   )
 
-  test('at every operation of going back, and again at every operation of the next start', async () => {
+  test('a kill at every operation of a rollback and of the start after it still leaves one version serving', async () => {
     const broken = (machine: Machine): Partial<UpgradeEffects> => ({
       startNew: async () =>
         machine.do('start new', () => {
@@ -178,7 +178,7 @@ test.each<[string, keyof UpgradeEffects, 'failed' | 'went-back']>([
   ['a copy on a full disk', 'copyDatabase', 'failed'],
   ['a migration on a full disk', 'migrate', 'went-back'],
   ['a start', 'startNew', 'went-back'],
-])('%s that fails leaves the version before serving', async (_, effect, outcome) => {
+])('a failing %s leaves the previous version serving', async (_, effect, outcome) => {
   const machine = new Machine()
   const fail = async () => {
     // A migration that fails may have changed the database.
@@ -192,7 +192,7 @@ test.each<[string, keyof UpgradeEffects, 'failed' | 'went-back']>([
   expect(readRecord(folder)).toMatchObject({ state: outcome, error: expect.stringContaining('ENOSPC') })
 })
 
-test('a disk that is too full for the record does not keep the version before from starting', async () => {
+test('the previous version starts even if a full disk prevents writing the upgrade record', async () => {
   const machine = new Machine()
   const store = storeOn(machine)
   let isFull = false
@@ -216,7 +216,7 @@ test('a disk that is too full for the record does not keep the version before fr
   expectWhole('1.0.0')
 })
 
-test('a database that cannot be restored starts no version, and the next start restores it', async () => {
+test('no version starts while the database cannot be restored; the next start restores it', async () => {
   const machine = new Machine()
   const changes: Partial<UpgradeEffects> = {
     startNew: () => Promise.reject(new Error('broken')),
@@ -229,7 +229,7 @@ test('a database that cannot be restored starts no version, and the next start r
   expectWhole('1.0.0')
 })
 
-test('an upgrade that is cancelled before the stop changes nothing', async () => {
+test('an upgrade that is cancelled before the instance stops changes nothing', async () => {
   const machine = new Machine()
   const abort = new AbortController()
   const cancel = async () => {
@@ -244,7 +244,7 @@ test('an upgrade that is cancelled before the stop changes nothing', async () =>
   expectWhole('1.0.0')
 })
 
-test('a pointer that is not in force does not count as the end of the upgrade', async () => {
+test('a version pointer from before the upgrade does not mark the upgrade as complete', async () => {
   upgradeStore(folder, '0.9.0').point('2.0.0')
   const machine = new Machine()
   const killed = { migrate: async () => machine.do('migrate', () => writeFileSync(database(), 'schema 1½')) }

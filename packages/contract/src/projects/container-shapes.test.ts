@@ -4,7 +4,7 @@ import { ContainerSettings } from './container-shapes.ts'
 
 const isTaken = (settings: object) => Value.Check(ContainerSettings, settings)
 
-describe('settings of a container', () => {
+describe('container settings', () => {
   test.each<[string, object]>([
     ['names and limits', { user: '1000:1000', hostname: 'web', workingDir: '/srv', stopSignal: 'SIGINT', pidsLimit: 5 }],
     [
@@ -27,7 +27,7 @@ describe('settings of a container', () => {
     ],
     ['settings of its own network', { sysctls: { 'net.core.somaxconn': '1024' } }],
     ['nothing', { user: null, sysctls: null }],
-  ])('%s', (_, settings) => expect(isTaken(settings)).toBe(true))
+  ])('accepts %s', (_, settings) => expect(isTaken(settings)).toBe(true))
 
   test.each<[string, object]>([
     ["a setting of the machine's kernel", { sysctls: { 'kernel.shmmax': '1' } }],
@@ -40,5 +40,5 @@ describe('settings of a container', () => {
     ['an unknown limit', { ulimits: [{ name: 'rtprio', soft: 1, hard: 1 }] }],
     ['a folder that is no path', { tmpfs: [{ target: 'run' }] }],
     ['a user with a space', { user: 'a b' }],
-  ])('not %s', (_, settings) => expect(isTaken(settings)).toBe(false))
+  ])('refuses %s', (_, settings) => expect(isTaken(settings)).toBe(false))
 })

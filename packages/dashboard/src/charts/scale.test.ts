@@ -5,21 +5,21 @@ test('the top of a chart is a round number that nothing rises above', () => {
   expect([0, 0.03, 1, 1.2, 7, 180, 2400].map(axisMaximum)).toEqual([1, 0.05, 1, 2, 10, 200, 2500])
 })
 
-test('a line breaks off where nothing was measured', () => {
+test('a line is interrupted where no values were measured', () => {
   expect(segmentsOf([null, 1, 2, null, null, 3])).toEqual([
     { from: 1, to: 2 },
     { from: 5, to: 5 },
   ])
 })
 
-test('the range before the first value is left out, except for a few points', () => {
+test('the chart begins one point before the first value, and keeps at least 12 points', () => {
   const points = Array.from({ length: 60 }, (_, at) => at)
   expect(fromFirstMeasurement(points, (at) => at >= 20)).toEqual(points.slice(19))
   expect(fromFirstMeasurement(points, (at) => at >= 58)).toEqual(points.slice(48))
   expect(fromFirstMeasurement(points, () => false)).toEqual([])
 })
 
-test('a range has one figure, without the points where nothing was measured', () => {
+test('a range is summarized as total, average or maximum of its measured points', () => {
   const values = [null, 1, 3, null, 8]
   expect((['total', 'average', 'maximum'] as const).map((summary) => summaryOf(values, summary))).toEqual([12, 4, 8])
   expect(summaryOf([null], 'total')).toBeNull()

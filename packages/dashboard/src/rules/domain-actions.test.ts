@@ -34,7 +34,7 @@ test.each([
   expect([statusLabel(status), toneOf(status)]).toEqual([word, tone])
 })
 
-test('a record is found by the check that looks for its type', () => {
+test('the status of a record comes from the check for its type', () => {
   expect(['TXT', 'A'].map((type) => recordStatus(type, { verified: true, pointsHere: false }))).toEqual(['found', 'missing'])
   expect(['TXT', 'CNAME'].map((type) => recordStatus(type, { verified: false, pointsHere: null }))).toEqual([
     'missing',
@@ -42,7 +42,7 @@ test('a record is found by the check that looks for its type', () => {
   ])
 })
 
-test('the reason of a domain that waits is one sentence beside its records', () => {
+test('for a waiting domain the reason is its first sentence only', () => {
   const reason = 'Served, but not verified. Create the TXT record.'
   const waiting = { kind: 'custom', primary: true, verified: false, pointsHere: null, tls: 'none', reason } as const
   expect(domainReason(waiting)).toBe('Served, but not verified.')

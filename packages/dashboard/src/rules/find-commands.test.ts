@@ -29,7 +29,7 @@ test.each([
   expect(found(query)).toEqual(expected)
 })
 
-test('inside a project its pages need no name, and it comes first', () => {
+test('inside a project its pages are found without its name, and the project is listed first', () => {
   expect(found('env', '2')).toEqual(['blog env'])
   expect(found('', '2')[0]).toBe('blog -')
 })

@@ -7,7 +7,7 @@ const route = (hostname: string, kind: ProjectRoute['kind'], primary = false): P
 })
 const routes = [route('shop.test', 'free'), route('admin.shop.test', 'free'), route('www.example.com', 'custom', true)]
 
-test('a connected domain is among the addresses only while it is the current one', () => {
+test('a connected domain is listed with the addresses only while it is the current URL', () => {
   const free = ['http://shop.test', 'http://admin.shop.test']
   expect(addressesOf({ routes, url: 'http://shop.test' })).toEqual(free)
   expect(addressesOf({ routes, url: 'http://www.example.com' })).toEqual(['http://www.example.com', ...free])

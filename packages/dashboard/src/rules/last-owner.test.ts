@@ -21,7 +21,7 @@ test('neither one of two owners nor a member is the last owner', () => {
   expect(isLastOwner([ann], member('cat', 'member'))).toBe(false)
 })
 
-test('a list that may go on does not tell', () => {
+test('no member counts as the last owner if the list may have another page', () => {
   const others = Array.from({ length: 99 }, (_, at) => member(`m${at}`, 'member'))
   expect(isLastOwner([ann, ...others], ann)).toBe(false)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { pendingText } from './pending-changes.ts'
 
-test('settings that wait are named, with the one step that applies them', () => {
+test('pending changes are named with the action that applies them', () => {
   expect(pendingText({ pendingChanges: [], type: 'app' })).toBeUndefined()
   expect(pendingText({ type: 'app' })).toBeUndefined()
   expect(pendingText({ pendingChanges: ['env', 'resources'], type: 'app' })).toEqual({

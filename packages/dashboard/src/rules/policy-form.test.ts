@@ -15,7 +15,7 @@ const policy = {
   postCommand: null,
 } as BackupPolicy
 
-test('a policy that is opened and saved without a change stays as it is', () => {
+test('a policy saved without a change stays the same', () => {
   const { destinationId, cronExpression, timezone, retainCount, retainDays, proveEveryDays } = policy
   const { beforeDeploy, payload, preCommand, postCommand } = policy
   expect(policyBody(policyForm(policy))).toEqual({

@@ -3,7 +3,7 @@ import { hitText, ruleBody, ruleText } from './route-rules.ts'
 
 const base = { pathPrefix: null, hostname: null }
 
-test('a rule is told in a sentence', () => {
+test('a rule is shown as a sentence', () => {
   expect(ruleText({ ...base, kind: 'rate-limit', config: { requests: 20, windowSeconds: 60 }, pathPrefix: '/login' })).toBe(
     'At most 20 requests per address in 60 seconds below /login',
   )

@@ -36,11 +36,11 @@ test.each([
   ],
   [entry('DELETE /backup-policies/:policyId', {}, `bkp_${'a'.repeat(20)}`), 'deleted a backup policy'],
   [entry('POST /new/route'), 'POST /new/route'],
-])('an entry is told as a sentence: %o', (one, text) => {
+])('an entry is shown as a sentence: %o', (one, text) => {
   expect(auditText(one, nameOf)).toBe(text)
 })
 
-test('each choice of the filter has a label of its own, without placeholders', () => {
+test('each filter choice has a distinct label without placeholders', () => {
   const labels = auditChoices().map(({ label }) => label)
   expect(labels).toContain('changed variables of …')
   expect(labels.filter((label) => label.includes('{'))).toEqual([])

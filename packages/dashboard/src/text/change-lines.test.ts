@@ -5,7 +5,7 @@ const commit = (sha: string) => ({ sha, message: 'fix: carts\n\nlong', author: n
 const none = { added: [], changed: [], removed: [] }
 const previous = { id: 'dep_1', number: 1, commit: commit('aaaaaaaaaa') }
 
-test('a deployment reports what changed, and that nothing did', () => {
+test('the text of a deployment lists the changes, or says that there are none', () => {
   const settings = [
     { name: 'port', from: '3000', to: '8080' },
     { name: 'volumes', from: null, to: null },

@@ -3,7 +3,7 @@ import { changeText } from './restore-text.ts'
 
 const change = { kind: 'volume', name: 'data', volume: 'data', action: 'replace' } as const
 
-test('a restore reports what changes, and that nothing does', () => {
+test('the text of a restore lists the changes, or says that the data is identical', () => {
   const files = { filesAdded: 1, filesChanged: 2, filesRemoved: 0 }
   expect(changeText({ ...change, currentBytes: 10, newBytes: 2000, ...files })).toBe(
     'is replaced: 10 B → 2.0 kB, 1 file added, 2 changed, 0 removed',

@@ -2,7 +2,7 @@ import { transferPhases } from '@berth/contract'
 import { expect, test } from 'vitest'
 import { transferPercent, transferText } from './transfer-text.ts'
 
-test('a move never seems to go back, and its bytes count within the step that sends them', () => {
+test('the progress of a transfer never decreases, and its bytes count within the sending phase', () => {
   const shares = (
     ['packing', 'sending', 'staging', 'releasing', 'catching_up', 'landing', 'committing', 'settling'] as const
   ).map((phase) => transferPercent({ phase, bytesDone: 5, bytesTotal: 10 }))
@@ -14,6 +14,6 @@ test('a move never seems to go back, and its bytes count within the step that se
   expect(transferPercent({ phase: 'done', bytesDone: 10, bytesTotal: 10 })).toBe(100)
 })
 
-test('every phase has a plain text', () => {
+test('every phase has a text', () => {
   for (const phase of transferPhases) expect(transferText(phase)).toMatch(/^[A-Z]/)
 })

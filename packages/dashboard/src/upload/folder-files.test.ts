@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { withoutEnvFiles } from './folder-files.ts'
 
-test('.env files are put aside, their templates are uploaded', () => {
+test('.env files are left out of the upload, and their templates are uploaded', () => {
   const paths = ['.env', 'app/.env.local', '.env.example', '.env.production.sample', 'environment.ts', '.envrc', 'index.html']
   const files = paths.map((path) => ({ path, file: new File([], path) }))
   const folder = withoutEnvFiles({ name: 'shop', files, skipped: 0 })

@@ -14,7 +14,7 @@ async function unpack(blob: Blob): Promise<Record<string, string>> {
   return found
 }
 
-test('another program unpacks what the browser packs: long names, names of any script, empty files', async () => {
+test('tar unpacks what the browser packs: long names, names in any script, empty files', async () => {
   const long = `${'deep/'.repeat(30)}file.txt`
   const contents = { 'index.html': 'x'.repeat(512), empty: '', 'ünï/日本.txt': 'words', [long]: 'far down' }
   const files = Object.entries(contents).map(([path, text]) => ({ path, file: new File([text], path) }))

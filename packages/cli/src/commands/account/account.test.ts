@@ -8,7 +8,7 @@ async function run(words: string[], answer: Answer) {
 }
 
 describe('berth account', () => {
-  test('sessions lists them, and --end ends one', async () => {
+  test('berth account sessions lists the sessions, and --end ends one', async () => {
     const session = {
       id: 'ses_a',
       current: false,

@@ -31,7 +31,7 @@ test.each([
   [['--volume', 'data:/a/../b'], '--volume must'],
   [['--volume', 'data:/a\nb'], '--volume must'],
   [['--volume', `data:/${'a'.repeat(300)}`], '--volume must'],
-])('a wrong value of an option as well: %j', async (args, message) => {
+])('a wrong value of an option is an error before anything is sent: %j', async (args, message) => {
   await using cli = await cliFixture()
   expect(await cli.berth('deploy', cli.folder, ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
   expect(cli.requests).toEqual([])

@@ -18,14 +18,14 @@ afterEach(async () => {
 const parts = ['one', 'two', 'x'.repeat(200_000)].map((text) => Buffer.from(text))
 const whole = Buffer.concat(parts)
 
-test('size and hash are known before the bytes are read, more than once if need be, and nothing is left with a name', async () => {
+test('size and hash are known before the content is read, the content can be read twice, and no file name is left', async () => {
   await using file = await packToFile(toRead(parts))
   expect(file).toMatchObject({ sizeBytes: whole.length, sha256: createHash('sha256').update(whole).digest('hex') })
   for (let round = 0; round < 2; round++) expect(Buffer.concat(await Array.fromAsync(file.read()))).toEqual(whole)
   expect(await readdir(location)).toEqual([])
 })
 
-test('packing that fails leaves nothing', async () => {
+test('leaves no file if packing fails', async () => {
   const failing = (async function* () {
     yield* parts
     throw new Error('too large')

@@ -12,14 +12,14 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const variables = [{ key: 'A', value: 'b', isSecret: false }]
 
-test('a link to nothing is something that is there: nothing is made where it leads', () => {
+test('refuses to overwrite a dangling symlink, and does not create its target', () => {
   const [file, elsewhere] = [join(folder, '.env'), join(folder, 'elsewhere')]
   symlinkSync(elsewhere, file)
   expect(() => writeEnvFile(file, variables, false)).toThrow(/already exists/)
   expect(existsSync(elsewhere)).toBe(false)
 })
 
-test('with --force the file takes the place of a link, and what it led to stays as it was', () => {
+test('with --force a regular file replaces a symlink, and the target of the symlink is unchanged', () => {
   const [file, elsewhere] = [join(folder, '.env'), join(folder, 'elsewhere')]
   writeFileSync(elsewhere, 'mine')
   symlinkSync(elsewhere, file)
@@ -28,7 +28,7 @@ test('with --force the file takes the place of a link, and what it led to stays 
   expect(lstatSync(file).isFile()).toBe(true)
 })
 
-test('only its owner may read it, also where others could read the file before', () => {
+test('the file is readable by its owner only, even if the replaced file was readable by others', () => {
   const file = join(folder, '.env')
   writeFileSync(file, 'OLD=1\n', { mode: 0o644 })
   writeEnvFile(file, variables, true)
