@@ -14,7 +14,7 @@ describeNeeding(['chromium'], 'the account in a browser', () => {
   })
   afterAll(() => browser?.close())
 
-  test('two-factor authentication is set up, asked for at sign-in and turned off; the password is changed', async () => {
+  test('two-factor authentication is set up, required at sign-in and turned off; the password is changed', async () => {
     await using hosting = await startHosting()
     await using opened = await openPage(browser, {
       url: hosting.berth.url,

@@ -20,7 +20,7 @@ const inStack = (service: string) => `${stackName}/${service}`
 const shop = ['web', 'api', 'db', 'cache'].map(inStack)
 const handNames = { idle: `${stackName}-idle`, sick: `${stackName}-sick`, host: `${stackName}-host` }
 
-describeOnDocker('adopting what runs on a server', () => {
+describeOnDocker('adopting containers of a server', () => {
   let hosting: Hosting
   let sshd: Sshd
   let stack: ForeignStack
@@ -66,7 +66,7 @@ describeOnDocker('adopting what runs on a server', () => {
   const isRunning = async (container: string) => (await stack.inspect(container)).State.Running
   const startOf = async (container: string) => (await stack.inspect(container)).State.StartedAt
 
-  test('a scan is complete, and a scan and an adoption leave every container as it is', async () => {
+  test('a scan is complete, and a scan and an adoption change no container', async () => {
     const before = await stack.inspectAll()
     const found = await scanned()
     const project = found.composeProjects.find(({ name }) => name === stackName)
@@ -99,7 +99,7 @@ describeOnDocker('adopting what runs on a server', () => {
     expect(await stack.inspectAll()).toEqual(before)
   })
 
-  test('the deployment that follows takes over: bytes kept, old containers stopped and kept, others untouched', async () => {
+  test('the deployment after an adoption keeps the data and stops the old containers without removing them; other containers are untouched', async () => {
     const { project } = (await adopt('Shop again', shop)).body
     const others = [`${stackName}-worker-1`, handNames.host, handNames.sick]
     const before = await Promise.all(others.map(startOf))
@@ -121,7 +121,7 @@ describeOnDocker('adopting what runs on a server', () => {
     expect((await scanned()).volumes.map(({ name }) => name)).toContain(stack.volume('data'))
   })
 
-  test('a first deployment that fails hands back: the old container runs again as it was', async () => {
+  test('a first deployment that fails restarts the old container with its old settings', async () => {
     const before = await stack.inspect(handNames.sick)
     const { body } = await adopt('Sick', [handNames.sick])
     const failed = await hosting.settled(await hosting.deploy(body.project.id))
@@ -132,7 +132,7 @@ describeOnDocker('adopting what runs on a server', () => {
     expect(after.State.StartedAt).not.toBe(before.State.StartedAt)
   })
 
-  test('in the dashboard: a server is added, checked and scanned, a service picked, adopted and deployed', async () => {
+  test('in the dashboard a server is added, checked and scanned, and a service is adopted and deployed', async () => {
     const name = `${stackName}-kiosk`
     await stack.byHand(name, kiosk(stack.folder))
     await using browser = await launchChromium(need('chromium'))
@@ -155,14 +155,14 @@ describeOnDocker('adopting what runs on a server', () => {
     return [status, body.error]
   }
 
-  test('502: a user without the docker group', async ({ skip }) => {
+  test('returns 502 for a user outside the docker group', async ({ skip }) => {
     if (process.getuid?.() !== 0) skip('only root can let another user in')
     await using open = await startSshd(partOf('sshd'), { forEverybody: true })
     const withoutDocker = { port: open.port, privateKey: open.privateKey, user: 'nobody' }
     expect(await reason(withoutDocker)).toEqual([502, expect.stringMatching(/has no access to Docker.*group/)])
   })
 
-  test('502 tells each reason apart', async () => {
+  test('returns 502 with a different error for each reason', async () => {
     const wrongKey = await startSshd(partOf('sshd'))
     await wrongKey[Symbol.asyncDispose]()
     expect(await reason({ privateKey: wrongKey.privateKey })).toEqual([502, expect.stringMatching(/login|key|password/i)])
@@ -178,7 +178,7 @@ describeOnDocker('adopting what runs on a server', () => {
     await expect.poll(async () => (await scan()).status).toBe(200)
   })
 
-  test('berth migrate: a table of what runs, a plan and an adoption, with the server by its name', async () => {
+  test('berth migrate shows services, a plan and an adoption, and accepts the name of the server', async () => {
     const login = ['login', '--email', ownerSignIn.email, '--password-stdin']
     expect(await hosting.cli(login, { input: ownerSignIn.password })).toMatchObject({ code: 0 })
     await addServer({ name: 'named box' })
@@ -191,7 +191,7 @@ describeOnDocker('adopting what runs on a server', () => {
     expect([adopted.code, adopted.stdout]).toEqual([0, expect.stringMatching(/^Created project work \(prj_\w+\) from worker\./)])
   })
 
-  test('a hostile server: the scan ends, runs nothing and shows nothing that a terminal acts on', async () => {
+  test('a scan of a hostile server ends, runs no command and returns no terminal control characters', async () => {
     const folder = join(stack.folder, 'bomb')
     await mkdir(folder)
     const proof = join(stack.folder, 'ran')

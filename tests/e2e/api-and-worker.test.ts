@@ -17,7 +17,7 @@ describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', (
   const workerState = async () => (await hosting.api('GET', '/health')).body.data.worker
   const makeNode = async (name: string) => hosting.makeProject({ name, localPath: await hosting.copyExample('node') })
 
-  test('a project that is made, deployed and followed through the API process runs on the worker', async () => {
+  test('a project created, deployed and followed through the API process runs on the worker', async () => {
     await expect.poll(workerState).toBe('ok')
     const project = await makeNode('Shop')
     const id = await hosting.deploy(project.id)
@@ -32,14 +32,14 @@ describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', (
     expect(body.data.map(({ ip }: { ip: string }) => ip)).toContain('127.0.0.1')
   })
 
-  test('the worker refuses requests that no API process forwarded, whatever they claim', async () => {
+  test('the worker refuses requests that were not forwarded by an API process, even with a forged header', async () => {
     const url = `${worker.url}/api/auth/session`
     expect((await fetch(url)).status).toBe(403)
     expect((await fetch(url, { headers: { 'berth-api': 'guessed 10.0.0.1 https' } })).status).toBe(403)
     expect((await fetch(`${worker.url}/api/health`)).status).toBe(200)
   })
 
-  test('without the worker, what the database knows is answered and the rest says what is missing; a restarted worker goes on', async () => {
+  test('without the worker, reads from the database work and other requests return 503; they work again after a restart of the worker', async () => {
     const project = await makeNode('Later')
     await worker.kill9()
     await expect.poll(workerState).toBe('away')
@@ -54,7 +54,7 @@ describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', (
     expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject({ status: 'live' })
   })
 
-  test('a worker that hangs is away, and what needs no worker is answered', async () => {
+  test('a suspended worker is reported as away, and requests that do not need it are answered', async () => {
     process.kill(worker.pid, 'SIGSTOP')
     try {
       await expect.poll(workerState).toBe('away')
@@ -65,7 +65,7 @@ describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', (
     await expect.poll(workerState).toBe('ok')
   })
 
-  test('uploads and output of commands pass through the API process; it stops while a stream is open', async () => {
+  test('uploads and command output pass through the API process, which can stop while a stream is open', async () => {
     const folder = await hosting.copyExample('node')
     const login = await hosting.cli(['login', '--email', 'owner@example.test', '--password-stdin'], {
       input: 'correct horse battery',
@@ -80,7 +80,7 @@ describeNeeding(['postgres'], 'an API process and a worker on one PostgreSQL', (
     await hosting.berth.restart()
   })
 
-  test('a deployment goes on when its API process is killed', async () => {
+  test('a deployment continues after its API process is killed', async () => {
     const project = await makeNode('Alone')
     const id = await hosting.deploy(project.id)
     await hosting.berth.kill9()
@@ -107,7 +107,7 @@ describe('an API process and a worker on the data folder of one SQLite database'
   })
   afterAll(() => started?.[Symbol.asyncDispose]())
 
-  test('each reads what the other writes; each may be killed', async () => {
+  test('each process reads what the other writes, and each can be killed', async () => {
     const project = await hosting.makeProject({ name: 'Shared', localPath: await hosting.copyExample('node') })
     const id = await hosting.deploy(project.id)
     await hosting.berth.kill9()

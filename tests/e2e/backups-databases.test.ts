@@ -131,7 +131,7 @@ describeOnDocker('databases in services', () =>
     const tried = cases.filter(
       ([name, location]) => process.env.BERTH_TEST_BACKUP_MATRIX === 'all' || lean.has(`${name} ${location}`),
     )
-    test.each(tried)('%s to %s and back, row for row', async (_name, location, database) => {
+    test.each(tried)('a backup of %s to %s is restored with every row', async (_name, location, database) => {
       const { id } = await hosting.makeProject({
         name: `db-${database.name}-${location}`,
         type: 'services',

@@ -64,7 +64,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
   const left = async (runId: string) =>
     (await readdir(stored(), { recursive: true })).filter((name) => name.includes(`${runId}/`) && name.endsWith('.age'))
 
-  test('a restore brings the data back, and can itself be undone', async () => {
+  test('a restore writes the data of the backup, and can be undone', async () => {
     await write('as it was')
     const run = await backups.backUp(policyId)
     expect(run).toMatchObject({ status: 'succeeded', error: null, artifacts: [{ name: 'data', kind: 'volume' }] })
@@ -79,7 +79,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
     expect(await page()).toBe('changed since')
   })
 
-  test.each(['s3', 'sftp'] as const)('to %s and back, byte for byte', async (kind) => {
+  test.each(['s3', 'sftp'] as const)('a backup to %s is restored byte for byte', async (kind) => {
     need(kind === 's3' ? 's3' : 'sshd')
     await using paths = backupLocations(hosting, backups)
     await write(`to ${kind}`)
@@ -94,14 +94,14 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
     expect([await page(), await write('digest')]).toEqual([`to ${kind}`, big])
   })
 
-  test('data that did not change is not stored twice', async () => {
+  test('unchanged data is not stored twice', async () => {
     const first = await backups.backUp(policyId)
     const second = await backups.backUp(policyId)
     expect(second.artifacts).toMatchObject([{ reused: true, sha256: first.artifacts[0]?.sha256 }])
     expect((await left(second.id)).map((name) => name.split('/').at(-1))).toEqual(['manifest.json.zst.age'])
   })
 
-  test('age, zstd and tar alone open what is stored, with the key of the instance', async () => {
+  test('age, zstd and tar open a stored backup with the key of the instance', async () => {
     need('age')
     await write('without Berth')
     const run = await backups.backUp(policyId)
@@ -126,7 +126,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
   })
 
   test.each(runtime === 'docker' ? ['uploading'] : ['preparing', 'dumping', 'uploading', 'verifying'])(
-    'kill -9 while a run is %s: it ends whole or not at all',
+    'kill -9 while a run is %s: the run succeeds completely or fails',
     async (status) => {
       await write('big')
       await write(`killed while ${status}`)
@@ -144,7 +144,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
     },
   )
 
-  test('kill -9 while a restore is applied: the data is the backup’s in the end, and serves', async () => {
+  test('kill -9 while a restore is applied: the project serves the data of the backup in the end', async () => {
     await write('before the restore')
     const run = await backups.backUp(policyId)
     await write('after it')
@@ -160,7 +160,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
     }
   })
 
-  test('berth backups: list, run, watch, protect, restore and undo', async () => {
+  test('berth backups lists, runs, watches, protects, restores and undoes', async () => {
     const signedIn = await hosting.cli(['login', '--email', 'owner@example.test', '--password-stdin'], {
       input: 'correct horse battery\n',
     })

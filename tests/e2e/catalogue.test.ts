@@ -63,7 +63,7 @@ describeOnDocker('templates of the catalogue', () =>
       return output.trim()
     }
 
-    test('berth add redis runs a server that asks for the password, and keeps its data across a deployment', async () => {
+    test('berth add redis starts a server that requires the password and keeps its data across a deployment', async () => {
       const added = await hosting.cli(['add', 'redis', '--name', 'Shop cache', '--json'])
       expect(added).toMatchObject({ code: 0 })
       const { project } = JSON.parse(added.stdout) as { project: Project }

@@ -23,7 +23,7 @@ console.log('it starts')
 process.on('SIGTERM', () => { server.close(() => process.exit(0)); server.closeIdleConnections() })
 `
 
-describe('berth, command by command', () => {
+describe('berth, each command', () => {
   let hosting: Hosting
   let folder: string
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe('berth, command by command', () => {
   const berth = (...args: string[]) => hosting.cli(args, { cwd: folder })
   const page = async (url: string) => (await hosting.get(new URL(url).host)).text
 
-  test('berth init makes a project of the folder without deploying it, and only once', async () => {
+  test('berth init creates a project for the folder without deploying it; a second call fails', async () => {
     const made = await berth('init', '--name', 'Talker', '--json')
     expect(made).toMatchObject({ code: 0 })
     const project = JSON.parse(made.stdout)
@@ -53,7 +53,7 @@ describe('berth, command by command', () => {
     })
   })
 
-  test('berth init --project links a second folder to it; one that does not exist is reported', async () => {
+  test('berth init --project links a second folder; an unknown project is an error', async () => {
     const other = join(hosting.folder, 'other')
     await writeApp(other, talking)
     const { projectId } = JSON.parse(await readFile(join(folder, '.berth', 'project.json'), 'utf8'))
@@ -62,7 +62,7 @@ describe('berth, command by command', () => {
     expect(await hosting.cli(['init', '--project', 'prj_aaaaaaaaaaaaaaaaaaaa'], { cwd: other })).toMatchObject({ code: 5 })
   })
 
-  test('berth open before the first deployment prints where it will be, and that it is not there yet', async () => {
+  test('berth open before the first deployment prints the future address and says that it does not exist yet', async () => {
     expect(await berth('open')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^http:\/\/talker\.localhost:\d+\n$/),
@@ -70,7 +70,7 @@ describe('berth, command by command', () => {
     })
   })
 
-  test('berth deploy shows each step as it begins and what the build says, then the address', async () => {
+  test('berth deploy shows each step when it begins, the build output, and then the address', async () => {
     await writeFile(
       join(folder, 'package.json'),
       JSON.stringify({ name: 'app', type: 'module', scripts: { build: 'node build.js', start: 'node server.js' } }),
@@ -94,7 +94,7 @@ describe('berth, command by command', () => {
     expect(order.toSorted((left, right) => output.indexOf(left) - output.indexOf(right))).toEqual(order)
   })
 
-  test('berth logs -f goes on as more comes, from the last lines on', async () => {
+  test('berth logs -f prints the last lines and then new lines', async () => {
     const url = (await berth('open')).stdout.trim()
     await expect.poll(async () => (await berth('logs')).stdout).toContain('it starts')
     let output = ''
@@ -143,7 +143,7 @@ describe('berth, command by command', () => {
     expect({ code, said: stderr.match(/^.*cron.*$/gm) }).toEqual({ code: 0, said: [expect.stringMatching(/^ *Warning: /)] })
   })
 
-  test('a Dockerfile where there is no Docker, and a root directory that is not there, are reported with the remedy', async () => {
+  test('a Dockerfile without Docker, and a missing root directory, are errors with a remedy', async () => {
     const boxed = join(hosting.folder, 'boxed')
     await mkdir(join(boxed, 'apps', 'web'), { recursive: true })
     await writeFile(join(boxed, 'Dockerfile'), 'FROM scratch\n')
@@ -156,7 +156,7 @@ describe('berth, command by command', () => {
     expect(await hosting.cli(['deploy', boxed, '--root-directory', 'apps/web'])).toMatchObject({ code: 0 })
   })
 
-  test('berth rollback goes to the one before, or to the number that is named', async () => {
+  test('berth rollback returns to the previous deployment or to the given number', async () => {
     const url = (await berth('open')).stdout.trim()
     for (const text of ['second', 'third']) {
       await writeApp(folder, serving(text))
@@ -176,7 +176,7 @@ describe('berth, command by command', () => {
     })
   })
 
-  test('berth env push sets what a file says; pull writes it back, without secrets, and over nothing', async () => {
+  test('berth env push sets variables from a file; pull writes them without secrets and never overwrites a file without --force', async () => {
     const value = `it's "quoted" #5 $HOME`
     await writeFile(join(folder, '.env.in'), `A=1\nB=\`${value}\`\n`)
     expect(await berth('env', 'push', '.env.in')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('quoted') })
@@ -188,7 +188,7 @@ describe('berth, command by command', () => {
     await Promise.all(['.env.in', '.env.out'].map((name) => rm(join(folder, name))))
   })
 
-  test('berth list, status, deployments and whoami tell where things stand, also from a folder inside', async () => {
+  test('berth list, status, deployments and whoami show the current state, also in a subfolder', async () => {
     const inside = join(folder, 'deep', 'inside')
     await mkdir(inside, { recursive: true })
     const from = (...args: string[]) => hosting.cli(args, { cwd: inside })
@@ -206,13 +206,13 @@ describe('berth, command by command', () => {
     expect(await from('logs', '--since', 'yesterday')).toMatchObject({ code: 2, stderr: expect.stringContaining('--since') })
   })
 
-  test('berth restart starts what is live anew without building it; redeploy builds it', async () => {
+  test('berth restart restarts the live version without a build; redeploy builds it', async () => {
     expect(await berth('restart')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('half way') })
     expect(await berth('redeploy', '3')).toMatchObject({ code: 0, stdout: expect.stringContaining('live at') })
     expect(await berth('cancel')).toMatchObject({ code: 5 })
   })
 
-  test('berth sleep says whether the project may sleep', async () => {
+  test('berth sleep sets the sleep mode', async () => {
     const sleepMode = async () => JSON.parse((await berth('status', '--json')).stdout).config.sleepMode
     expect(await berth('sleep', 'auto')).toMatchObject({ code: 0, stdout: expect.stringContaining('the next request wakes it') })
     expect(await sleepMode()).toBe('auto_sleep')
@@ -221,7 +221,7 @@ describe('berth, command by command', () => {
     expect(await berth('sleep', 'later')).toMatchObject({ code: 2, stderr: expect.stringContaining('auto, never') })
   })
 
-  test('berth deploy --git deploys what the repository holds: its branch, another, or one commit', async () => {
+  test('berth deploy --git deploys the branch of the project, another branch, or one commit', async () => {
     await using git = await startGitServer()
     const gitUrl = await git.createRepository('team/app')
     const commit = (text: string, branch: string) =>
@@ -247,7 +247,7 @@ describe('berth, command by command', () => {
     expect(await there('deploy', '--branch', 'main')).toMatchObject({ code: 2, stderr: expect.stringContaining('need --git') })
   })
 
-  test('berth.json holds settings; options win over it; a key that is not known is an error', async () => {
+  test('berth.json sets options, command-line options override it, and an unknown key is an error', async () => {
     await writeFile(
       join(folder, 'berth.json'),
       JSON.stringify({ rollbackWindow: 3, resources: { production: { memoryMb: 300 } } }),
@@ -270,7 +270,7 @@ describe('berth, command by command', () => {
     })
   })
 
-  test('Ctrl-C ends the watching, not the work, and says how that is ended; what serves goes on serving', async () => {
+  test('Ctrl-C stops watching a deployment without cancelling it, and prints the cancel command; the live version keeps serving', async () => {
     const endless = `node -e "console.log('for ever'); setInterval(() => {}, 1000)"`
     await writeFile(
       join(folder, 'package.json'),
@@ -291,7 +291,7 @@ describe('berth, command by command', () => {
     expect(await berth('status')).toMatchObject({ code: 0, stdout: expect.stringMatching(/status +live/) })
   })
 
-  test('a reader that has read enough ends it quietly; an instance that is away is 7', async () => {
+  test('a closed pipe ends the command without an error; an unreachable instance is exit code 7', async () => {
     const home = join(hosting.folder, '..', 'home')
     const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, 'config') }
     const pipe = `"${process.execPath}" "${launcher}" logs --tail 5000 --json | true; echo "\${PIPESTATUS[0]}"`
@@ -302,7 +302,7 @@ describe('berth, command by command', () => {
     ).toBe('7\n')
   })
 
-  test('completion knows every command', async () => {
+  test('completion scripts contain every command', async () => {
     const bash = (await berth('completion', 'bash')).stdout
     expect(bash).toContain('deployments')
     const request = `${bash}\nCOMP_WORDS=(berth env pu); COMP_CWORD=2; _berth; echo "\${COMPREPLY[@]}"`
@@ -311,14 +311,14 @@ describe('berth, command by command', () => {
     expect((await berth('completion', 'zsh')).stdout).toContain('#compdef berth')
   })
 
-  test('berth delete shows what goes and needs a yes; afterwards the folder is no project', async () => {
+  test('berth delete requires --yes, and unlinks the folder', async () => {
     expect(await berth('delete')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
     expect(await berth('delete', '--yes')).toMatchObject({ code: 0, stderr: expect.stringMatching(/delete +instance/) })
     expect(await berth('status')).toMatchObject({ code: 2, stderr: expect.stringContaining('not linked to a project') })
     expect(await berth('unlink')).toMatchObject({ code: 5 })
   })
 
-  test('berth logout forgets the token and ends it', async () => {
+  test('berth logout revokes the token and removes it from the machine', async () => {
     expect(await berth('logout')).toMatchObject({ code: 0, stdout: expect.stringContaining('signed out of') })
     expect(await berth('list')).toMatchObject({ code: 3 })
   })

@@ -7,7 +7,7 @@ import { tempFolder } from '../kit/temp-folder.ts'
 
 const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
 
-test('berth login --setup makes the first owner of a new instance and signs in; the link works once', async () => {
+test('berth login --setup creates the first owner of a new instance and signs in; the link works once', async () => {
   await using berth = await startBerth({ env: { BERTH_RUNTIME: 'process', BERTH_LOG_LEVEL: 'warn' } })
   await using home = await tempFolder('home')
   const link = /set up \(once\)\s+(\S+)/.exec(berth.output())?.[1] as string

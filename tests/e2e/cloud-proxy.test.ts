@@ -48,7 +48,7 @@ async function upload(projectId: string, bytes: AsyncIterable<Uint8Array>) {
   return { sessionId, ...(await answered) }
 }
 
-test('a 100 MB upload passes through to the cloud in flat memory', async () => {
+test('a 100 MB upload is forwarded to the cloud in bounded memory', async () => {
   const { id } = await cloud.makeProject({ name: 'Large' })
   // Code and caches that the first upload loads are not part of the cost of an upload.
   expect((await upload(id, storedTarball(1_000_000))).status).toBe(200)
@@ -62,7 +62,7 @@ test('a 100 MB upload passes through to the cloud in flat memory', async () => {
   expect(grownMb).toBeLessThan(40)
 })
 
-test('a folder deployed to the cloud from here: the same events in the same order on both sides, and a page that answers', async () => {
+test('a folder deployed to the cloud through this instance: the same events in the same order on both, and the page answers', async () => {
   const { id } = await cloud.makeProject({ name: 'Shop', startCommand: 'node server.js' })
   const { sessionId, status } = await upload(id, packFolder(await here.copyExample('node')))
   expect(status).toBe(200)
@@ -91,7 +91,7 @@ test('a folder deployed to the cloud from here: the same events in the same orde
   expect((await cloud.get(new URL(body.data.routes[0].url).host)).text).toBe('Hello from Berth\n')
 })
 
-test('the cloud stopped: 503 cloud_unreachable, home and local projects answer; back again, so is the way', async () => {
+test('while the cloud is stopped, its projects are 503 cloud_unreachable, and the home page and local projects still answer', async () => {
   const local = await here.makeProject({ name: 'Local' })
   const { id } = await cloud.makeProject({ name: 'Away' })
   await cloud.berth.kill9()

@@ -7,7 +7,7 @@ import { partOf } from '../kit/machine.ts'
 import { describeOnDocker } from '../kit/runtimes.ts'
 
 /** Compose files that name what is another project's: its volume, its network, its container, its labels, its image. */
-describeOnDocker('a Compose project that names what is not its own', () => {
+describeOnDocker('a Compose project that names resources of others', () => {
   let hosting: Hosting
   beforeAll(async () => {
     hosting = await startHosting({ runtime: 'docker' })
@@ -39,7 +39,7 @@ describeOnDocker('a Compose project that names what is not its own', () => {
     return engine.getContainer(row!.Id).inspect()
   }
 
-  test('gets none of it', async () => {
+  test('cannot use volumes, networks or privileges outside its project', async () => {
     const victim = await make('victim', {})
     expect(victim.deployment).toMatchObject({ status: 'live' })
     const its = await containerOf(victim.project.id)

@@ -40,7 +40,7 @@ describeOnDocker('a Compose project', () => {
   const containers = async () =>
     (await listOnDocker(hosting.berth.dataFolder)).flatMap((line) => /^container instance (.*)/.exec(line)?.[1] ?? [])
 
-  test('a scan finds its services; deployed, the exposed one answers and reaches the other by its name', async () => {
+  test('a scan finds the services; after a deployment the exposed one answers and reaches the other by name', async () => {
     const { body } = await hosting.api('POST', '/projects/scan', { path: folder })
     expect(body.data).toMatchObject({ type: 'services', framework: 'compose', port: 3000, warnings: [] })
     expect(body.data.services.map(({ name, exposed }: { name: string; exposed: boolean }) => [name, exposed])).toEqual([
@@ -60,7 +60,7 @@ describeOnDocker('a Compose project', () => {
     for (const subnet of subnets) expect(subnet).toMatch(/^10\.209\.(\d|1[0-5])\.\d+\/(2[5-9])$/)
   })
 
-  test('a redeploy under constant load fails no request, and the data of the volume are still there', async () => {
+  test('a redeploy under constant load fails no request and keeps the data of the volume', async () => {
     const before = await visits()
     const requesting = keepRequesting(hosting.berth.edgeUrl, `${project.slug}.localhost`)
     await edit('web/server.js', (text) => text.replace('Hello from Compose', 'Ahoy from Compose'))
@@ -80,7 +80,7 @@ describeOnDocker('a Compose project', () => {
     await expect.poll(async () => (await networks()).length).toBe(2)
   })
 
-  test('each service has its own environment, and the variables of the project besides', async () => {
+  test('each service has its own environment and the variables of the project', async () => {
     await edit('web/server.js', (text) => `${text}\nconsole.log('web is', process.env.WHO, process.env.KEY)\n`)
     await edit('counter/server.js', (text) => `${text}\nconsole.log('counter is', process.env.WHO, process.env.KEY)\n`)
     await edit('compose.yaml', (text) =>
@@ -103,7 +103,7 @@ describeOnDocker('a Compose project', () => {
     await expect.poll(() => linesOf('counter')).toContain('counter: counter is the counter a "$key" # of all')
   })
 
-  test('a second service that publishes a port is reached at its own name, through every switch', async () => {
+  test('a second service that publishes a port is served at its own host name across deployments', async () => {
     const counted = await visits()
     const { data } = (await hosting.api('GET', `/projects/${project.id}`)).body
     const hostname = `counter.${project.slug}.localhost`
@@ -111,7 +111,7 @@ describeOnDocker('a Compose project', () => {
     expect(Number((await hosting.get(hostname)).text)).toBeGreaterThanOrEqual(counted)
   })
 
-  test('a bad second version leaves the old one serving, also where it had taken the data over', async () => {
+  test('a failed second version leaves the old version serving, even if it had taken over the volume', async () => {
     const before = await visits()
     const { data } = (await hosting.api('GET', `/projects/${project.id}/deployments?status=live`)).body
     const live = data[0].id
@@ -135,7 +135,7 @@ describeOnDocker('a Compose project', () => {
     expect(await visits()).toBeGreaterThan(before)
   })
 
-  test('a rollback brings the first version back with the data of today', async () => {
+  test('a rollback restores the first version and keeps the current data', async () => {
     const before = await visits()
     const { body } = await hosting.api('GET', `/projects/${project.id}/deployments`)
     const first = body.data.find(({ number }: Deployment) => number === 1)
@@ -146,21 +146,24 @@ describeOnDocker('a Compose project', () => {
     expect(await visits()).toBeGreaterThan(before)
   })
 
-  test.each(['start', 'health'])('kill -9 of the control plane at %s: it converges', async (step) => {
-    await edit('web/server.js', (text) => text.replace(/'[^']* from Compose on Berth'/, `'${step} from Compose on Berth'`))
-    await edit('counter/server.js', (text) => `${text}\nconsole.log('for ${step}')\n`)
-    const before = await visits()
-    const id = await hosting.deploy(project.id)
-    await hosting.settled(id, ({ steps }) => steps.some(({ name }) => name === step))
-    await hosting.berth.kill9()
-    await hosting.berth.restart()
-    expect(await hosting.settled(id, isRetired)).toMatchObject({ status: 'live', error: null })
-    expect(await page()).toMatch(new RegExp(`^${step} from Compose on Berth: visit`))
-    expect(await visits()).toBeGreaterThan(before)
-    await expect.poll(containers).toEqual([`${id} running`, `${id} running`])
-  })
+  test.each(['start', 'health'])(
+    'kill -9 of the control plane at %s: the deployment goes live after the restart',
+    async (step) => {
+      await edit('web/server.js', (text) => text.replace(/'[^']* from Compose on Berth'/, `'${step} from Compose on Berth'`))
+      await edit('counter/server.js', (text) => `${text}\nconsole.log('for ${step}')\n`)
+      const before = await visits()
+      const id = await hosting.deploy(project.id)
+      await hosting.settled(id, ({ steps }) => steps.some(({ name }) => name === step))
+      await hosting.berth.kill9()
+      await hosting.berth.restart()
+      expect(await hosting.settled(id, isRetired)).toMatchObject({ status: 'live', error: null })
+      expect(await page()).toMatch(new RegExp(`^${step} from Compose on Berth: visit`))
+      expect(await visits()).toBeGreaterThan(before)
+      await expect.poll(containers).toEqual([`${id} running`, `${id} running`])
+    },
+  )
 
-  test('a migration ends before what depends on it starts, and a declared health check is waited for', async () => {
+  test('a one-shot service ends before its dependents start, and dependents wait for a declared health check', async () => {
     const other = join(hosting.folder, 'ordered')
     await mkdir(join(other, 'docker'), { recursive: true })
     const file = {
@@ -204,7 +207,7 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
     expect((await hosting.api('DELETE', `/projects/${id}?deleteVolumes=true`)).status).toBe(200)
   })
 
-  test('variables and files of the project are filled in; a secret is in no record; a variable that is missing is named', async () => {
+  test('project variables and files are interpolated, secrets are in no record, and a missing variable is named in the error', async () => {
     const other = join(hosting.folder, 'filled')
     await mkdir(other)
     const web = {
@@ -242,7 +245,7 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
     expect((await hosting.api('DELETE', `/projects/${id}`)).status).toBe(200)
   })
 
-  test('a file that would reach outside the project is not run, and why is reported', async () => {
+  test('a Compose file that uses resources outside the project is not run, and the error names the setting', async () => {
     const other = join(hosting.folder, 'escaping')
     await mkdir(other)
     const file = { services: { web: { image: 'node:24', ports: ['3000'], privileged: true, volumes: ['/etc:/host'] } } }
@@ -254,7 +257,7 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
     expect((await hosting.api('DELETE', `/projects/${id}`)).status).toBe(200)
   })
 
-  test('deleting removes containers, networks and images, and keeps the volume unless told otherwise', async () => {
+  test('deleting the project removes containers, networks and images, and keeps the volume', async () => {
     const preview = await hosting.api('GET', `/projects/${project.id}/deletion-preview`)
     const kinds = preview.body.data.items.map(({ kind, kept }: { kind: string; kept: boolean }) => `${kind} ${kept}`)
     expect(kinds).toEqual(expect.arrayContaining(['instance false', 'image false', 'volume true']))

@@ -15,7 +15,7 @@ import { tempFolder } from '../kit/temp-folder.ts'
 const clone = join(import.meta.dirname, '..', '..')
 
 describeOnDocker('the container image of Berth', () => {
-  test('an image built from the package serves, and a project outlives a restart of its container', async () => {
+  test('an image built from the package serves, and a project survives a restart of its container', async () => {
     const engine = openEngine(partOf('docker'))
     await promisify(execFile)(process.execPath, [join(clone, 'scripts', 'pack.mjs')], { cwd: clone })
     const { version } = JSON.parse(await readFile(join(clone, 'packages', 'server', 'package.json'), 'utf8'))
@@ -86,7 +86,7 @@ describeOnDocker('the container image of Berth', () => {
     expect(await running()).toEqual(before)
   })
 
-  test('compose.yml starts that image with the socket of the engine and a volume for the data', async () => {
+  test('compose.yml starts that image with the Docker socket and a volume for the data', async () => {
     const { services, volumes } = parse(await readFile(join(clone, 'compose.yml'), 'utf8'))
     expect(services.berth).toMatchObject({ build: '.', network_mode: 'host', restart: 'unless-stopped' })
     const targets = services.berth.volumes.map((mount: string) => mount.split(':')[1])

@@ -11,7 +11,7 @@ import { describeNeeding, partOf } from '../kit/machine.ts'
 const desk = { width: 1280, height: 900 }
 const phone = { width: 360, height: 740 }
 
-test('the first load is under 200 kB of compressed script, and a page under 60 kB more', () => {
+test('the first load is under 200 kB of compressed script, and each page adds under 60 kB', () => {
   const { firstLoadBytes, pageBytes } = readBundleSizes()
   expect(firstLoadBytes).toBeLessThan(200_000)
   expect(Object.keys(pageBytes).length).toBeGreaterThan(25)
@@ -32,7 +32,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     await hosting?.[Symbol.asyncDispose]()
   })
 
-  test('axe finds nothing in either theme, nothing scrolls sideways at 360 px, no console error, no failed request, no other host', async () => {
+  test('every page passes axe in both themes, fits 360 px, and causes no console error, failed request or request to another host', async () => {
     await using opened = await openPage(browser, { url: hosting.berth.url, viewport: desk, reducedMotion: 'reduce' })
     const { page, problems } = opened
     const found: string[] = []
@@ -62,7 +62,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     expect(problems).toEqual([])
   }, 900_000)
 
-  test('by keyboard alone: past the navigation, to a project by a few letters, and to why a button is grey', async () => {
+  test('with the keyboard alone a user skips the navigation, finds a project and reads why a button is disabled', async () => {
     await using opened = await openPage(browser, { url: hosting.berth.url, viewport: desk })
     const { page, problems } = opened
     await signIn(page, viewerSignIn)
@@ -93,7 +93,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     expect(problems).toEqual([])
   })
 
-  test('a script that does not come at once is asked for again: networks change under a browser', async () => {
+  test('a script that fails to load is requested again', async () => {
     await using opened = await openPage(browser, {
       url: hosting.berth.url,
       isExpected: (problem) => /^failed: .*\/assets\//.test(problem),
@@ -113,7 +113,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     expect(problems).toEqual([])
   })
 
-  test('a hidden tab asks for nothing, and asks again as soon as it is seen', async () => {
+  test('a hidden tab sends no requests, and refreshes when it becomes visible', async () => {
     await using opened = await openPage(browser, { url: hosting.berth.url })
     const { page, problems } = opened
     await signIn(page, ownerSignIn)
@@ -139,7 +139,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     expect(problems).toEqual([])
   })
 
-  test('a lost connection says so and comes back by itself', async () => {
+  test('a lost connection is shown, and the page recovers without a reload', async () => {
     await using opened = await openPage(browser, {
       url: hosting.berth.url,
       isExpected: (problem) => /^failed: |ERR_CONNECTION_REFUSED|^50\d /.test(problem),
@@ -157,7 +157,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     expect(problems).toEqual([])
   })
 
-  test('the page lets in no script and no style but its own, and its scripts are sent compressed', async () => {
+  test('the page allows only its own scripts and styles, and its scripts are sent compressed', async () => {
     const page = await fetch(`${hosting.berth.url}/projects/anything`)
     const policy = page.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")

@@ -8,7 +8,7 @@ import { describeNeeding, partOf } from '../kit/machine.ts'
 const otherOwner = { email: 'bo@example.test', password: 'a horse of another stable' }
 
 describeNeeding(['chromium'], 'small things of the dashboard', () => {
-  test('the Git page says why no account can be connected, and shows the application only to operators', async () => {
+  test('the Git page says why no account can be connected, and shows the application to operators only', async () => {
     await using hosting = await startHosting()
     const organizationId = await ownOrganization(hosting)
     await using browser = await launchChromium(partOf('chromium'))

@@ -26,7 +26,7 @@ describeNeeding(['chromium'], 'journeys in a browser', () => {
   })
   afterAll(() => browser?.close())
 
-  test('set-up, a folder dropped, its live address opened, a variable changed, redeployed, rolled back, backed up, restored, undone', async () => {
+  test('a new owner uploads a folder, opens it, changes a variable, redeploys, rolls back, backs up, restores and undoes the restore', async () => {
     await using berth = await startBerth({ env: { BERTH_RUNTIME: 'process', BERTH_LOG_LEVEL: 'warn' } })
     await using place = await tempFolder('dropped')
     const folder = join(place.path, 'greeter')
@@ -76,7 +76,7 @@ describeNeeding(['chromium'], 'journeys in a browser', () => {
     expect(problems).toEqual([])
   })
 
-  test('a notification appears without a reload; a viewer sees why a button is disabled; a member is removed while viewing', async () => {
+  test('a notification appears without a reload; a viewer sees why a button is disabled; a removed member is signed out of an open page', async () => {
     await using hosting = await startHosting()
     const { projectId } = await fillInstance(hosting)
     await using opened = await openPage(browser, { url: hosting.berth.url, viewport: { width: 1280, height: 900 } })

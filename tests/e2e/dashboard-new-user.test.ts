@@ -23,7 +23,7 @@ describeNeeding(['chromium'], 'a new user in a browser', () => {
     expect(opened.problems).toEqual([])
   })
 
-  test('signing in returns to the requested page; domains added, checked, made primary, removed; a page by the palette; an environment cloned', async () => {
+  test('sign-in returns to the requested page; domains are added, checked, made primary and removed; the command palette opens a page; an environment is cloned', async () => {
     await using hosting = await startHosting()
     await writeApp(join(hosting.folder, 'shop'), serving('shop'))
     const { id } = await hosting.makeProject({ name: 'Shop', localPath: join(hosting.folder, 'shop') })

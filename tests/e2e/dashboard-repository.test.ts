@@ -11,7 +11,7 @@ import { describeNeeding, partOf } from '../kit/machine.ts'
 const run = promisify(execFile)
 
 describeNeeding(['chromium', 'git'], 'a repository in the dashboard', () => {
-  test('it is chosen and deployed, and a push shows by itself and becomes live', async () => {
+  test('a repository is chosen and deployed, and a push is shown without a reload and becomes live', async () => {
     const host = await startGitHubHost()
     try {
       await host.createRepository('acme/shop')

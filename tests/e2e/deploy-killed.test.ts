@@ -41,7 +41,7 @@ describeOnRuntimes('kill -9 of the control plane at every step of a deployment',
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
   test.each(runtime === 'docker' ? onEngine : steps)(
-    'at %s: it converges, nothing is orphaned, the edge served all the while',
+    'a kill at %s: the deployment goes live, no resource is orphaned, and the edge serves all the time',
     async (step) => {
       const host = `${project.slug}.localhost`
       await writeApp(folder, app(`version ${++version}`))

@@ -54,7 +54,7 @@ describeOnRuntimes('the life of a project', (runtime) => {
   }
   const post = (id: string, what: string) => hosting.api('POST', `/projects/${id}/${what}`)
 
-  test('a restart applies changed variables and resources without a build, and drops no request', async () => {
+  test('a restart applies changed variables and resources without a build, and fails no request', async () => {
     const source = `
 import { createServer } from 'node:http'
 createServer((_, response) => response.end(process.env.COLOR ?? 'none')).listen(process.env.PORT, process.env.HOST)
@@ -83,7 +83,7 @@ process.on('SIGTERM', () => process.exit(0))
 
   // Docker has no limit on what a running container writes.
   test.runIf(runtime === 'process')(
-    'a project that reached its disk limit says what to do, and doing so brings it back',
+    'a project that reached its disk limit reports the remedy, and the remedy restores it',
     async () => {
       const source = `
 import { existsSync, writeFileSync } from 'node:fs'
@@ -117,7 +117,7 @@ process.on('SIGTERM', () => process.exit(0))
     },
   )
 
-  test('a failed health check says why: last status, exit code, last log lines', async () => {
+  test('a failed health check is reported with status, exit code and last log lines', async () => {
     const crashing = await make('crashing', `console.log('connecting'); console.error('no database'); process.exit(3)`)
     const { error } = await hosting.settled(await hosting.deploy(crashing.id))
     // One that the runtime has started again meanwhile says its lines again; two outputs have no order between them.
@@ -139,7 +139,7 @@ process.on('SIGTERM', () => process.exit(0))
     expect([...new Set(messages)].sort()).toEqual(['connecting', 'no database'])
   })
 
-  test('rename, redeploy, restart, disable and enable: same volume, same bytes', async () => {
+  test('rename, redeploy, restart, disable and enable keep the volume and its data', async () => {
     const project = await make('keeper', keeping, { volumes: [{ name: 'my-data', mountPath: '/app/data' }] })
     const starts = async () => (await hosting.get(`${project.slug}.localhost`)).text.trim().split('\n')
     const { id } = await goLive(project.id)
@@ -157,7 +157,7 @@ process.on('SIGTERM', () => process.exit(0))
     expect(await starts()).toEqual(Array(3).fill(volume))
   })
 
-  test('a start script that is one plain command runs as that command: no package manager and no shell beside it', async () => {
+  test('a start script that is one plain command runs without a package manager and without a shell', async () => {
     const folder = join(hosting.folder, 'plain')
     await writeApp(folder, notifying)
     await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', scripts: { start: 'node server.js' } }))
@@ -177,7 +177,7 @@ process.on('SIGTERM', () => process.exit(0))
     expect(body.data.map(({ message }: { message: string }) => message)).toEqual(['told to end'])
   })
 
-  test('disabled: 503 with a plain page at its routes, deploys are 409; enabled: it serves again', async () => {
+  test('a disabled project serves a 503 page and refuses deployments with 409; enabled, it serves again', async () => {
     const project = await make('switch', serving('on'))
     await goLive(project.id)
     expect(await post(project.id, 'disable')).toMatchObject({ status: 200, body: { data: { status: 'disabled' } } })
@@ -193,7 +193,7 @@ process.on('SIGTERM', () => process.exit(0))
     expect(await hosting.get(`${project.slug}.localhost`)).toMatchObject({ status: 200, text: 'on' })
   })
 
-  test('deleting with work under way is 409 and names it; with force it cancels first; volumes are kept', async () => {
+  test('deleting during a deployment is 409 and names it; with force it cancels first; volumes are kept', async () => {
     const volumes = [{ name: 'kept', mountPath: '/kept' }]
     const project = await make('deleted', serving('here'), { volumes })
     await goLive(project.id)
@@ -211,7 +211,7 @@ process.on('SIGTERM', () => process.exit(0))
     await expect.poll(async () => (await hosting.get(`${project.slug}.localhost`)).status).toBe(404)
   })
 
-  test('a preview environment has its own URL and its own env, and goes with its project', async () => {
+  test('a preview environment has its own URL and variables, and is deleted with its project', async () => {
     const project = await make(
       'previewed',
       serving('').replace('response.writeHead(200).end("")', 'response.end(process.env.WHO)'),
@@ -236,7 +236,7 @@ process.on('SIGTERM', () => process.exit(0))
     await expect.poll(left).toEqual([])
   })
 
-  test('a static site has an ETag, 304 and compression; a deploy replaces it without a failed request', async () => {
+  test('a static site has an ETag, 304 and compression; a deployment replaces it without a failed request', async () => {
     const folder = join(hosting.folder, 'site')
     await mkdir(folder, { recursive: true })
     const write = (text: string) => writeFile(join(folder, 'index.html'), `<h1>${text}</h1>${'<p>words</p>'.repeat(500)}`)

@@ -6,7 +6,7 @@ import { type Hosting, keepRequesting, startHosting } from '../kit/hosting.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'
 
 /** The effect of such a build on the response times of another app is measured by bench/greedy-builds.ts, which has the limit. */
-describeOnRuntimes('a build that wants the whole machine', (runtime) => {
+describeOnRuntimes('a build over its limits', (runtime) => {
   let hosting: Hosting
   let host: string
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describeOnRuntimes('a build that wants the whole machine', (runtime) => {
   test.for<[BuildName, string, string]>([
     ['allocates memory without end', 'build_out_of_memory', '`node greedy.js` exceeded the build memory limit of 256 MB'],
     ['forks without end', 'build_too_many_processes', '`node greedy.js` started more than 512 processes'],
-  ])('one that %s is stopped and says so; a running app answers all the while', async ([name, code, message], { skip }) => {
+  ])('a build that %s is stopped with an error; a running app answers all the time', async ([name, code, message], { skip }) => {
     if (runtime === 'process' && !hasControlGroups()) skip('no control groups for this user')
     const project = await makeBuild(hosting, name)
     const requesting = keepRequesting(hosting.berth.edgeUrl, host, { connections: 1, everyMs: 5 })

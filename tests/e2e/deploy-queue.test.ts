@@ -21,7 +21,7 @@ describeOnRuntimes('the queue of deployments', (runtime) => {
     return hosting.makeProject({ name, localPath: folder, healthCheck: { path: '/' }, ...more })
   }
 
-  test('three pushes during one build: the third ends live', async () => {
+  test('after three pushes during one build, the third goes live', async () => {
     const url = await git.createRepository('team/app')
     const manifest = JSON.stringify({ name: 'app', type: 'module', scripts: { start: 'node server.js' } })
     const push = (version: number) =>
@@ -58,9 +58,9 @@ describeOnRuntimes('the queue of deployments', (runtime) => {
     expect(ended.map(({ status }) => status)).toEqual(['live', 'live', 'cancelled', 'live', 'live'])
   }
   // Which of them run at once is decided before any runtime is asked: one runtime is enough.
-  if (runtime === 'process') test('cancel one of five parallel builds; the other four finish', cancelOneOfFive)
+  if (runtime === 'process') test('cancelling one of five parallel builds does not affect the other four', cancelOneOfFive)
 
-  test('cancel works in every state, and a late success does not overwrite it', async () => {
+  test('a deployment can be cancelled in every state, and a late success does not overwrite it', async () => {
     const project = await makeApp('stops', serving('old'), {})
     expect(await hosting.settled(await hosting.deploy(project.id))).toMatchObject({ status: 'live' })
     await hosting.api('PATCH', `/projects/${project.id}`, { buildCommand: takes(700) })

@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => hosting?.[Symbol.asyncDispose]())
 
-test('berth deploy <folder> on a cloud instance: uploaded by a signed address that no log holds, and a URL that answers', async () => {
+test('berth deploy <folder> on a cloud instance uploads to a signed address that is in no log, and prints a URL that answers', async () => {
   const login = ['login', '--email', ownerSignIn.email, '--password-stdin']
   expect(await hosting.cli(login, { input: ownerSignIn.password })).toMatchObject({ code: 0 })
   const { code, stdout, stderr } = await hosting.cli(['deploy', await hosting.copyExample('node')])

@@ -10,7 +10,7 @@ describeOnRuntimes('deployments under constant load through the edge', (runtime)
   })
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
-  test('a good deploy fails no request; a bad one leaves the old version serving', async () => {
+  test('a good deployment fails no request; a bad one leaves the old version serving', async () => {
     // Containers take longer to start: each manner once. Many more are bench/deploys.ts.
     const result = await deployUnderLoad(hosting, runtime === 'docker' ? 6 : 12)
     expect(problemsOf(result)).toEqual([])

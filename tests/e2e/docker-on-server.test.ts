@@ -20,7 +20,7 @@ const node = () => partOf('nodeImage')
 const dockerfile = (...lines: string[]) =>
   [`FROM ${node()}`, ...lines, 'COPY server.js /', 'CMD ["node", "/server.js"]', ''].join('\n')
 /** The same behaviour that docker-health, docker-disk, needed-stages, compose and restarts tests show on this machine's engine. */
-describeOnDocker('Docker as teams use it, on the engine of a server over SSH', () => {
+describeOnDocker('Docker features on the engine of a server over SSH', () => {
   let hosting: Hosting
   let sshd: Sshd
   let serverId: string
@@ -59,8 +59,8 @@ describeOnDocker('Docker as teams use it, on the engine of a server over SSH', (
   const live = { status: 'live', error: null }
   const newMark = () => `mark-${randomBytes(6).toString('hex')}`
 
-  describe.concurrent('each by its effect', () => {
-    test('diskMb: a project that fills its volume is ended with the reason', async ({ expect }) => {
+  describe.concurrent('each applies on a server', () => {
+    test('diskMb: a project that fills its volume is stopped with the reason', async ({ expect }) => {
       const fill = `request.url === '/fill' ? fs.promises.writeFile('/data/big', Buffer.alloc(96 << 20, 1)).then(() => 'full') : 'room'`
       const project = await make(
         'filling',
@@ -74,7 +74,7 @@ describeOnDocker('Docker as teams use it, on the engine of a server over SSH', (
       expect(runtime.lastExit).toMatchObject({ reason: 'disk_full' })
     })
 
-    test('HEALTHCHECK: a version that its Dockerfile calls unhealthy does not replace the good one', async ({ expect }) => {
+    test('HEALTHCHECK: a version that is unhealthy by its Dockerfile does not replace the live one', async ({ expect }) => {
       const check = 'HEALTHCHECK --interval=1s --timeout=2s --retries=2 CMD test -f /well || { echo not well; exit 1; }'
       const good = { Dockerfile: dockerfile(check, 'RUN touch /well'), 'server.js': answering(`'good'`) }
       const project = await make('checked', good, { healthCheck: { path: '/', timeoutSeconds: 15 } })
@@ -86,7 +86,7 @@ describeOnDocker('Docker as teams use it, on the engine of a server over SSH', (
       await expect.poll(() => onServer(bad)).toEqual([])
     })
 
-    test('stages: one that the result does not need is not built, and deletion leaves none of them', async ({ expect }) => {
+    test('stages: an unneeded stage is not built, and deletion removes all stages', async ({ expect }) => {
       const mark = newMark()
       const text = `FROM ${node()} AS build\nENV MARK=${mark}\nRUN echo built > /built\nFROM build AS test\nRUN exit 1\n${dockerfile(
         `ENV MARK=${mark}`,
@@ -122,7 +122,9 @@ describeOnDocker('Docker as teams use it, on the engine of a server over SSH', (
       expect([reported.includes('GREETING'), reported.includes(secret)]).toEqual([true, false])
     })
 
-    test('composePath, a build beside it, an internal network, two replicas and an inline config', async ({ expect }) => {
+    test('composePath, a build in its folder, an internal network, two replicas and an inline config work', async ({
+      expect,
+    }) => {
       const stores = `require('node:dns').promises.lookup('store', { all: true, family: 4 })`
       const far = `fetch('http://store:3000').then((answer) => answer.text())`
       const shown = `JSON.stringify([fs.readFileSync('/page.txt', 'utf8'), await ${far}, (await ${stores}).length])`
@@ -170,7 +172,9 @@ describeOnDocker('Docker as teams use it, on the engine of a server over SSH', (
       ])
     })
 
-    test('a worker that ends with code 3 again and again behind a healthy web is in the record', async ({ expect }) => {
+    test('a worker service that repeatedly ends with code 3 is shown in the record beside a healthy web service', async ({
+      expect,
+    }) => {
       const web = answering(`request.url === '/' ? 'here' : fetch('http://worker:3000').catch(() => 'ended')`)
       const services = { web: { build: 'web', ports: ['3000'] }, worker: { build: 'worker', expose: [3000], restart: 'always' } }
       const project = await make('worked', {
@@ -193,7 +197,7 @@ describeOnDocker('Docker as teams use it, on the engine of a server over SSH', (
     })
 
     test.skipIf('reason' in lookUp('registry'))(
-      'an image of a private registry: refused without a login, pulled with one, gone with its project',
+      'an image of a private registry is refused without a login, pulled with one, and removed with its project',
       async ({ expect }) => {
         await using registry = await startImageRegistry(partOf('registry'))
         const engine = openEngine(partOf('docker'))
@@ -226,7 +230,7 @@ describeOnDocker('Docker as teams use it, on the engine of a server over SSH', (
     )
   })
 
-  test('the connection lost in the middle of a Dockerfile: server_unreachable, nothing left, and it can be deployed again', async ({
+  test('a connection lost during a Dockerfile build is server_unreachable, leaves nothing, and allows another deployment', async ({
     expect,
   }) => {
     const mark = newMark()

@@ -50,7 +50,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     return { status, text, names, serial }
   }
 
-  test('a connected domain gets a certificate: https answers by its name, http leads there, the free name stays on http', async () => {
+  test('a connected domain gets a certificate: https answers, http redirects, and the free host name stays on http', async () => {
     const answer = await connect('shop.example.test')
     expect(answer.body.data).toMatchObject({ hostname: 'shop.example.test', tls: 'pending' })
     await becomes('shop.example.test', 'active')
@@ -69,7 +69,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     await expect(getSecurely(tlsPort, 'other.example.test', root)).rejects.toThrow()
   })
 
-  test('another organisation’s claim that is not proven changes nothing: https answers as before', async () => {
+  test('an unproven claim of another organisation changes nothing: https answers as before', async () => {
     const before = await seen('shop.example.test')
     const rival = await inAnotherOrganization(hosting)
     const theirs = await rival('POST', '/projects', { name: 'rival', gitUrl: 'https://git.example.test/rival/shop.git' })
@@ -82,7 +82,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     expect(await seen('shop.example.test')).toEqual(before)
   })
 
-  test('a name whose order fails says what the authority said; routing/retry asks again, once the reason is gone with success', async () => {
+  test('a failed certificate order shows the reason of the authority; routing/retry orders again and succeeds once the cause is removed', async () => {
     await pebble.pointName('away.example.test', '127.0.0.9')
     await connect('away.example.test')
     await becomes('away.example.test', 'error')
@@ -102,7 +102,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     expect(await seen('away.example.test')).toMatchObject({ status: 200, names: 'DNS:away.example.test' })
   })
 
-  test('the same name fails twice, and the second failure is shown too', async () => {
+  test('a second failure for the same name is shown too', async () => {
     await pebble.pointName('never.example.test', '127.0.0.9')
     await connect('never.example.test')
     for (let round = 0; round < 2; round++) {
@@ -112,7 +112,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     expect((await routeOf('never.example.test'))?.reason).toMatch(/^No certificate: /)
   })
 
-  test('a restart serves the same certificate without another order, and so does an instance that was killed', async () => {
+  test('a restart, also after kill -9, serves the same certificate without another order', async () => {
     const before = await seen('shop.example.test')
     const ordered = ordersIn(pebble)
     await hosting.berth.restart()
@@ -125,7 +125,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     expect(ordersIn(pebble)).toBe(ordered)
   })
 
-  test('an expiring certificate is ordered again: the authority is answered on plain http though the host redirects to https', async () => {
+  test('an expiring certificate is renewed; the http-01 challenge is answered on http although the host redirects to https', async () => {
     const before = await seen('shop.example.test')
     expect((await hosting.get('shop.example.test', '/.well-known/acme-challenge/unknown')).status).toBe(308)
     await hosting.berth.stop()
@@ -137,7 +137,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     expect(await seen('away.example.test')).toMatchObject({ status: 200 })
   })
 
-  test('the keys lie in the database sealed', async () => {
+  test('the private keys are stored sealed in the database', async () => {
     await hosting.berth.stop()
     const bytes = await readFile(join(hosting.berth.dataFolder, 'berth.db'), 'latin1')
     expect(bytes).toContain('BEGIN CERTIFICATE')

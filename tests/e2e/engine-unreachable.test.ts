@@ -9,7 +9,7 @@ import { startWeakSocket, type WeakSocket } from '../kit/weak-socket.ts'
 /** Longer than a check of an engine that is silent. */
 const waitSeconds = 8
 
-describeOnDocker('a Docker engine that is away', () => {
+describeOnDocker('an unreachable Docker engine', () => {
   let hosting: Hosting
   let socket: WeakSocket
   let project: Project
@@ -37,7 +37,7 @@ describeOnDocker('a Docker engine that is away', () => {
   const paths = () => [socket.path, hosting.berth.dataFolder, partOf('docker')]
 
   for (const manner of ['gone', 'silent'] as const) {
-    test(`${manner}: a deployment waits for it and goes on when it is back`, async () => {
+    test(`${manner}: a deployment waits for the engine and continues when it is back`, async () => {
       await writeApp(join(hosting.folder, 'app'), serving(`after ${manner}`))
       await socket.cut(manner)
       const id = await hosting.deploy(project.id)
@@ -78,7 +78,7 @@ describeOnDocker('a Docker engine that is away', () => {
     })
   }
 
-  test('a network that was removed by hand: the project is started again on a new one', async () => {
+  test('a project whose network was removed by hand is restarted on a new network', async () => {
     await removeNetworkOf(project.id)
     await expect.poll(page).toMatch(/^after /)
     expect(await record()).toMatchObject({ enabled: true, status: 'live' })

@@ -23,7 +23,7 @@ ThreadingHTTPServer(('127.0.0.1', ${port}), Page).serve_forever()
 `
 const hasPython = existsSync('/usr/bin/python3')
 
-describe('projects whose programs have a port of their own, without Docker', () => {
+describe('projects with hard-coded ports, without Docker', () => {
   let hosting: Hosting
   let port: number
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe('projects whose programs have a port of their own, without Docker', () 
   }
   const hostOf = ({ slug }: { slug: string }) => `${slug}.localhost`
 
-  test('run beside each other, and are deployed again without a request that fails', async () => {
+  test('run side by side, and are redeployed without a failed request', async () => {
     const make = async (name: string) => {
       await writeApp(join(hosting.folder, name), node(name, port))
       const project = await hosting.makeProject({ name, localPath: join(hosting.folder, name), port })
@@ -57,7 +57,7 @@ describe('projects whose programs have a port of their own, without Docker', () 
     expect((await hosting.get(hostOf(other))).text).toBe('other')
   })
 
-  test.skipIf(!hasPython)('in other languages hand over their port: requests wait', async () => {
+  test.skipIf(!hasPython)('in other languages are redeployed on the same port', async () => {
     const folder = join(hosting.folder, 'python')
     const fixed = await freePort()
     await mkdir(folder)

@@ -12,7 +12,7 @@ import { type Hosting, ownerSignIn, startHosting, writeApp } from '../kit/hostin
 
 const run = promisify(execFile)
 
-describe('berth git: from the code that a person types to a repository that is linked', () => {
+describe('berth git: from the device code to a linked repository', () => {
   let host: GitHubHost
   let hosting: Hosting
   let folder: string
@@ -39,7 +39,7 @@ describe('berth git: from the code that a person types to a repository that is l
     return result
   }
 
-  test('before anything is connected, the commands say what to do', async () => {
+  test('before an account is connected, the commands name the next step', async () => {
     expect((await berth('git', 'status')).stdout).toContain('berth git connect')
     expect(await berth('git', 'repos')).toMatchObject({ code: 2, stderr: expect.stringContaining('connect') })
     expect(await berth('git', 'connect', '--provider', 'nowhere')).toMatchObject({
@@ -48,7 +48,7 @@ describe('berth git: from the code that a person types to a repository that is l
     })
   })
 
-  test('berth git connect shows the code, and ends once it was typed', async () => {
+  test('berth git connect shows the code and ends once the user has entered it', async () => {
     const connecting = berth('git', 'connect')
     await expect.poll(() => host.devices.waiting()).toHaveLength(1)
     const [code] = host.devices.waiting() as [string]
@@ -59,7 +59,7 @@ describe('berth git: from the code that a person types to a repository that is l
     expect(stderr).toContain(`${host.url}/login/device`)
   })
 
-  test('berth git repos and status tell of it', async () => {
+  test('berth git repos and status show the account', async () => {
     expect((await berth('git', 'repos')).stdout).toMatch(/^acme\/shop {2}private {2}main/)
     expect(JSON.parse((await berth('git', 'status', '--json')).stdout)).toMatchObject({
       state: 'connected',
@@ -67,7 +67,7 @@ describe('berth git: from the code that a person types to a repository that is l
     })
   })
 
-  test('berth git link takes the repository of the folder, and its pushes are reported', async () => {
+  test('berth git link uses the repository of the folder and reports its pushes', async () => {
     expect(await berth('init', '--name', 'Shop')).toMatchObject({ code: 0 })
     const { code, stdout } = await berth('git', 'link', '--json')
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { repository: 'acme/shop', branch: 'main' }])
@@ -77,7 +77,7 @@ describe('berth git: from the code that a person types to a repository that is l
     expect(await berth('git', 'link', 'acme/none')).toMatchObject({ code: 5 })
   })
 
-  test('berth deploy at a terminal, in a folder that comes from the connected host, offers to deploy every push', async () => {
+  test('berth deploy at a terminal, in a clone of a connected host, offers to deploy every push', async () => {
     await host.createRepository('acme/blog', { 'package.json': '{ "name": "blog" }' })
     const blog = join(hosting.folder, 'blog')
     const app = "import { createServer } from 'node:http'\ncreateServer((_, r) => r.end('blog')).listen(process.env.PORT)"
@@ -100,7 +100,7 @@ describe('berth git: from the code that a person types to a repository that is l
     expect([again.code, again.stderr]).toEqual([0, expect.not.stringContaining('Deploy every push')])
   })
 
-  test('a push arrives by the domain of the project, through the edge', async () => {
+  test('a push is delivered through the domain of the project at the edge', async () => {
     const { projectId } = JSON.parse(await readFile(join(hosting.folder, 'blog', '.berth', 'project.json'), 'utf8'))
     const { slug } = (await hosting.api('GET', `/projects/${projectId}`)).body.data
     const domain = `${slug}.localhost`
@@ -131,7 +131,7 @@ describe('berth git: from the code that a person types to a repository that is l
     await expect.poll(triggers).toContain('push')
   })
 
-  test('the token is in no log, no file and nothing that was said', async () => {
+  test('the token is in no log, file or output', async () => {
     const canary = tokens.ann
     expect(reported.join('\n')).not.toContain(canary)
     // Nothing comes and goes while it is looked at: the push above is still being deployed.

@@ -12,7 +12,7 @@ import { describeNeeding, partOf } from '../kit/machine.ts'
 const run = promisify(execFile)
 
 describeNeeding(['chromium', 'git'], 'a GitHub App by manifest', () => {
-  test('from an instance without a git setting to a push that is live, without a restart', async () => {
+  test('an instance without a Git setting creates a GitHub App and deploys a push, without a restart', async () => {
     await using host = await startGitHubHost()
     await host.createRepository('acme/shop')
     await using hosting = await startHosting({ env: { ...host.settings(), BERTH_LOG_LEVEL: 'debug' } })

@@ -69,7 +69,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'a server with a base domain', () =>
     server = undefined
   })
 
-  test('dashboard and free address over https, each with a certificate by http-01 at its first use', async () => {
+  test('dashboard and free host name are served over https, each with an http-01 certificate ordered at first use', async () => {
     server = await startServer(async () => ({}))
     const { hosting, secure, tlsPort } = server
     const origin = `https://${dashboard}:${tlsPort}`
@@ -109,7 +109,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'a server with a base domain', () =>
     expect(ordersIn(server)).toBe(2)
   })
 
-  test('with a DNS provider one wildcard certificate by dns-01 covers the dashboard, free addresses and previews', async () => {
+  test('with a DNS provider, one wildcard certificate covers the dashboard, free host names and previews', async () => {
     await using folder = await tempFolder('dns-hook')
     server = await startServer(async ({ dnsManagementUrl, dnsServer }) => {
       const script = join(folder.path, 'hook.mjs')

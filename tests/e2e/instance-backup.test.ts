@@ -87,10 +87,10 @@ async function onPostgres(statement: string): Promise<void> {
   }
 }
 
-describeOnRuntimes('an encrypted file and a key', (runtime) => {
+describeOnRuntimes('a backup of the instance', (runtime) => {
   // These errors occur before any runtime is used.
   const isOnlyOnce = runtime === 'process'
-  test('bring an instance back on a blank machine: people, projects, variables, volumes and what runs', async () => {
+  test('restores it on an empty machine: users, projects, variables, volumes and running workloads', async () => {
     await using place = await tempFolder('instance')
     await using databases = await databasesOf(runtime)
     const [file, key, elsewhere] = [

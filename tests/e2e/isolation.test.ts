@@ -16,7 +16,7 @@ const ways: { name: string; kind: string; options: HostingOptions; skip: boolean
 ]
 
 describe.each(ways)('isolation: $name', ({ kind, options, skip }) => {
-  test.skipIf(skip)('the isolation is printed at start and in health, and a project goes live', async () => {
+  test.skipIf(skip)('the isolation is printed at start and shown in health, and a project goes live', async () => {
     await using hosting = await startHosting(options)
     expect(hosting.berth.output()).toMatch(/^ {2}isolation +\S/m)
     expect((await hosting.api('GET', '/health')).body.data.isolation.kind).toBe(kind)
@@ -35,7 +35,7 @@ describe.each(ways)('isolation: $name', ({ kind, options, skip }) => {
   })
 })
 
-test.skipIf(!isRoot)('in cloud mode, a machine that keeps nothing apart stops the start with one line', async () => {
+test.skipIf(!isRoot)('in cloud mode, a machine without isolation stops the start with a one-line error', async () => {
   const start = startBerth({
     user: unprivilegedUid,
     env: { BERTH_RUNTIME: 'process', BERTH_MODE: 'cloud', BERTH_ISOLATION: 'none' },

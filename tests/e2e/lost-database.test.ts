@@ -113,13 +113,13 @@ describeNeeding(['postgres'], 'a control plane that is paused past its lease, or
     return rows.map(({ status }) => status)
   }
 
-  test('paused in the middle of a deployment, the worker continues it: it goes live once', async () => {
+  test('a worker paused during a deployment continues it, and it goes live once', async () => {
     const id = await deploymentIn('build')
     await pause(leasesExpired)
     await expectLiveOnce(id)
   })
 
-  test('paused in the middle of a restore, the worker ends it once, with the data of the backup', async () => {
+  test('a worker paused during a restore completes it once, with the data of the backup', async () => {
     await page('/?before')
     const run = await backups.backUp(policyId)
     expect(run.status).toBe('succeeded')
@@ -140,7 +140,7 @@ describeNeeding(['postgres'], 'a control plane that is paused past its lease, or
     return backups.restored(prepared.restoreId)
   }
 
-  test.each(['reset', 'silent'] as const)('cut off from PostgreSQL past its lease (%s): it continues', async (manner) => {
+  test.each(['reset', 'silent'] as const)('a worker cut off from PostgreSQL past its lease (%s) continues', async (manner) => {
     const id = await deploymentIn('build')
     const stream = followed(`/deployments/${id}/stream`)
     link.cut(manner)
@@ -165,7 +165,7 @@ describeNeeding(['postgres'], 'a control plane that is paused past its lease, or
     }
   }
 
-  test('connections that are reset at each step fail neither a deployment nor a backup', async () => {
+  test('connections reset at each step fail neither a deployment nor a backup', async () => {
     const id = await hosting.deploy(project.id)
     const runId = await backups.start(policyId)
     const seen = new Set<string>()

@@ -13,7 +13,7 @@ createServer((request, response) => response.writeHead(Number(request.url.slice(
 `
 const within = { interval: 250 }
 
-describeOnRuntimes('metrics of what really runs', (runtime) => {
+describeOnRuntimes('metrics of running projects', (runtime) => {
   let hosting: Hosting
   let project: { id: string; slug: string }
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describeOnRuntimes('metrics of what really runs', (runtime) => {
     return [sum('requests'), sum('errors4xx'), sum('errors5xx'), sum('bytesOut')]
   }
 
-  test('requests, errors and bytes are counted, processor and memory measured; all of it outlives kill -9', async () => {
+  test('requests, errors and bytes are counted, CPU and memory are measured, and all of it survives kill -9', async () => {
     for (const path of ['/', '/', '/', '/404', '/503']) await request(path)
     await expect.poll(sums, within).toEqual([5, 1, 1, 25])
     const measured = async () => (await points()).findLast(({ memoryMb }) => memoryMb !== null)

@@ -12,7 +12,7 @@ describeNeeding(
   ['postgres'],
   'a worker and an API process on one PostgreSQL, 1,000 deliveries, the worker killed with -9 five times',
   () => {
-    test('every delivery arrived, none twice by our own doing', async () => {
+    test('every delivery arrives, and only deliveries interrupted by a kill are sent again', async () => {
       process.env.BERTH_TEST_POSTGRES_URL ??= partOf('postgres')
       const database = await openTestDatabase({ kind: 'postgres' })
       try {

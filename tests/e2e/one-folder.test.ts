@@ -13,9 +13,9 @@ createServer((_, response) => response.end(readFileSync(file))).listen(process.e
 `
 
 /** A single folder holds an instance: contract, section 9. */
-describe.each(['auto', 'own-users'])('a copy of the stopped data folder, started elsewhere (isolation %s)', (isolation) => {
+describe.each(['auto', 'own-users'])('a copy of the stopped data folder, started at another path (isolation %s)', (isolation) => {
   test.skipIf(isolation === 'own-users' && process.getuid?.() !== 0)(
-    'is the same instance: volumes, pages, and what can be rolled back to',
+    'is the same instance: volumes, pages and rollback targets',
     async () => {
       await using first = await tempFolder('first')
       await using second = await tempFolder('second')

@@ -73,7 +73,7 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
         )
   let second: string
 
-  test('opened, it has a preview at a URL of its own, with a volume, and without the variables of production', async () => {
+  test('an opened pull request has a preview with its own URL and volume, without the variables of production', async () => {
     await notify('opened', await commit('one'))
     await expect.poll(text, slow).toBe('one without a secret')
     const [known] = (await on('GET', '/pull-requests')).body.data
@@ -82,7 +82,7 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
     expect(await kept()).toHaveLength(2)
   })
 
-  test('a new commit updates it, also where the power fails before anything came of the report', async () => {
+  test('a new commit updates the preview, even if the control plane is killed right after the delivery', async () => {
     second = await commit('two')
     await tellAndKill('synchronize', second)
     await expect.poll(text, slow).toBe('two without a secret')
@@ -93,7 +93,7 @@ describeOnRuntimes('the life of a pull request', (runtime) => {
     await expect.poll(deployments, slow).toEqual(['2 live', '1 superseded'])
   })
 
-  test('closed, nothing of it is left', async () => {
+  test('a closed pull request leaves no resources', async () => {
     await notify('closed', second)
     const environments = async () => (await on('GET', '/environments')).body.data.map(({ slug }: { slug: string }) => slug)
     await expect.poll(environments, slow).toEqual(['production'])

@@ -71,7 +71,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
     await expect.poll(async () => (await deployments())[0].status).toBe('live')
   }
 
-  test('a push becomes live with no other call, and the host is notified', async () => {
+  test('a push becomes live without another call, and its commit status is reported', async () => {
     const commit = await pushWith('first')
     await liveWith('first')
     expect(host.pushed).toMatchObject([{ commit, answers: [{ status: 202, body: { data: { outcome: 'accepted' } } }] }])
@@ -89,7 +89,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
       .toMatchObject({ state: 'success', context: `berth/${project.slug}` })
   })
 
-  test('the same delivery a second time does nothing; the next push does', async () => {
+  test('a repeated delivery does nothing; the next push is deployed', async () => {
     const [{ id, payload }] = host.pushed as [(typeof host.pushed)[0]]
     const again = await host.deliver('acme/shop', 'push', payload, id)
     expect(again).toMatchObject([{ body: { data: { outcome: 'duplicate' } } }])
@@ -102,7 +102,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
     ])
   })
 
-  test('the token that git fetched with is in no argv, environment or file while it fetches', () => {
+  test('the fetch token is in no argument, environment or file while git fetches', () => {
     expect(fetched.tokens.size).toBe(1)
     expect([...fetched.tokens]).not.toContain(tokens.bob)
     // Git was running with its own configuration: the search has seen both.
@@ -111,7 +111,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
     expect(fetched.found).toEqual([])
   })
 
-  test('nor afterwards in a process, a file, a log, an event, the audit log, or a report to the host', async () => {
+  test('after the fetch the token is in no process, file, log, event, audit entry or commit status', async () => {
     const forms = formsOf([...fetched.tokens][0]!)
     const { dataFolder } = hosting.berth
     expect(await processesWith(forms)).toEqual([])
@@ -135,7 +135,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
   })
 
   if (runtime === 'docker')
-    test('nor in a layer, the history or the settings of an image or a container', async () => {
+    test('the token is in no layer, history or configuration of an image or container', async () => {
       const { dataFolder } = hosting.berth
       expect((await onDockerWith(dataFolder, [marker])).some((path) => path.startsWith('layers '))).toBe(true)
       expect(await onDockerWith(dataFolder, formsOf([...fetched.tokens][0]!))).toEqual([])

@@ -21,7 +21,7 @@ describeOnRuntimes('a restart of the control plane', (runtime) => {
   const linesLogged = () => numberedLinesOf(hosting, project.id)
   const lastLine = async () => Math.max(...(await linesLogged()).keys())
 
-  test('by SIGTERM and by kill -9 fails no request, restarts no project and loses no line of output', async () => {
+  test('by SIGTERM and kill -9: no failed request, no restarted project, no lost line of output', async () => {
     const requests = keepRequesting(hosting.berth.edgeUrl, host(), { everyMs: 5 })
     await hosting.berth.restart()
     expect(await status()).toBe('live')
@@ -36,7 +36,7 @@ describeOnRuntimes('a restart of the control plane', (runtime) => {
     expect(missingLines(await linesLogged(), 1)).toEqual([])
   })
 
-  test('berth down stops the edge and the projects by name, and the next start starts them again', async () => {
+  test('berth down stops the edge and the projects, and the next start starts them again', async () => {
     const before = (await hosting.get(host())).text
     const env = { BERTH_DATA_DIR: hosting.berth.dataFolder, ...hosting.settings }
     const { code, stderr } = await hosting.cli(['down'], { env })
@@ -50,7 +50,7 @@ describeOnRuntimes('a restart of the control plane', (runtime) => {
     expect((await hosting.get(host())).text).not.toBe(before)
   })
 
-  test('a stop without a next start ends the edge, and a start meanwhile keeps it', async () => {
+  test('a stop without a following start ends the edge, and a start in time keeps it', async () => {
     const env = { BERTH_DATA_DIR: hosting.berth.dataFolder, ...hosting.settings }
     const restarted = await hosting.cli(['down', '--unless-restarted', '60', '--json'], { env })
     expect(JSON.parse(restarted.stdout)).toMatchObject({ outcome: 'restarted' })

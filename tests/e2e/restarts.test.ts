@@ -24,7 +24,7 @@ const file = (start: string) => `services:
 ${others.map((name) => `  ${name}: { build: ., expose: [3000]${name === 's0' ? '' : ', restart: always'} }`).join('\n')}
 `
 
-describeOnDocker('services that end', () => {
+describeOnDocker('services that exit', () => {
   let hosting: Hosting
   let project: Project
   let folder: string
@@ -58,7 +58,7 @@ describeOnDocker('services that end', () => {
   const service = async (name: string): Promise<ServiceStatus> =>
     (await record()).services?.find((one) => one.name === name) as ServiceStatus
 
-  test('eight services go live, and each end is in the record', async () => {
+  test('eight services go live, and each exit is recorded', async () => {
     const deployed = await hosting.settled(await hosting.deploy(project.id))
     expect(deployed).toMatchObject({ status: 'live', error: null, image: expect.stringMatching(/\.web$/) })
     await hosting.get(`${project.slug}.localhost`, '/crash-others')
@@ -69,7 +69,7 @@ describeOnDocker('services that end', () => {
     expect(await service('web')).toMatchObject({ status: 'running', restarts: 0, lastExit: null })
   })
 
-  test('an end while the control plane was killed is in the record once it is back', async () => {
+  test('an exit while the control plane was down is recorded after its restart', async () => {
     await hosting.berth.kill9()
     await crashAside('s6')
     await hosting.berth.restart()
@@ -77,7 +77,7 @@ describeOnDocker('services that end', () => {
     await expect.poll(async () => (await hosting.get(`${project.slug}.localhost`)).text).toBe('here')
   })
 
-  test('a new version that crashes at its start is started once, and the old one serves on', async () => {
+  test('a new version that crashes at start is started once, and the old version keeps serving', async () => {
     await writeFile(join(folder, 'compose.yaml'), file('process.exit(3)'))
     const failed = await hosting.settled(await hosting.deploy(project.id))
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'crashed' } })

@@ -32,7 +32,7 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
     return body.data.find((rule: { id: string }) => rule.id === id).hits
   }
 
-  test('ban: a banned address and a banned agent get 403, others pass; hits are counted', async () => {
+  test('ban: a banned address and a banned user agent get 403, others pass; hits are counted', async () => {
     const id = await addRule({ kind: 'ban', pathPrefix: '/ban', config: { ips: ['127.0.0.1'] } })
     await inForce('/ban/x', 403)
     expect([await request('/'), await request('/other')]).toEqual([200, 200])
@@ -44,7 +44,7 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
     await expect.poll(() => hitsOf(id)).toBeGreaterThanOrEqual(before + 3)
   })
 
-  test('rate-limit: so many pass, then 429', async () => {
+  test('rate-limit: the given number of requests passes, further ones get 429', async () => {
     const id = await addRule({ kind: 'rate-limit', pathPrefix: '/limit', config: { requests: 5, windowSeconds: 600 } })
     await inForce('/limit', 429)
     expect(await request('/')).toBe(200)
@@ -57,7 +57,7 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
     expect(answers).toEqual([200, 200, 200, 503, 503, 503])
   })
 
-  test('allow-deny: deny first, then who is not allowed, each 403; who is allowed passes', async () => {
+  test('allow-deny: denied clients and clients that are not allowed get 403; allowed clients pass', async () => {
     await addRule({ kind: 'allow-deny', pathPrefix: '/denied', config: { deny: ['127.0.0.0/8'], allow: ['127.0.0.1/32'] } })
     await addRule({ kind: 'allow-deny', pathPrefix: '/allowed', config: { allow: ['127.0.0.0/8'] } })
     await addRule({ kind: 'allow-deny', pathPrefix: '/foreign', config: { allow: ['10.0.0.0/8'] } })
@@ -66,7 +66,7 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
     expect(await request('/allowed')).toBe(200)
   })
 
-  test('dryRun counts and lets pass', async () => {
+  test('dryRun counts hits and lets requests pass', async () => {
     const id = await addRule({ kind: 'ban', dryRun: true, pathPrefix: '/dry', config: { ips: ['127.0.0.1'] } })
     await takenUp('/after-dry')
     expect(await Promise.all([1, 2, 3, 4].map(() => request('/dry')))).toEqual([200, 200, 200, 200])
@@ -74,7 +74,7 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
   })
 
   // Within which time is bench/rules.ts.
-  test('a rule is in force at once, and no connection is dropped', async () => {
+  test('a rule takes effect at once, and no connection is dropped', async () => {
     const requesting = keepRequesting(hosting.berth.edgeUrl, `${project.slug}.localhost`, { connections: 8 })
     for (let round = 0; round < 5 || requesting.load.requests <= 50; round++) {
       const id = await addRule({ kind: 'ban', pathPrefix: `/quick${round}`, config: { ips: ['127.0.0.1'] } })

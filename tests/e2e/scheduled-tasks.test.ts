@@ -30,7 +30,7 @@ describe('scheduled tasks on processes', () => {
     return (await hosting.api('POST', `/projects/${project.id}/cron-jobs`, body)).body.data.id
   }
 
-  test('the command line adds, runs, shows and removes one; its secrets are not in its output', async () => {
+  test('the command line adds, runs, shows and removes a task; its secrets are not in the output', async () => {
     const script = 'console.log("token", process.env.API_TOKEN, process.argv[1]); process.exit(process.env.API_TOKEN ? 0 : 9)'
     // Commander reads options until `--`, so the project comes first.
     const words = [
@@ -66,7 +66,7 @@ describe('scheduled tasks on processes', () => {
     await expect.poll(async () => (await runOf(missing.id)).status, { timeout: 20_000 }).toBe('failed')
   })
 
-  test('kill -9 in the middle of a run: the command runs once, the run ends once, and nothing is left', async () => {
+  test('kill -9 during a run: the command ran once, the run ends once, and no process is left', async () => {
     const script = 'console.log("begun"); setTimeout(() => console.log("done"), 4000)'
     const run = await start(await create(['node', '-e', script]))
     await expect.poll(() => linesOf(run.id), { timeout: 20_000 }).toContain('begun')

@@ -26,7 +26,7 @@ const describeAsRoot: typeof describeNeeding = (parts, title, body) =>
     ? describeNeeding(parts, title, body)
     : describeOnDocker(title, () => test.skip('only root can start an sshd with passwords'))
 
-describeOnDocker('a server that is logged in to with a password', () => {
+describeOnDocker('a server with a password login', () => {
   describeAsRoot(['sshd', 'bwrap'], 'and its projects', () => {
     let hosting: Hosting
     let box: ServerBox
@@ -54,7 +54,7 @@ describeOnDocker('a server that is logged in to with a password', () => {
     }
     const statusOf = async ({ id }: { id: string }) => (await hosting.api('GET', `/projects/${id}`)).body.data.status
 
-    test('the right one opens the door, a wrong one does not, and neither is in any log', async () => {
+    test('the right password logs in, a wrong one does not, and neither is in a log', async () => {
       const check = () => hosting.api('POST', `/servers/${box.serverId}/check`)
       expect((await check()).body.data).toMatchObject({ reachable: true, hostKey: await box.sshd.fingerprint() })
       expect(box.sshd.log()).toContain('Accepted password')
@@ -65,7 +65,7 @@ describeOnDocker('a server that is logged in to with a password', () => {
       expect(hosting.berth.output()).not.toContain('canary password')
     })
 
-    test('a project sleeps there and wakes with the first request', async () => {
+    test('a project on the server sleeps and wakes on the first request', async () => {
       const project = await live('sleeper', serving('awake'))
       expect((await hosting.api('POST', `/projects/${project.id}/sleep-mode`, { sleepMode: 'auto_sleep' })).status).toBe(200)
       await expect.poll(() => statusOf(project)).toBe('sleeping')
@@ -73,7 +73,7 @@ describeOnDocker('a server that is logged in to with a password', () => {
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 awake']))
     })
 
-    test('a backup of its volume is made there, and a restore brings the bytes back', async () => {
+    test('a volume on the server is backed up and restored byte for byte', async () => {
       const project = await live('kept', keeping, { volumes: [{ name: 'data', mountPath: '/data' }] })
       const backups = backupsOf(hosting)
       const write = async (text: string) => (await hosting.get(`${project.slug}.localhost`, `/?${text}`)).text
@@ -86,7 +86,7 @@ describeOnDocker('a server that is logged in to with a password', () => {
       await expect.poll(async () => (await hosting.get(`${project.slug}.localhost`)).text).toBe('before')
     })
 
-    test('requests while the link is down are answered with an error at once, and served again when it is back', async () => {
+    test('requests while the connection is down get an error at once, and are served again when it is back', async () => {
       const project = await live('behind', serving('here'))
       const host = `${project.slug}.localhost`
       expect((await hosting.get(host)).text).toBe('here')

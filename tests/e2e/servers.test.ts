@@ -62,7 +62,7 @@ describeOnDocker('a project on a server over SSH', () => {
   const statusOf = async ({ id }: Project) => (await hosting.api('GET', `/projects/${id}`)).body.data
   const onServer = () => listOnServer(hosting.berth.dataFolder, serverId)
 
-  test('is built, served, logged, stopped, started and deleted there, and keeps its bytes', async () => {
+  test('is built, served, logged, stopped, started and deleted on the server, and keeps its volume', async () => {
     const project = await make('keeping', keeping, { volumes: [{ name: 'data', mountPath: '/data' }] })
     const host = `${project.slug}.localhost`
     await goLive(project.id)
@@ -80,7 +80,7 @@ describeOnDocker('a project on a server over SSH', () => {
     expect((await onServer()).filter((line) => !line.startsWith('network'))).toEqual([])
   })
 
-  test('berth servers: add pins and checks, list shows a table, check and remove take the name', async () => {
+  test('berth servers: add pins the host key and checks, list shows a table, check and remove accept the name', async () => {
     const login = ['login', '--email', ownerSignIn.email, '--password-stdin']
     expect(await hosting.cli(login, { input: ownerSignIn.password })).toMatchObject({ code: 0 })
     const key = join(hosting.folder, 'key')
@@ -99,7 +99,7 @@ describeOnDocker('a project on a server over SSH', () => {
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--key')])
   })
 
-  test('a good deploy fails no request', async () => {
+  test('a good deployment fails no request', async () => {
     const project = await make('busy', serving('version 1'))
     await goLive(project.id)
     const requesting = keepRequesting(hosting.berth.edgeUrl, `${project.slug}.localhost`)
@@ -113,14 +113,14 @@ describeOnDocker('a project on a server over SSH', () => {
     expect(requests).toBeGreaterThan(20)
   })
 
-  test('a network that was removed by hand on the server: the project is started again on a new one', async () => {
+  test('a project whose network was removed by hand on the server is restarted on a new network', async () => {
     const project = await make('unplugged', serving('plugged in'))
     await goLive(project.id)
     await removeNetworkOf(project.id)
     await expect.poll(async () => (await hosting.get(`${project.slug}.localhost`)).text).toBe('plugged in')
   })
 
-  test('kill -9 of the control plane: it serves again from the same containers', async () => {
+  test('after kill -9 the control plane serves from the same containers', async () => {
     const project = await make('surviving', serving('still here'))
     await goLive(project.id)
     const before = (await onServer()).filter((line) => line.startsWith('container'))
@@ -130,7 +130,7 @@ describeOnDocker('a project on a server over SSH', () => {
     expect((await onServer()).filter((line) => line.startsWith('container'))).toEqual(before)
   })
 
-  test('an unreachable server: its projects say so, deployments wait and fail with a message; once it is back all is as before', async () => {
+  test('while a server is unreachable, its projects show it and deployments fail with a message; afterwards all is as before', async () => {
     const project = await make('away', serving('at home'))
     const host = `${project.slug}.localhost`
     await goLive(project.id)
@@ -151,7 +151,7 @@ describeOnDocker('a project on a server over SSH', () => {
   })
 
   // The others, and silence instead of an end, are bench/server-cuts.ts.
-  test.each(['build', 'start'])('the link cut in the middle of %s: it converges', async (step) => {
+  test.each(['build', 'start'])('the connection cut during %s: the deployment goes live after the reconnection', async (step) => {
     const name = `cut-${step}`
     const slow = `${serving('one', { afterMs: 1_500 })}`
     const project = await make(name, slow, { buildCommand: `node -e "setTimeout(() => {}, 1500)"` })

@@ -22,7 +22,7 @@ describeOnRuntimes('auto-sleep', (runtime) => {
   const statusOf = async (id: string) => (await hosting.api('GET', `/projects/${id}`)).body.data.status
   const asleep = (id: string) => expect.poll(() => statusOf(id)).toBe('sleeping')
 
-  test('the first request after sleep gives 200; always_on never sleeps', async () => {
+  test('the first request after sleep gets 200; always_on never sleeps', async () => {
     const [sleeper, awake] = await Promise.all([makeLive('sleeper', 'auto_sleep'), makeLive('awake', 'always_on')])
     await asleep(sleeper.id)
     expect(await hosting.get(`${sleeper.slug}.localhost`)).toMatchObject({ status: 200, text: 'sleeper' })
@@ -30,7 +30,7 @@ describeOnRuntimes('auto-sleep', (runtime) => {
     expect(await statusOf(awake.id)).toBe('live')
   })
 
-  test('200 requests at once on a sleeping project: all 200, and it is started once', async () => {
+  test('200 concurrent requests for a sleeping project all get 200, and it is started once', async () => {
     const project = await makeLive('crowd', 'auto_sleep')
     await asleep(project.id)
     const answers = await Promise.all(Array.from({ length: 200 }, () => hosting.get(`${project.slug}.localhost`)))
@@ -39,7 +39,7 @@ describeOnRuntimes('auto-sleep', (runtime) => {
     expect(body.data.items.filter(({ kind }: { kind: string }) => kind === 'instance')).toHaveLength(1)
   })
 
-  test('requests that come while it falls asleep are served', async () => {
+  test('requests that arrive while the project falls asleep are served', async () => {
     const project = await makeLive('dozer', 'auto_sleep')
     let failed = 0
     // Requests two seconds apart meet the moment of falling asleep sooner or later.

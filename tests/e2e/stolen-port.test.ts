@@ -35,14 +35,14 @@ createServer((request, response) => {
 }).listen(process.env.PORT, process.env.HOST)
 `
 
-describe('a neighbour that takes the port of a project that crashed', () => {
+describe('a project that takes the port of a crashed project', () => {
   let hosting: Hosting
   beforeAll(async () => {
     hosting = await startHosting()
   })
   afterAll(() => hosting?.[Symbol.asyncDispose]())
 
-  test('is sent nothing of its visitors, and the project comes back elsewhere', async () => {
+  test('receives none of its requests, and the crashed project returns on another port', async () => {
     const hosts: string[] = []
     for (const [name, source] of Object.entries({ victim, thief })) {
       const folder = join(hosting.folder, name)

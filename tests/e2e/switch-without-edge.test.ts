@@ -12,7 +12,7 @@ setTimeout(() => server.listen(process.env.PORT, process.env.HOST), 1500)
 process.on('SIGTERM', () => process.exit(0))
 `
 
-describeOnRuntimes('a switch while the edge is harmed', (runtime) => {
+describeOnRuntimes('a route switch while the edge is killed or suspended', (runtime) => {
   let hosting: Hosting
   let folder: string
   let project: { id: string; slug: string }
@@ -29,7 +29,7 @@ describeOnRuntimes('a switch while the edge is harmed', (runtime) => {
 
   const edgePid = async () => Number(await readFile(join(hosting.berth.dataFolder, 'edge', 'edge.lock'), 'utf8'))
 
-  test.each(['SIGKILL', 'SIGSTOP'] as const)('by %s: what is called live is what is served', async (signal) => {
+  test.each(['SIGKILL', 'SIGSTOP'] as const)('by %s: the edge serves the version that is reported as live', async (signal) => {
     const text = `version after ${signal}`
     await writeApp(folder, app(text))
     const id = await hosting.deploy(project.id)

@@ -14,7 +14,7 @@ const slowly = `const fs=require('fs');fs.appendFileSync('/data/rows','start\\n'
 process.on('SIGTERM',()=>setTimeout(()=>process.exit(),1500));
 setTimeout(()=>require('http').createServer((q,r)=>r.end(fs.readFileSync('/data/rows'))).listen(8080),1500)`
 
-describeOnDocker('taking over what ran on a server', () => {
+describeOnDocker('taking over containers of a server', () => {
   let hosting: Hosting
   let box: ServerBox
   let stack: ForeignStack
@@ -54,7 +54,7 @@ describeOnDocker('taking over what ran on a server', () => {
   const isLive = { status: 'live', error: null }
   const rowsOf = async ({ slug }: { slug: string }) => (await hosting.get(`${slug}.localhost`)).text
 
-  test('an image that has lost its name to a newer one is kept by its id, and runs', async () => {
+  test('an image whose tag moved to a newer image is kept by its id and runs', async () => {
     const tag = `${stackName}/app:1`
     const [repo, version] = tag.split(':') as [string, string]
     await engine.getImage(partOf('nodeImage')).tag({ repo, tag: version })
@@ -72,7 +72,7 @@ describeOnDocker('taking over what ran on a server', () => {
   })
 
   test.each(['Stopping the container', 'Starting'])(
-    'kill -9 after the line "%s": it is taken up again, and one of the two runs',
+    'kill -9 after the line "%s": the take-over continues, and exactly one container runs',
     async (line) => {
       const { container, project } = await adopted(`killed-${line.split(' ')[0]?.toLowerCase()}`)
       const id = await hosting.deploy(project.id)
@@ -89,7 +89,7 @@ describeOnDocker('taking over what ran on a server', () => {
     },
   )
 
-  test('a server that goes away in the middle and stays away: the deployment fails with a message, and the old container runs again when it is back', async () => {
+  test('if the server becomes unreachable during a take-over, the deployment fails with a message, and the old container runs again when the server is back', async () => {
     const { container, project } = await adopted('lost')
     const id = await hosting.deploy(project.id)
     await expect.poll(() => stateOf(container), { interval: 20 }).toEqual([false, 'no'])

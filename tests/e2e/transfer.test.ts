@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => sides?.[Symbol.asyncDispose]())
 
-test('a project moves to the cloud with its data and back: the same bytes, variables, rules and id, serving at each end, and nothing is asked for but the move', async () => {
+test('a project is transferred to the cloud and back with the same data, variables, rules and id, and serves on both', async () => {
   const { here } = sides
   const project = await sides.makeKeeper('traveller')
   const [id, slug] = [project.id, project.slug]
@@ -39,7 +39,7 @@ test('a project moves to the cloud with its data and back: the same bytes, varia
   expect(await sides.kept('cloud', slug)).toBeUndefined()
 })
 
-test('kill -9 of both sides in the middle of a move: it goes on when they are back, and one side serves', async () => {
+test('after kill -9 of both sides during a transfer, the transfer continues, and exactly one side serves', async () => {
   const { id, slug } = await sides.makeKeeper('survivor')
   const bytes = await sides.fill('here', slug, 3_000_000)
   void sides.move(id, 'cloud').catch(() => undefined)
@@ -51,7 +51,7 @@ test('kill -9 of both sides in the middle of a move: it goes on when they are ba
   expect(await sides.kept('here', slug)).toBeUndefined()
 })
 
-test('berth project export and import: a project with its data as one encrypted file', async () => {
+test('berth project export and import copy a project with its data as one encrypted file', async () => {
   const { here } = sides
   const { id, slug } = await sides.makeKeeper('packed')
   const bytes = await sides.fill('here', slug, 2_000_000)

@@ -75,7 +75,7 @@ describeNeeding(['postgres'], 'two data folders on one PostgreSQL', () => {
     ['one', 'two'],
     ['two', 'one'],
   ] as const)(
-    '%s runs the projects: %s is refused beside it and after it, and the project stays whole',
+    'while %s runs the projects, %s is refused, also afterwards, and the project is unchanged',
     async (first, second) => {
       await using machines = await prepare()
       const { env, database } = machines
@@ -104,7 +104,7 @@ describeNeeding(['postgres'], 'two data folders on one PostgreSQL', () => {
     },
   )
 
-  test('an API process beside it answers requests; the worker deploys, and no edge or job runs in the API process', async () => {
+  test('an API process beside the worker answers requests; it runs no deployment, edge or job', async () => {
     await using machines = await prepare()
     const { env } = machines
     await using hosting = await startHosting({ dataFolder: machines.one, env })
@@ -133,7 +133,7 @@ describeNeeding(['postgres'], 'two data folders on one PostgreSQL', () => {
     expect(await starts(hosting, app.host)).toBe('xx')
   })
 
-  test('a take-over without the data starts no project on an empty volume, and the first machine is refused from then on', async () => {
+  test('a take-over without the data folder starts no project on an empty volume, and the first machine is refused from then on', async () => {
     await using machines = await prepare()
     const { env, database } = machines
     await using first = await startHosting({ dataFolder: machines.one, env })
@@ -155,7 +155,7 @@ describeNeeding(['postgres'], 'two data folders on one PostgreSQL', () => {
     expect(await refusedStart(machines.one, env)).toContain(`data folder ${machines.two}`)
   })
 
-  test('a copied data folder is refused while the first one runs, and continues it afterwards', async () => {
+  test('a copied data folder is refused while the first one runs, and continues the instance afterwards', async () => {
     await using machines = await prepare()
     const { env } = machines
     let host: string
@@ -171,7 +171,7 @@ describeNeeding(['postgres'], 'two data folders on one PostgreSQL', () => {
     expect(await refusedStart(machines.one, env)).toContain(`data folder ${machines.two}`)
   })
 
-  test('a machine that is paused past its lease and taken over stops when it continues, with its projects', async () => {
+  test('a machine that is suspended past its lease and replaced stops with its projects when it resumes', async () => {
     await using machines = await prepare()
     const { env, database } = machines
     const rows = () => database.db.selectFrom('instances').select(['id', 'machineId', 'state']).execute()
@@ -197,7 +197,7 @@ describeNeeding(['postgres'], 'two data folders on one PostgreSQL', () => {
     expect(await starts(next, host)).toMatch(/^xxx+$/)
   })
 
-  test('a machine that is paused while it deploys, and taken over, changes nothing of the deployment when it continues', async () => {
+  test('a machine that is suspended during a deployment and replaced does not change the deployment when it resumes', async () => {
     await using machines = await prepare()
     const { env, database } = machines
     const rows = async () => ({

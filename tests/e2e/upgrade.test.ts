@@ -57,7 +57,7 @@ describe('berth upgrade', () => {
   const inData = (...names: string[]) => join(hosting.berth.dataFolder, ...names)
   const readJson = (...names: string[]) => JSON.parse(readFileSync(inData(...names), 'utf8'))
 
-  test('switches to a newer version, and goes back from one that ends or hangs: no request fails, no project is restarted', async () => {
+  test('upgrades to a newer version, and rolls back from one that exits or hangs, without a failed request or a restarted project', async () => {
     const [good, ends, hangs] = [
       await packed.variant('0.1.1'),
       await packed.variant('0.1.2', endsAtStart),
@@ -110,7 +110,7 @@ describe('berth upgrade', () => {
     expect(readdirSync(inData('backups', 'upgrades'))).toHaveLength(3)
   })
 
-  test('a damaged package changes nothing; an older version that knows every migration can be returned to', async () => {
+  test('a damaged package changes nothing; an older version that knows every migration can be installed', async () => {
     const damaged = join(folder.path, 'damaged.tgz')
     await copyFile(packed.file, damaged)
     truncateSync(damaged, 1_000_000)
@@ -126,7 +126,7 @@ describe('berth upgrade', () => {
     expect(await berth(['upgrade', '--to', '0.1'])).toMatchObject({ code: 2 })
   })
 
-  test('of two upgrades at once one is refused', async () => {
+  test('one of two concurrent upgrades is refused', async () => {
     const args = ['upgrade', '--to', join(folder.path, 'berth-0.1.1.tgz'), '--json']
     const results = await Promise.all([berth(args), berth(args)])
     expect(results.filter(({ stdout }) => stdout.includes('"upgraded"'))).toHaveLength(1)
@@ -134,7 +134,7 @@ describe('berth upgrade', () => {
     expect(await servingVersion()).toBe('0.1.1')
   })
 
-  test('an instance that does not run is upgraded for its next start', async () => {
+  test('a stopped instance is upgraded for its next start', async () => {
     await hosting.berth.stop()
     const args = ['upgrade', '--to', packed.file]
     expect(await berth(args)).toMatchObject({ code: 0, stdout: expect.stringContaining('Berth 0.1.0') })
