@@ -60,7 +60,7 @@ async function waitForEnd({ run, instance }: BegunRun, deps: TasksDeps, abort: A
         position = next
         if (performance.now() - savedAt < savePositionMs) continue
         savedAt = performance.now()
-        await saveLogPosition(deps.database.db, run.id, position)
+        await savePosition(run, position, deps)
       }
       abort.throwIfAborted()
       const end = await deps.instances.findEnd(instance)
@@ -69,10 +69,16 @@ async function waitForEnd({ run, instance }: BegunRun, deps: TasksDeps, abort: A
       abort.throwIfAborted()
       deps.log.warn({ err: error, runId: run.id }, 'tasks: instance not readable, will retry')
     } finally {
-      await saveLogPosition(deps.database.db, run.id, position).catch(() => undefined)
+      await savePosition(run, position, deps).catch(() => undefined)
     }
     await pause(retryMs, undefined, { signal: abort })
   }
+}
+
+/** Saves the position after its lines are in the log's file, so that a killed process reads them again instead of losing them. */
+async function savePosition(run: BegunRun['run'], position: string | null, { logStore, database }: TasksDeps): Promise<void> {
+  await logStore.write(run.projectId, 'tasks')
+  await saveLogPosition(database.db, run.id, position)
 }
 
 function endingOf(end: TaskEnd | undefined, { isFirst }: BegunRun): RunEnding {

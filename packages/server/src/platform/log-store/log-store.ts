@@ -35,6 +35,8 @@ export interface LogStore {
    * overload.
    */
   append<Kind extends LogKind>(projectId: string, kind: Kind, entries: readonly NewEntry<Kind>[]): Promise<void>
+  /** Writes the entries appended so far to the file. They then survive the end of this process; `flush` also syncs them. */
+  write(projectId: string, kind: LogKind): Promise<void>
   /** The newest matching entries, oldest first, including all entries appended before the call. */
   tail<Kind extends LogKind>(projectId: string, kind: Kind, options: TailOptions): Promise<EntryOf[Kind][]>
   /** Entries after an id, or all, oldest first, including all entries appended before the call. */
@@ -67,6 +69,7 @@ export function createLogStore(settings: LogStoreSettings): LogStore {
   const streams = new OpenStreams(settings)
   return {
     append: (projectId, kind, entries) => streams.use(projectId, kind, (stream) => stream.append(entries)),
+    write: (projectId, kind) => streams.write(projectId, kind),
     tail: async (projectId, kind, options) => {
       checkId(options.before)
       return (await streams.use(projectId, kind, (stream) => stream.tail(options))) as never[]
@@ -158,6 +161,12 @@ class OpenStreams {
     this.#removing.set(projectId, done)
     await done.finally(() => this.#removing.delete(projectId))
     await rm(removedFolder, { recursive: true, force: true })
+  }
+
+  /** A stream that is not open has nothing to write. */
+  async write(projectId: string, kind: LogKind): Promise<void> {
+    const entry = this.#open.get(`${projectId}/${kind}`)
+    await (await entry?.opened)?.flush()
   }
 
   async flush(): Promise<void> {

@@ -26,7 +26,7 @@ export class LogFollower {
 
   constructor(deps: DeploymentsDeps) {
     this.#deps = deps
-    this.#positions = new LogPositions(deps.database)
+    this.#positions = new LogPositions(deps)
   }
 
   start(): void {
@@ -102,7 +102,7 @@ export class LogFollower {
         deploymentId,
       }))
       await logStore.append(projectId, 'runtime', entries)
-      this.#positions.set(id, lines.at(-1)!.position)
+      this.#positions.set(row, lines.at(-1)!.position)
       this.#quiet.delete(id)
     })
     try {

@@ -1,20 +1,34 @@
 import type { Database } from '../../../platform/database.ts'
+import type { LogStore } from '../../../platform/log-store/log-store.ts'
 import { saveLogPositions } from '../instance-store.ts'
+
+interface LogPositionsDeps {
+  database: Pick<Database, 'db'>
+  logStore: Pick<LogStore, 'write'>
+}
+
+interface UnsavedPosition {
+  projectId: string
+  position: string
+}
 
 const saveMs = 1_000
 
-/** Saves how far the output of each instance was read: those of all instances together, in one write per second. */
+/**
+ * Saves how far the output of each instance was read: those of all instances together, in one write per second. A position is
+ * saved after its lines are in the log's file: a process that is killed in between reads them again instead of losing them.
+ */
 export class LogPositions {
-  readonly #database: Pick<Database, 'db'>
-  #unsaved = new Map<string, string>()
+  readonly #deps: LogPositionsDeps
+  #unsaved = new Map<string, UnsavedPosition>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(database: Pick<Database, 'db'>) {
-    this.#database = database
+  constructor(deps: LogPositionsDeps) {
+    this.#deps = deps
   }
 
-  set(instanceId: string, position: string): void {
-    this.#unsaved.set(instanceId, position)
+  set({ id, projectId }: { id: string; projectId: string }, position: string): void {
+    this.#unsaved.set(id, { projectId, position })
     this.#timer ??= setTimeout(() => void this.save().catch(() => undefined), saveMs)
   }
 
@@ -22,13 +36,15 @@ export class LogPositions {
   async save(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const positions = this.#unsaved
-    if (positions.size === 0) return
+    const unsaved = this.#unsaved
+    if (unsaved.size === 0) return
     this.#unsaved = new Map()
     try {
-      await saveLogPositions(this.#database.db, positions)
+      const projectIds = new Set([...unsaved.values()].map(({ projectId }) => projectId))
+      await Promise.all([...projectIds].map((projectId) => this.#deps.logStore.write(projectId, 'runtime')))
+      await saveLogPositions(this.#deps.database.db, new Map([...unsaved].map(([id, { position }]) => [id, position])))
     } catch (error) {
-      this.#unsaved = new Map([...positions, ...this.#unsaved])
+      this.#unsaved = new Map([...unsaved, ...this.#unsaved])
       throw error
     }
   }
