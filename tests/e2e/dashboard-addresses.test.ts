@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { addAxe, violations } from '../kit/axe.ts'
 import { openPage, signIn } from '../kit/browser-page.ts'
@@ -122,13 +122,26 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
     await page.goto(`/projects/${filled.projectId}`)
     await page.getByText('Latest deployments').waitFor()
     const requested: string[] = []
-    page.on('request', (request) => requested.push(request.url()))
+    const open = new Set<Request>()
+    page.on('request', (request) => {
+      requested.push(request.url())
+      if (!request.url().endsWith('/api/health')) open.add(request)
+    })
+    page.on('requestfinished', (request) => open.delete(request))
+    page.on('requestfailed', (request) => open.delete(request))
     await page.clock.fastForward(60_000)
     await expect.poll(() => requested.length).toBeGreaterThan(0)
     await hide(page, true)
     // This request comes after all requests that the page has sent so far.
     const mark = () => page.evaluate(async () => void (await fetch('/api/health')))
-    await mark()
+    // A page that was just hidden ends what it has begun, which may need further requests.
+    await expect
+      .poll(async () => {
+        const before = requested.length
+        await mark()
+        return { open: [...open].map((request) => request.url()), begun: requested.length - before - 1 }
+      })
+      .toEqual({ open: [], begun: 0 })
     const before = requested.length
     for (let minute = 0; minute < 5; minute++) await page.clock.fastForward(60_000)
     await mark()

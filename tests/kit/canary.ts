@@ -27,16 +27,29 @@ export async function processesWith(texts: readonly string[]): Promise<string[]>
 
 /** Paths below the folder of files that hold one of them; what goes away meanwhile is not there. */
 export async function filesWith(folder: string, texts: readonly string[]): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const found: string[] = []
-  for (const entry of entries) {
-    if (!entry.isFile()) continue
-    const path = join(entry.parentPath, entry.name)
-    const content = await readFile(path).catch(() => Buffer.alloc(0))
+  for await (const path of filesBelow(folder)) {
+    const content = await readFile(path).catch(unlessRemoved(Buffer.alloc(0)))
     if (texts.some((text) => content.includes(text))) found.push(path)
   }
   return found
 }
+
+/** The folder is in use: files and folders are removed while it is read. */
+async function* filesBelow(folder: string): AsyncGenerator<string> {
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(unlessRemoved([]))) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) yield* filesBelow(path)
+    else if (entry.isFile()) yield path
+  }
+}
+
+const unlessRemoved =
+  <Value>(value: Value) =>
+  (error: NodeJS.ErrnoException): Value => {
+    if (error.code !== 'ENOENT') throw error
+    return value
+  }
 
 /** Images and containers of the instance on Docker whose layers, history or settings hold one of them. */
 export async function onDockerWith(dataFolder: string, texts: readonly string[]): Promise<string[]> {

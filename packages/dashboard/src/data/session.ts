@@ -53,7 +53,23 @@ function useSessionChange<Input, Result>(change: (input: Input) => Promise<Resul
 
 export const useSignIn = () =>
   useSessionChange((body: { email: string; password: string; code?: string }) => call(contract.access.login, { body }))
-export const useSignOut = () => useSessionChange((_: undefined) => call(contract.access.logout, {}))
+
+/** Ends the session. Its data is dropped without a refetch: without a session each read of the page that closes would be a 401. */
+export function useSignOut() {
+  const queries = useQueryClient()
+  const isOfSession = ({ queryKey }: { queryKey: readonly unknown[] }) => queryKey[0] === contract.access.session.at
+  return useMutation({
+    mutationFn: (_: undefined) => call(contract.access.logout, {}),
+    onSuccess: async () => {
+      activeOrganization.set(null)
+      wasSignedIn.set(false)
+      await queries.cancelQueries()
+      queries.setQueryData(sessionQuery.queryKey, null)
+      queries.removeQueries({ predicate: (query) => !isOfSession(query) })
+    },
+  })
+}
+
 export const useSetup = () =>
   useSessionChange((body: { code: string; email: string; password: string; organization: string }) =>
     call(contract.access.setup, { body }),
