@@ -11,7 +11,7 @@ describe('a template of the catalogue', () => {
     expect(templateProblems(template)).toEqual([])
   })
 
-  test.each(templates)('$id gets a value for each variable, secrets of its own each time', (template) => {
+  test.each(templates)('$id gets a value for each variable, with different secrets each time', (template) => {
     const [one, other] = [1, 2].map(() => newValues(template, {}, { url: 'https://shop.example.test' }))
     expect(one?.map(({ key }) => key)).toEqual(template.variables.map(({ name }) => name))
     for (const [at, { value, isSecret }] of (one ?? []).entries()) {
@@ -46,8 +46,8 @@ const read = (headerChanges: object, serviceChanges: object, more: object = {}) 
   })
 const reference = (name: string) => `$\{${name}}`
 
-describe('the check', () => {
-  test('accepts a template that lacks nothing', () => {
+describe('the template check', () => {
+  test('accepts a complete template', () => {
     expect(templateProblems(read({}, {}))).toEqual([])
   })
 

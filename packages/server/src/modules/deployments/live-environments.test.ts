@@ -28,7 +28,7 @@ beforeEach(async () => {
 afterEach(() => database.close())
 
 describe('the state of an environment', () => {
-  test('moves as the machine allows, and no other way', async () => {
+  test('follows the state machine and refuses all other changes', async () => {
     await setLiveDeployment(db, row)
     const stateNow = async () => (await findLive(db, target.projectId, target.environment))?.state
     const ways: Record<EnvironmentState, EnvironmentState[]> = {
@@ -48,7 +48,7 @@ describe('the state of an environment', () => {
       }
   })
 
-  test('a move that is meant for one deployment, or for some states, leaves all else as it is', async () => {
+  test('a transition limited to one deployment or some states changes nothing else', async () => {
     await setLiveDeployment(db, row)
     expect(await transitionLive(db, target, { to: 'sleeping', deploymentId: 'dep_other' })).toBe(false)
     await transitionLive(db, target, { to: 'stopped', changes: { changedAt: 2 } })

@@ -25,7 +25,7 @@ function found(containers: ReadContainer[], files: Record<string, string> = {}) 
 const scanned = async (...given: Parameters<typeof found>) => stackOf('srv_1', await found(...given), new Map())
 
 describe('a scan', () => {
-  test('tells stacks, their services and hand-run containers apart', async () => {
+  test('distinguishes stacks, their services and containers started by hand', async () => {
     const stack = await scanned([aContainer('shop-web-1', { labels: ofStack('shop', 'web') }), aContainer('by-hand')], {
       '/srv/shop/compose.yaml': 'services:\n  web: { image: "web:1" }\n  worker: { image: w, profiles: [extra] }',
     })
@@ -44,7 +44,7 @@ describe('a scan', () => {
     expect(stack.summary).toMatchObject({ composeProjects: 1, services: 2, containers: 1, adoptable: 2 })
   })
 
-  test('shows drift field by field, and a service that has no container', async () => {
+  test('shows drift by field, and services without a container', async () => {
     const container = aContainer('shop-web-1', {
       labels: ofStack('shop', 'web'),
       env: ['MODE=old'],
@@ -69,25 +69,25 @@ describe('a scan', () => {
     ['missing', {}],
     ['unreadable', { '/srv/shop/compose.yaml': 'denied' }],
     ['unreadable', { '/srv/shop/compose.yaml': '{{{' }],
-  ])('says that a file is %s', async (fileState, files) => {
+  ])('reports a file that is %s', async (fileState, files) => {
     const { composeProjects } = await scanned([aContainer('a', { labels: ofStack('shop', 'web') })], files)
     expect(composeProjects).toMatchObject([{ fileState, services: [{ name: 'web', adoptable: true, drift: [] }] }])
   })
 
-  test('a label that names what is no file on a disk is not followed', async () => {
+  test('ignores a label that does not name a regular file', async () => {
     const labels = ofStack('shop', 'web', { 'com.docker.compose.project.config_files': '/srv/../proc/kmsg' })
     const stack = await scanned([aContainer('shop-web-1', { labels })], { '/srv/../proc/kmsg': 'services: {}' })
     expect(stack.composeProjects).toMatchObject([{ fileState: 'unreadable', services: [{ adoptable: true }] }])
     expect(stack.warnings.join()).toContain('not a regular file')
   })
 
-  test('masks every value of a variable, and leaves out those of the image', async () => {
+  test('masks every value of a variable, and omits variables of the image', async () => {
     const { containers } = await scanned([aContainer('a', { env: ['PATH=/bin', 'MODE=image', 'PASSWORD=canary'] })])
     expect(containers[0]?.env).toEqual({ PASSWORD: '••••••••' })
     expect(JSON.stringify(containers)).not.toContain('canary')
   })
 
-  test('shows nothing that a terminal would act on', async () => {
+  test('returns no terminal control characters', async () => {
     const bad = '\u001b[2Jx\u202e\n'
     const stack = await scanned([aContainer(bad, { image: bad, labels: { [bad]: bad }, env: [`${bad}=1`], command: [bad] })])
     expect(JSON.stringify(stack)).not.toMatch(/\\u001b|\\n|\u202e/)
@@ -103,14 +103,14 @@ describe('a scan', () => {
     ['--rm', { removedAtEnd: true }],
     ['devices', { rights: { ...aContainer('a').rights, devices: ['/dev/kmsg'] } }],
     ['one-off command', { labels: ofStack('shop', 'web', { 'com.docker.compose.oneoff': 'True' }) }],
-  ])('says why something is not adoptable: %s', async (message, more) => {
+  ])('reports why a service is not adoptable: %s', async (message, more) => {
     const stack = await scanned([aContainer('a', more)])
     const [service] = [...stack.containers, ...stack.composeProjects.flatMap(({ services }) => services)]
     expect(service).toMatchObject({ adoptable: false, reason: expect.stringContaining(message) })
   })
 })
 
-describe('a volume that is a place of the server under another name', () => {
+describe('a volume that is an alias of a host path', () => {
   test.each([
     ['/etc', false],
     ['/dev/sda1', false],
@@ -123,7 +123,7 @@ describe('a volume that is a place of the server under another name', () => {
   })
 })
 
-describe('a mount of the server’s system', () => {
+describe('a mount of a system path of the server', () => {
   const bind = (source: string, readOnly = false) => ({ type: 'bind', source, target: '/d', readOnly })
   const system: ReadContainer['mounts'] = [
     bind('/etc/cron.d'),
@@ -152,12 +152,12 @@ describe('a mount of the server’s system', () => {
     discovery.docker.volumes.push({ name: 'alias', driver: 'local', labels: {}, options })
     return stackOf('srv_1', discovery, new Map(), isOperator).containers[0]
   }
-  test.each(system)('$type $source: adoptable for operators alone, and the reason names it', async (mount) => {
+  test.each(system)('$type $source: adoptable for operators only, with the path in the reason', async (mount) => {
     expect(await shown(mount, true)).toMatchObject({ adoptable: true })
     const reason = expect.stringMatching(/mounts \/(etc|root|usr|var|run|home)\/\S+ of the server's system\. Only an operator/)
     expect(await shown(mount, false)).toMatchObject({ adoptable: false, reason })
   })
-  test.each(plain)('$type $source: adoptable for all who may adopt', async (mount) => {
+  test.each(plain)('$type $source: adoptable for every user who may adopt', async (mount) => {
     expect(await shown(mount, false)).toMatchObject({ adoptable: true })
   })
 })
@@ -182,7 +182,7 @@ describe('adopting', () => {
     restart: 'always',
   })
 
-  test('keeps what a service was given itself, its variables as secrets, its data where it is', async () => {
+  test('keeps the own settings of a service, its variables as secrets, and its data in place', async () => {
     const { parts, volumes } = adoptionOf(body(['web', 'db']), await found([web, db]), new Map())
     const [first, second] = parts.map(({ adopted }) => adopted)
     expect(first?.service).toMatchObject({
@@ -222,7 +222,7 @@ describe('adopting', () => {
     expect(renamed).toEqual({ 'blog/web': 'web-2' })
   })
 
-  test('dependencies of a service are resolved in its own stack, by their names here', async () => {
+  test('dependencies of a service are resolved within its stack, by their new names', async () => {
     const blogDb = aContainer('blog-db', { labels: ofStack('blog', 'db') })
     const blog = aContainer('blog-web', {
       labels: ofStack('blog', 'web', { 'com.docker.compose.depends_on': 'db:service_started:false' }),
@@ -240,7 +240,7 @@ describe('adopting', () => {
     ])
   })
 
-  test('no two volumes and no two variables become one', async () => {
+  test('volumes and variables with similar names stay distinct', async () => {
     const bind = (source: string) => [{ type: 'bind', source, target: '/d', readOnly: false }]
     const one = aContainer('web', { env: ['API_KEY=1'], mounts: bind('/srv/a/b') })
     const two = aContainer('web-api', { env: ['KEY=2'], mounts: bind('/srv/a-b') })
@@ -256,7 +256,7 @@ describe('adopting', () => {
     expect(parts[1]?.adopted.service.environment).toEqual({ KEY: '${WEB_API_KEY_2}' })
   })
 
-  test('all replicas of a service are adopted, and that it runs once is reported', async () => {
+  test('all replicas of a service are adopted, with a warning that it will run once', async () => {
     const replica = (number: string) =>
       aContainer(`shop-web-${number}`, { labels: ofStack('shop', 'web', { 'com.docker.compose.container-number': number }) })
     const { parts, warnings } = adoptionOf(body(['web']), await found([replica('2'), replica('1')]), new Map())
@@ -266,7 +266,7 @@ describe('adopting', () => {
     expect(warnings.join()).toContain('it had 2 replicas')
   })
 
-  test('settings that are lost are reported: limits, names, an internal network, the stop signal', async () => {
+  test('lost settings are reported: limits, names, an internal network, the stop signal', async () => {
     const odd = aContainer('db_old', {
       labels: ofStack('shop', 'db'),
       networks: { inner: ['db', 'id-of-db_old', 'primary'] },
@@ -287,7 +287,7 @@ describe('adopting', () => {
       expect(output).toContain(message)
   })
 
-  test('variables that only Docker takes by their name are kept under it; the name of an image is the same with and without the hub', async () => {
+  test('variables with names that only Docker accepts are kept; image names with and without the hub are equal', async () => {
     const odd = aContainer('es', {
       env: ['discovery.type=single', 'discovery-type=other', '__proto__=x'],
       image: 'docker.io/library/web:1',
@@ -301,7 +301,7 @@ describe('adopting', () => {
     expect(warnings.join()).toContain('the variable __proto__ cannot be adopted')
   })
 
-  test('a container that stays and uses the same data is reported', async () => {
+  test('a remaining container that uses the same data is reported', async () => {
     const other = aContainer('other', { mounts: [{ type: 'volume', source: 'shop_data', target: '/x', readOnly: true }] })
     const { warnings } = adoptionOf(body(['db']), await found([db, other]), new Map())
     expect(warnings.join()).toContain('the container other uses the same data')
@@ -333,7 +333,7 @@ describe('adopting', () => {
       ['container:single', 'single'],
       ['container:shop-db-1', 'shop-db-1'],
       ['shop-db-1', 'shop-db-1'],
-    ])('%s is the container %s', async (name, container) => {
+    ])('%s selects the container %s', async (name, container) => {
       const { parts } = adoptionOf(body([name]), await found(all), new Map())
       expect(parts.map(({ named }) => named.container.name)).toEqual([container])
     })
@@ -344,12 +344,12 @@ describe('adopting', () => {
       ['shop/single', 'serviceNames.0: service shop/single does not exist on the server'],
       ['container:web', 'serviceNames.0: service container:web does not exist on the server'],
       ['container:', 'serviceNames.0: service container: does not exist on the server'],
-    ])('%s: 400 naming it', async (name, message) => {
+    ])('%s: 400 with the name', async (name, message) => {
       const discovery = await found(all)
       expect(() => adoptionOf(body([name]), discovery, new Map())).toThrow(message)
     })
 
-    test('several names of one service are one service', async () => {
+    test('several names of one service select one service', async () => {
       const second = aContainer('shop-db-2', { labels: ofStack('shop', 'db', { 'com.docker.compose.container-number': '2' }) })
       const names = ['shop/db', 'container:shop-db-2', 'container:shop-db-1']
       const { parts } = adoptionOf(body(names), await found([db, second]), new Map())
@@ -357,7 +357,7 @@ describe('adopting', () => {
     })
   })
 
-  test('the plan stops first what holds data, and the rest only after the switch', async () => {
+  test('the plan stops writers of data first, and the rest only after the switch', async () => {
     const plan = planOfAdoption(adoptionOf(body(['web', 'db']), await found([web, db]), new Map())).join('\n')
     expect(plan.indexOf('Stop the container shop-db-1')).toBeLessThan(plan.indexOf('Start db'))
     expect(plan.indexOf('Switch the route')).toBeLessThan(plan.indexOf('Stop the containers shop-web-1'))

@@ -15,13 +15,13 @@ const waiting = (secondsAgo: number, changes: Partial<Recent> = {}) =>
   reported(secondsAgo, { id: `waiting-${secondsAgo}`, status: 'queued', attempts: 0, sentAt: null, ...changes })
 const many = (count: number, make: (secondsAgo: number) => Recent) => Array.from({ length: count }, (_, at) => make(at + 1))
 
-describe('the target of a new delivery', () => {
-  test('up to ten a minute go alone', () => {
+describe('the delivery to which an event is added', () => {
+  test('up to ten deliveries a minute are separate', () => {
     expect(locationOf([], now)).toEqual({ as: 'alone' })
     expect(locationOf(many(9, reported), now)).toEqual({ as: 'alone' })
     expect(locationOf([...many(9, reported), reported(61), reported(70)], now)).toEqual({ as: 'alone' })
   })
-  test('the eleventh gathers the rest of the minute that began with the first', () => {
+  test('the eleventh collects the rest of the minute that began with the first', () => {
     expect(locationOf(many(10, reported), now)).toEqual({ as: 'head', dueAt: now - 10_000 + 60_000, merges: [] })
   })
   test('while none is sent yet, all queued deliveries become one digest at once', () => {
@@ -34,26 +34,26 @@ describe('the target of a new delivery', () => {
       merges: { length: 5 },
     })
   })
-  test('while one gathers, all are joined into it', () => {
+  test('a collecting delivery takes all further events', () => {
     const head = waiting(30, { id: 'head', joinedCount: 7 })
     expect(locationOf([...many(10, reported), head], now)).toEqual({ as: 'joined', into: 'head' })
     expect(locationOf([{ ...head, createdAt: now - 90_000 }], now)).toEqual({ as: 'joined', into: 'head' })
   })
-  test('a delivery whose first attempt has started takes no more events', () => {
+  test('a delivery whose first attempt has started takes no further events', () => {
     for (const begun of [
       { status: 'sending', attempts: 1 },
       { status: 'queued', attempts: 1 },
     ] as const)
       expect(locationOf([waiting(30, { id: 'head', joinedCount: 7, ...begun })], now).as).toBe('head')
   })
-  test('a full delivery takes no more events', () => {
+  test('a full delivery takes no further events', () => {
     expect(locationOf([waiting(30, { joinedCount: burst.largest })], now)).toEqual({
       as: 'head',
       dueAt: now + 30_000,
       merges: [],
     })
   })
-  test('within a minute of a joined one the next is gathered too, and comes a minute after it', () => {
+  test('within a minute after a collected delivery the next one collects too, and is sent a minute after it', () => {
     const head = reported(20, { joinedCount: 12, createdAt: now - 80_000 })
     expect(locationOf([head], now)).toEqual({ as: 'head', dueAt: now + 40_000, merges: [] })
     expect(locationOf([{ ...head, sentAt: now - 60_000 }], now)).toEqual({ as: 'alone' })

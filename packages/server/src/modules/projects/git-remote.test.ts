@@ -15,7 +15,7 @@ describe('owner and repository of a remote', () => {
   ])('%s', (url, owner, repo) => expect(repositoryOf(url)).toEqual({ owner, repo }))
 
   test.each(['https://git.example.com/shop.git', 'git@example.com:~me/shop.git', 'https://example.com/a%20b/c'])(
-    '%s names none',
+    '%s has no owner and repository',
     (url) => expect(repositoryOf(url)).toBeNull(),
   )
 })
@@ -42,7 +42,7 @@ describe('the provider of a host', () => {
     ['git@git.example.com:a/b', 'gitea'],
     ['https://git.example.com/a/b', 'git'],
   ])('%s: %s', (url, provider) => expect(providerOf(url, urls)).toBe(provider))
-  test('GitHub is where the settings say', () => {
+  test('the GitHub host comes from the settings', () => {
     expect(providerOf('git@ghe.example.com:a/b.git', enterprise)).toBe('github')
     expect(providerOf('https://github.com/a/b', enterprise)).toBe('git')
   })

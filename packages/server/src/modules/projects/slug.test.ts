@@ -15,7 +15,7 @@ describe('a slug made from a name', () => {
     ['!!!', null],
   ])('%j becomes %j', (name, slug) => expect(slugFrom(name)).toBe(slug))
 
-  test('is always one that the contract takes, also with what makes it unique', () => {
+  test('is always valid for the contract, also with its unique suffix', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (name) => {
         const slug = slugFrom(name)

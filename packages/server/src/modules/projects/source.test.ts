@@ -32,14 +32,14 @@ const next = (kind: keyof typeof projects, changes: object, ofProduction: string
   nextSource(projects[kind], environment(changes), { uploadSessionId: ofProduction }, urls)
 
 describe('the source that the next deployment of an environment builds', () => {
-  test.each(kinds)('%s: the project’s own, where nothing was uploaded for a deployment', (kind) => {
+  test.each(kinds)('%s: the source of the project, if there was no upload', (kind) => {
     expect(next(kind, {})).toEqual(own[kind])
   })
-  test.each(kinds)('%s: the environment’s upload goes before production’s and the project’s', (kind) => {
+  test.each(kinds)('%s: the upload of the environment has precedence over that of production and the project', (kind) => {
     expect(next(kind, { uploadSessionId: 'upl_own' }, 'upl_production')).toEqual(upload('upl_own'))
     expect(next(kind, { uploadSessionId: 'upl_own', branch: 'next' })).toEqual(upload('upl_own'))
   })
-  test.each(kinds)('%s: one that never had its own uses production’s', (kind) => {
+  test.each(kinds)('%s: an environment without a source uses that of production', (kind) => {
     expect(next(kind, {}, 'upl_production')).toEqual(upload('upl_production'))
   })
   test('an environment with a branch of the repository has its own source', () => {

@@ -32,7 +32,7 @@ test.each([
   ['being moved', 1, [{ projectId, kind: 'move' }], { kind: 'paused', projectId, reason: 'move' }],
   ['enabled and not started yet', 1, [], { kind: 'paused', projectId, reason: 'start' }],
   ['enabled while another is moved', 1, [{ projectId: 'prj_2', kind: 'move' }], { kind: 'paused', projectId, reason: 'start' }],
-] as const)('a stopped project that is %s says so to visitors', (_, enabled, pauses, target) => {
+] as const)('a stopped project that is %s has its own page for visitors', (_, enabled, pauses, target) => {
   expect(edgeTable(facts(enabled, pauses)).table.hosts['shop.test']?.target).toEqual(target)
 })
 
@@ -48,7 +48,7 @@ test('with a wildcard certificate an environment is also served one label below 
   expect([...aliases]).toEqual([['pr-7.shop.test', 'pr-7--shop.test']])
 })
 
-test('a project that has the name of an alias keeps it', () => {
+test('a project whose slug equals an alias keeps the host name', () => {
   const before = facts(1, [])
   const other = { ...before.projects[0]!, id: 'prj_2', slug: 'pr-7--shop' }
   const live = ['production', 'pr-7'].map((environment) => ({ ...before.live[0]!, environment }))

@@ -10,14 +10,14 @@ const sent = (at: number, requests: number, counter = 'edge.1') => ({
 })
 const requestsOf = (totals: TrafficTotals) => totals.of('prj_1', 'production')?.requests
 
-test('a minute that is sent again adds its growth only', () => {
+test('a minute that is reported again adds only its growth', () => {
   const totals = new TrafficTotals(start)
   for (const requests of [2, 5, 5, 9]) totals.add(sent(start, requests))
   expect(totals.of('prj_1', 'production')).toEqual({ requests: 9, errors4xx: 1, errors5xx: 0, bytesOut: 900 })
   expect(totals.latency[bucketOf(20)]).toBe(9)
 })
 
-test('minutes and counters add up, and the total never falls', () => {
+test('minutes and counters are added up, and the total never decreases', () => {
   const totals = new TrafficTotals(start)
   const seen = [
     sent(start, 3),
@@ -32,7 +32,7 @@ test('minutes and counters add up, and the total never falls', () => {
   expect(seen).toEqual([3, 7, 9, 11, 12])
 })
 
-test('minutes from before the start, and old ones that the edge sends again, are not counted', () => {
+test('minutes from before the start, and old ones that are reported again, are ignored', () => {
   const totals = new TrafficTotals(start)
   totals.add(sent(start - 5 * minute, 50))
   expect(requestsOf(totals)).toBeUndefined()
@@ -40,7 +40,7 @@ test('minutes from before the start, and old ones that the edge sends again, are
   expect(requestsOf(totals)).toBe(30)
 })
 
-test('a deleted environment is forgotten', () => {
+test('a deleted environment has no totals', () => {
   const totals = new TrafficTotals(start)
   totals.add(sent(start, 3))
   totals.keepOnly([{ projectId: 'prj_2', slug: 'production' }], start)

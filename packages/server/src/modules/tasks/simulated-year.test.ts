@@ -9,7 +9,7 @@ const localTime = (time: Date) => time.toLocaleTimeString('sv', { timeZone: time
 const [start, end] = [new Date('2029-12-31T23:00:00Z'), new Date('2030-12-31T23:00:00Z')]
 
 describeOnEachDatabase('a year with both clock changes', (open) => {
-  test('a daily task at a time that one change skips and the other repeats runs on every day, once', async () => {
+  test('a daily task at a time that DST skips or repeats runs once on every day', async () => {
     const clock = manualClock(start.toISOString())
     const database = await open({ clock })
     const times: Date[] = []
@@ -31,7 +31,7 @@ describeOnEachDatabase('a year with both clock changes', (open) => {
   })
 })
 
-test('an hourly task runs in every hour that passes: 23 times on the short day, 25 times on the long one', () => {
+test('an hourly task runs in every elapsed hour: 23 times on the short day, 25 times on the long one', () => {
   const recurrence = { cron: '0 * * * *', timezone }
   const first = nextOccurrence(recurrence, new Date(start.getTime() - 1)) as Date
   const times = occurrencesUntil(recurrence, first, new Date(end.getTime() - 1), 10_000)

@@ -16,7 +16,7 @@ test.each([
   ],
   ['no volumes are asked for', { ...all, payload: { volumes: [] } }, { ...found, savedCount: 0 }, /^No data was saved/],
   ['one of two volumes is gone', { ...all, payload: { volumes: ['data', 'gone'] } }, found, /^Not found.*: gone\.$/],
-])('a run that goes on: %s', (_, wanted, seen, warning) => {
+])('a run continues, with a warning if data is missing: %s', (_, wanted, seen, warning) => {
   const output = checkCoverage(wanted, seen)
   if (warning === null) expect(output).toBeNull()
   else expect(output).toMatch(warning)
@@ -26,6 +26,6 @@ test.each([
   ['a service that is gone', { ...all, serviceId: 'cache' }, found],
   ['a service of a project that was never deployed', { ...all, serviceId: 'db' }, { ...found, services: [] }],
   ['volumes that are gone', { ...all, payload: { volumes: ['gone'] } }, { ...found, savedCount: 0 }],
-])('a run that finds none of what the policy names fails: %s', (_, wanted, seen) => {
+])('a run that finds nothing of its policy fails: %s', (_, wanted, seen) => {
   expect(() => checkCoverage(wanted, seen)).toThrow(expect.objectContaining({ code: 'nothing_found' }))
 })

@@ -32,11 +32,11 @@ test.each(['mongo', 'mongo:7.0-jammy', 'docker.io/library/mongo:6', 'ghcr.io/x/m
   },
 )
 
-test.each(['mongo-express:1', 'my/mongo-backup', 'postgres:16'])('the image %s is none', (image) => {
+test.each(['mongo-express:1', 'my/mongo-backup', 'postgres:16'])('the image %s is not a MongoDB', (image) => {
   expect(mongodb.recognises(unit({}, image) as DataUnit)).toBe(false)
 })
 
-test('everything is dumped to the output, as root if the service has a root password, without a shell', async () => {
+test('the dump includes all databases, runs as root if the service has a root password, and uses no shell', async () => {
   const env = { MONGO_INITDB_ROOT_USERNAME: 'root', MONGO_INITDB_ROOT_PASSWORD: `it's; $(a) "word"` }
   expect(await mongodb.dumps(unit(env), never)).toEqual([
     {
@@ -51,7 +51,7 @@ test('everything is dumped to the output, as root if the service has a root pass
   expect((await mongodb.dumps(unit({}), never))?.[0]?.command.argv).toEqual(['mongodump', '--archive'])
 })
 
-test('a dump is loaded from the input, and each collection in it takes the place of what is there', async () => {
+test('a dump is loaded from the input and replaces the existing collections', async () => {
   async function* content() {
     yield Buffer.from('the ')
     yield Buffer.from('archive')

@@ -34,7 +34,7 @@ function contentWith(second: Pick<Instance, 'state' | 'exitCode'>, restart: bool
   return contentOf({ projectId: 'prj_a', serviceId: null, payload, isSafety: false }, { data, projects }, never)
 }
 
-test('a one-shot service of the database’s image that ended with exit code 0 is nothing to dump', async () => {
+test('a one-shot service with the image of the database that ended with exit code 0 is not dumped', async () => {
   const { content } = await contentWith({ state: 'exited', exitCode: 0 }, false)
   expect(content.map(({ name }) => name)).toEqual(['db/globals', 'db/shop'])
 })

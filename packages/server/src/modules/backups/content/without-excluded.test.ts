@@ -28,13 +28,13 @@ function isOutByEachFolder(path: string, patterns: readonly string[]): boolean {
 /** A pattern with as many open ends as it can have; it stands for no folder of `a`s. */
 const greedy = () => `${'**/a/'.repeat(55)}[b]`
 
-describe('exclusions of a backup', () => {
-  test('goes with its folder, and a later pattern takes back', async () => {
+describe('exclusion patterns of a backup', () => {
+  test('exclude a folder with its content, and a later pattern can include files again', async () => {
     const names = ['logs/a.log', 'src/logs/b.txt', 'src/keep.log', 'src/other.log', 'cache/deep/er/x']
     expect(await kept(names, ['*.log', '!keep.log', 'cache/'])).toEqual(['src/logs/b.txt', 'src/keep.log'])
   })
 
-  test('is the same as when each folder of the path is compared by itself', async () => {
+  test('give the same result as comparing each folder of the path separately', async () => {
     const name = fc.stringMatching(/^[ab.]{1,3}$/).filter((one) => one !== '.')
     const pattern = fc.stringMatching(/^!?\/?[ab*?./]{1,6}\/?$/)
     await fc.assert(
@@ -50,7 +50,7 @@ describe('exclusions of a backup', () => {
     )
   })
 
-  test('is found while other work has its turn, by one reading of a path for each pattern', async () => {
+  test('yield to other work, and read a path once for each pattern', async () => {
     const path = `${'a/'.repeat(1500)}a`
     let turns = 0
     let next = setImmediate(function turn() {
@@ -63,13 +63,13 @@ describe('exclusions of a backup', () => {
     expect(turns).toBeGreaterThan(3)
   })
 
-  test('is refused when the patterns take too long', async () => {
+  test('are an error if matching takes too long', async () => {
     const names = Array.from({ length: 50 }, () => `${'a/'.repeat(1500)}b`)
     const tar = withoutExcluded(tarOf(names), [greedy()], 1)
     await expect(Array.fromAsync(tar)).rejects.toThrow('Use fewer or shorter patterns')
   })
 
-  test('an excluded path longer than the limit of Linux is found by its first folders', async () => {
+  test('an excluded path longer than the limit of Linux is matched by its first folders', async () => {
     const long = `${'a/'.repeat(5000)}x.log`
     expect(await kept([long, `cache/${long}`], ['*.log', 'cache'])).toEqual([long])
   })

@@ -9,7 +9,7 @@ async function* asyncOf(chunks: Buffer[]) {
   yield* chunks
 }
 
-test('zeros pass unchanged up to a limit per hole; a longer hole is an error that names the volume', async () => {
+test('zeros pass unchanged up to a limit per hole; a longer hole is an error with the name of the volume', async () => {
   const used = Buffer.concat([zeros, Buffer.from('x'), zeros])
   expect((await read(zeros, zeros, zeros, used, zeros, zeros, zeros)).length).toBe(6 * zeros.length + used.length)
   await expect(read(zeros, zeros, zeros, zeros)).rejects.toThrow(VolumeUnreadable)

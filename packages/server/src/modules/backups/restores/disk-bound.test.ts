@@ -11,13 +11,13 @@ async function written(bound: RestoreDiskLimit, count: number): Promise<number> 
   return bytes / mb
 }
 
-test('content that is larger than its index says is cut off at the limit', async () => {
+test('content that is larger than its index entry stops at the limit', async () => {
   const bound = new RestoreDiskLimit(4, mb)
   bound.requireFits(3 * mb)
   expect(await written(bound, 2)).toBe(2)
   await expect(written(bound, 2)).rejects.toMatchObject({ code: 'disk_limit', message: expect.stringContaining('4 MB') })
 })
 
-test('content known to be too large is refused before it is written', () => {
+test('content larger than the free limit is refused before it is written', () => {
   expect(() => new RestoreDiskLimit(4, mb).requireFits(3 * mb + 1)).toThrow('4 MB')
 })

@@ -22,7 +22,7 @@ test.each<[string, Partial<RestoreWithSafetyRun>, 'undoPoints' | 'spent' | undef
   expect([sorted.undoPoints.length, sorted.unneeded.length]).toEqual([list === 'undoPoints' ? 1 : 0, list === 'spent' ? 1 : 0])
   expect(sorted.needed.has('run')).toBe(isNeeded)
 })
-test('the newest of several undo points is kept; the run before a deployment is an undo point too', () => {
+test('the newest undo point is needed; a run before a deployment is an undo point too', () => {
   const restores = [restore('c', { status: 'cancelled', dataState: 'undone' }), restore('b', {}), restore('a', {})]
   const sorted = sortSafetyRuns([{ id: 'deploy' }, { id: 'c' }, { id: 'b' }, { id: 'a' }], restores)
   expect(sorted.undoPoints.map(({ id }) => id)).toEqual(['deploy', 'b', 'a'])

@@ -42,7 +42,7 @@ describe('an artifact that no kept deployment names', () => {
   const other = { reference: 'berth-a/prj_a:dep_a.counter' }
   const artifacts = JSON.stringify({ web: { kind: 'image', sizeBytes: 1, startCommand: null, ...image } })
 
-  test('is kept while its deployment is in progress, whatever its row says', () => {
+  test('is kept while its deployment is in progress, even if the row does not name it', () => {
     for (const status of ['queued', 'building', 'deploying'] as const) {
       expect(isReferenced(image, { id: 'dep_a', status, artifacts: null })).toBe(true)
       expect(isReferenced(other, { id: 'dep_a', status, artifacts })).toBe(true)
@@ -62,7 +62,7 @@ describe('an artifact that no kept deployment names', () => {
     }
   })
 
-  test('is removed if its deployment is outside the window, where rows name no artifacts', () => {
+  test('is removed if its deployment is outside the window and names no artifacts', () => {
     expect(isReferenced(image, { id: 'dep_a', status: 'superseded', artifacts: null })).toBe(false)
   })
 })

@@ -13,7 +13,7 @@ function openAll(execs: OpenExecs, organizationId: string, isShared: boolean): n
   }
 }
 
-test('each of several organisations leaves slots for the others; a single one uses all', () => {
+test('several organisations leave slots for each other; a single one may use all', () => {
   const execs = new OpenExecs()
   expect(openAll(execs, 'greedy', true)).toBeLessThan(limits.execsOfInstance)
   expect(openAll(execs, 'other', true)).toBeGreaterThan(0)

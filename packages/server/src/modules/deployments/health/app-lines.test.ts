@@ -17,7 +17,7 @@ const npm = [
   'npm error A complete log of this run can be found in: /root/.npm/_logs/debug-0.log',
 ]
 
-test('a failed start shows the lines of the app, without those of npm, pnpm, Yarn and Bun around them', () => {
+test('a failed start shows the lines of the app without those of npm, pnpm, Yarn and Bun', () => {
   expect(lastAppLines(npm, 20)).toEqual(npm.slice(0, 2))
   expect(lastAppLines(['boom', ' ELIFECYCLE  Command failed with exit code 1.'], 20)).toEqual(['boom'])
   expect(
@@ -32,7 +32,7 @@ test('a failed start shows the lines of the app, without those of npm, pnpm, Yar
   expect(lastAppLines(['boom', 'error: script "start" exited with code 1'], 20)).toEqual(['boom'])
 })
 
-test('the lines of the app do not scroll away behind those of the package manager', () => {
+test('the last lines of the app are kept even if the package manager writes many after them', () => {
   expect(lastAppLines([...Array.from({ length: 30 }, (_, at) => `line ${at}`), ...npm.slice(2)], 3)).toEqual([
     'line 27',
     'line 28',
@@ -40,7 +40,7 @@ test('the lines of the app do not scroll away behind those of the package manage
   ])
 })
 
-test('an error of the package manager itself stays, and so do its lines if there are no others', () => {
+test('an error of the package manager is kept, and so are its lines if the app wrote none', () => {
   const missing = [
     'npm error Missing script: "start"',
     'npm error',

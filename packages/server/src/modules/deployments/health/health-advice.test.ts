@@ -6,8 +6,8 @@ const heading = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->w
 const row = (local: string, state = '0A') =>
   `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000 0 0 1 1\n`
 
-describe('where a program in a container listens', () => {
-  test('is read from the kernel’s table: only what listens, without the engine’s own name server', () => {
+describe('the listening addresses of a program in a container', () => {
+  test("are read from the kernel's table: only listening sockets, without the name server of the engine", () => {
     const table = `${heading}${row('0100007F:0BB8')}${row('0B00007F:A001')}${row('0200AC12:0BB8', '01')}${heading}${row('00000000000000000000000000000000:1F90')}`
     expect(listenersIn(table)).toEqual([
       { port: 3000, isLoopback: true },
@@ -19,13 +19,13 @@ describe('where a program in a container listens', () => {
     expect(listenersIn(row(`${address}:0050`))).toEqual([{ port: 80, isLoopback: true }])
   })
 
-  test('a port that is also open to others is open to others, in either order', () => {
+  test('a port open on both loopback and other addresses counts as open, in either order', () => {
     const open = [{ port: 80, isLoopback: false }]
     expect(listenersIn(row('0100007F:0050') + row('00000000:0050'))).toEqual(open)
     expect(listenersIn(row('00000000:0050') + row('0100007F:0050'))).toEqual(open)
   })
 
-  test('an unreadable table gives no advice', () => {
+  test('are empty if the table is invalid', () => {
     expect(listenersIn(`hello\n${row('zz:zz')}${row('0100007F:-1')}`)).toEqual([])
   })
 })
@@ -33,11 +33,11 @@ describe('where a program in a container listens', () => {
 describe('advice for an unhealthy instance', () => {
   const requested = { port: 3000, status: null, check: null, listening: null }
 
-  test('bound to 127.0.0.1 in a container: let it listen on 0.0.0.0', () => {
+  test('bound to 127.0.0.1 in a container: listen on 0.0.0.0', () => {
     expect(adviceFor({ ...requested, listening: [{ port: 3000, isLoopback: true }] })).toMatch(/127\.0\.0\.1:3000 .*0\.0\.0\.0/)
   })
 
-  test('another port: which one, and that the port can be set', () => {
+  test('another port: names it, and that the port can be set', () => {
     expect(adviceFor({ ...requested, listening: [{ port: 8080, isLoopback: false }] })).toMatch(
       /8080, not on 3000: set the port to 8080/,
     )
@@ -46,14 +46,14 @@ describe('advice for an unhealthy instance', () => {
     )
   })
 
-  test('no answer yet: healthCheck.timeoutSeconds', () => {
+  test('no answer yet: raise healthCheck.timeoutSeconds', () => {
     const words = /healthCheck\.timeoutSeconds/
     expect(adviceFor(requested)).toMatch(words)
     expect(adviceFor({ ...requested, listening: [] })).toMatch(words)
     expect(adviceFor({ ...requested, listening: [{ port: 3000, isLoopback: false }] })).toMatch(words)
   })
 
-  test('an error at the first page: healthCheck.path; at the path that was set the answer says enough', () => {
+  test('an error of the first page: set healthCheck.path; an error of a path that was set: no advice', () => {
     expect(adviceFor({ ...requested, status: 503 })).toMatch(
       /healthCheck\.path .* healthCheck\.acceptErrors .*berth\.json .*dashboard/,
     )

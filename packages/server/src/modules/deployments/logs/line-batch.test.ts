@@ -2,7 +2,7 @@ import { setImmediate as idle } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { LineBatch } from './line-batch.ts'
 
-test('lines that arrive together are handed on together, in order, once the event loop is idle', async () => {
+test('lines that arrive together are passed on together, in order, once the event loop is idle', async () => {
   const calls: number[][] = []
   const batch = new LineBatch<number>(async (lines) => void calls.push([...lines]))
   for (const line of [1, 2, 3]) void batch.add(line)
@@ -14,7 +14,7 @@ test('lines that arrive together are handed on together, in order, once the even
   expect(calls).toEqual([[1, 2, 3], [4]])
 })
 
-test('a source that does not pause waits, and no two calls overlap', async () => {
+test('a source that writes without pause waits, and no two calls overlap', async () => {
   let running = 0
   const lines: number[] = []
   const batch = new LineBatch<number>(async (more) => {
@@ -34,7 +34,7 @@ test('a source that does not pause waits, and no two calls overlap', async () =>
   expect(lines).toEqual(Array.from({ length: 1_000 }, (_, at) => at))
 })
 
-test('a failure is not lost, and nothing is handed on after it', async () => {
+test('a failure is reported, and nothing is passed on after it', async () => {
   const seen: number[][] = []
   const batch = new LineBatch<number>(async (lines) => {
     seen.push([...lines])

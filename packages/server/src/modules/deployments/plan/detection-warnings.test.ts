@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { applicableWarnings } from './detection-warnings.ts'
 
-test('a start command of the settings leaves out the warning that there is none, and no other', () => {
+test('a start command in the settings removes only the warning about a missing start command', () => {
   const other = 'there is no lockfile of npm; two installs may differ'
   const missing = [
     'nothing says how to start it: add a start script or set the start command',

@@ -7,13 +7,13 @@ const written = (healthcheck: string) => {
   return healthProgramOf(toProjectServices(file).services[0]?.healthcheck)
 }
 
-test('a check of a Compose file is a program with its arguments, or a line for a shell', () => {
+test('a health check of a Compose file is a program with arguments or a shell command', () => {
   expect(written('{ test: ["CMD", "pg_isready", "-U", "me"] }')?.argv).toEqual(['pg_isready', '-U', 'me'])
   expect(written('{ test: ["CMD-SHELL", "pg_isready || exit 1"] }')?.argv).toEqual(['/bin/sh', '-c', 'pg_isready || exit 1'])
   expect(written('{ test: redis-cli ping }')?.argv).toEqual(['/bin/sh', '-c', 'redis-cli ping'])
 })
 
-test('the same as the create body of a project takes it', () => {
+test('a health check of the create body is read the same way', () => {
   expect(healthProgramOf({ test: ['CMD', 'true'] })?.argv).toEqual(['true'])
   expect(healthProgramOf({ test: ['CMD-SHELL', 'true || false'] })?.argv).toEqual(['/bin/sh', '-c', 'true || false'])
 })
@@ -24,7 +24,7 @@ test('an empty or unusable health program is ignored', () => {
     expect(healthProgramOf(none)).toBeUndefined()
 })
 
-test('a check that is turned off turns off the one of the image', () => {
+test('a disabled health check disables that of the image', () => {
   for (const none of ['{ disable: true }', '{ test: ["NONE"] }']) expect(written(none)).toBeNull()
   expect(healthProgramOf({ test: ['NONE'] })).toBeNull()
 })

@@ -50,7 +50,7 @@ const ofServices = (...services: Service[]) => planDeployment(config({ type: 'se
 const names = (units: { service: string }[]) => units.map(({ service }) => service)
 
 describe('an app', () => {
-  test('settings win over detection; unset ones come from detection', () => {
+  test('settings override detection; unset ones come from detection', () => {
     const [unit] = planDeployment(config({ buildCommand: 'make' }), detected({ buildCommand: 'npm run build' })).units
     expect(unit?.build).toMatchObject({ installCommand: 'npm ci', buildCommand: 'make', startCommand: 'npm start' })
   })
@@ -60,7 +60,7 @@ describe('an app', () => {
     expect(planDeployment(config({ type: 'worker' }), detected()).units).toMatchObject([{ exposed: false, port: null }])
   })
 
-  test('listens where its source says, unless the user set a port', () => {
+  test('has the detected port, unless the user set a port', () => {
     const portFrom = (changes: Partial<DeployedConfig>, found: Partial<Detection>) =>
       planDeployment(config(changes), detected(found)).units[0]?.port
     expect(portFrom({ portChosen: false }, { port: 8000 })).toBe(8000)
@@ -70,31 +70,31 @@ describe('an app', () => {
     expect(portFrom({ portChosen: false, dockerfilePath: 'ops/Dockerfile' }, { framework: 'express', port: 9000 })).toBe(3000)
   })
 
-  test('is asked at the path that its source names', () => {
+  test('is checked at the health path of its source', () => {
     expect(planDeployment(config(), detected({ healthPath: '/up' })).units).toMatchObject([{ healthPath: '/up' }])
     expect(planDeployment(config(), detected()).units[0]).not.toHaveProperty('healthPath')
   })
 
-  test('of a monorepo with one app is built in that app’s folder, unless the settings name another', () => {
+  test('of a monorepo with one app is built in the folder of that app, unless the settings name another', () => {
     const only = detected({ rootDirectory: 'apps/web' })
     expect(planDeployment(config(), only).units[0]?.build?.rootDirectory).toBe('apps/web')
     expect(planDeployment(config({ rootDirectory: 'apps/api' }), only).units[0]?.build?.rootDirectory).toBe('apps/api')
   })
 
-  test('becomes what detection says it is, unless a start command says that it runs', () => {
+  test('has the detected type, unless a start command makes it an app', () => {
     const site = detected({ type: 'static', startCommand: null, outputDirectory: 'dist' })
     expect(planDeployment(config(), site)).toMatchObject({ type: 'static', units: [{ build: { kind: 'static' } }] })
     expect(planDeployment(config({ startCommand: 'serve' }), site)).toMatchObject({ type: 'app' })
   })
 
-  test('with nothing that says how to start it, or no source at all, is refused with a message', () => {
+  test('without a start command or a source is refused with a message', () => {
     expect(() => planDeployment(config(), detected({ startCommand: null }))).toThrow('No start command was found')
     const apps = ['web', 'api'].map((path) => ({ name: path, path, framework: null }))
     expect(() => planDeployment(config(), detected({ startCommand: null, apps }))).toThrow('one of them: web, api')
     expect(() => planDeployment(config(), null)).toThrow('The project has no source')
   })
 
-  test('its own Dockerfile is used where it has one and no start command was set', () => {
+  test('uses its own Dockerfile if it has one and no start command was set', () => {
     const own = detected({ framework: 'dockerfile', startCommand: null })
     expect(planDeployment(config(), own).units[0]?.build).toMatchObject({ kind: 'dockerfile', dockerfilePath: 'Dockerfile' })
     expect(planDeployment(config({ startCommand: 'node x.js' }), own).units[0]?.build).toMatchObject({ kind: 'stack' })
@@ -116,13 +116,13 @@ describe('services', () => {
     expect(names(units)).toEqual(['db', 'cache', 'api', 'web'])
   })
 
-  test('a circle is refused and named', () => {
+  test('a dependency cycle is refused and named', () => {
     const circle = () => ofServices({ name: 'a', image: 'a', dependsOn: ['b'] }, { name: 'b', image: 'b', dependsOn: ['a'] })
     expect(circle).toThrow(PlanRefused)
     expect(circle).toThrow('a → b → a')
   })
 
-  test('requests go to the one that is marked, else to the first with a port, and to one only', () => {
+  test('requests go to exactly one service: the marked one, else the first with a port', () => {
     const exposed = (units: { service: string; exposed: boolean }[]) => names(units.filter((unit) => unit.exposed))
     expect(
       exposed(ofServices({ name: 'a', image: 'a', ports: [1] }, { name: 'b', image: 'b', ports: [2], exposed: true })),
@@ -134,7 +134,7 @@ describe('services', () => {
     ).toEqual(['b'])
   })
 
-  test('each has its own environment, command, limits and volumes; what is not given is the project’s', () => {
+  test('each service has its own environment, command, limits and volumes, and defaults to those of the project', () => {
     const [unit] = ofServices({
       name: 'db',
       image: 'db:17',
@@ -157,7 +157,7 @@ describe('services', () => {
     })
   })
 
-  test('others are reached at names of their own where they ask for it, or the settings say so', () => {
+  test('further services get host names of their own if the file or the settings ask for it', () => {
     const services = [
       { name: 'web', image: 'w', ports: [80], exposed: true },
       { name: 'Admin_Panel', image: 'a', ports: [81], route: true },
@@ -184,7 +184,7 @@ describe('services', () => {
     ])
   })
 
-  test('a build counts from the project’s root directory, its Dockerfile from the build’s context', () => {
+  test('a build context is relative to the root directory, its Dockerfile relative to the context', () => {
     const services = [{ name: 'api', build: { context: './api', dockerfile: 'prod.Dockerfile', target: 'run' } }]
     const { units } = planDeployment(config({ type: 'services', services, rootDirectory: 'shop' }), null)
     expect(units[0]?.build).toMatchObject({
@@ -195,7 +195,7 @@ describe('services', () => {
     })
   })
 
-  test('a bind mount of Compose is a file of the project, relative to its root directory', () => {
+  test('a bind mount of a Compose file is a file of the project, relative to its root directory', () => {
     const volumes = [
       { type: 'bind' as const, source: 'conf/nginx.conf', target: '/etc/nginx/nginx.conf', readOnly: true },
       { type: 'volume' as const, source: 'data', target: '/data' },
@@ -209,7 +209,7 @@ describe('services', () => {
     expect(copyLine({ from: 'conf', to: '/etc/web' }, true)).toBe('COPY ["./conf/","/etc/web/"]')
   })
 
-  test('no service of a Compose file that reaches outside the project is run; services from the settings do not use the file', () => {
+  test('a Compose file that uses resources outside the project is refused, unless the services come from the settings', () => {
     const found = detected({
       type: 'services',
       services: [{ name: 'a', image: 'a' }],
@@ -227,24 +227,24 @@ describe('services', () => {
       [{ name: 'a', image: 'a', container: { networks: Array.from({ length: 21 }, (_, i) => ({ name: `n${i}` })) } }],
     ],
     ['220 containers', Array.from({ length: 11 }, (_, index) => ({ name: `s${index}`, image: 'a', replicas: 20 }))],
-  ])('more than a machine shared with others has room for is refused: %s', (count, services) => {
+  ])('more services, replicas or volumes than the maximum are refused: %s', (count, services) => {
     expect(() => ofServices(...services)).toThrow(`The project has ${count}, but the maximum is`)
     expect(() => planDeployment(config({ type: 'services' }), detected({ type: 'services', services }))).toThrow(count)
   })
 
-  test('no services are no project', () => {
+  test('a project without services is refused', () => {
     expect(() => planDeployment(config({ type: 'services' }), detected())).toThrow('The project has no services')
   })
 })
 
-test('redirects and headers of a static site go with it; a program answers for itself', () => {
+test('redirects and headers apply to a static site only', () => {
   const siteRules = { redirects: [], headers: [{ from: ['*all'], headers: { 'x-frame-options': 'DENY' } }] } as never
   const pages = detected({ type: 'static', startCommand: null, outputDirectory: 'dist', siteRules })
   expect(planDeployment(config({ type: 'static' }), pages)).toMatchObject({ siteRules })
   expect(planDeployment(config(), detected({ siteRules }))).not.toHaveProperty('siteRules')
 })
 
-test('container settings of the Compose file reach the started container', () => {
+test('container settings of the Compose file are in the plan', () => {
   const container = { user: '1000:1000', readOnly: true }
   expect(ofServices({ name: 'web', image: 'example/web', ports: [80], container })).toMatchObject([{ container }])
 })

@@ -15,7 +15,7 @@ test.each([
   expect([policyOf(restarts).name, restarts.staysUp]).toEqual([name, staysUp])
 })
 
-test('a failure is restarted as often as on-failure says, a success never', () => {
+test('on-failure restarts after a failure up to its count, and never after a success', () => {
   const policy = policyOf(restartOf('on-failure:2'))
   expect([0, 1, 2].map((restarts) => shouldRestart(policy, 1, restarts))).toEqual([true, true, false])
   expect(shouldRestart(policy, 0, 0)).toBe(false)

@@ -6,7 +6,7 @@ const unit = (service: string, ...dependsOn: string[]) => ({ service, dependsOn 
 const never = new AbortController().signal
 const moment = () => new Promise((resolve) => setImmediate(resolve))
 
-test('each begins once those that it depends on are done, and the others beside it', async () => {
+test('each unit starts once its dependencies are done; independent units start concurrently', async () => {
   const begun: string[] = []
   const ends = new Map(['db', 'cache', 'web', 'worker'].map((name) => [name, Promise.withResolvers<void>()]))
   const units = [unit('db'), unit('cache'), unit('web', 'db', 'cache'), unit('worker', 'db', 'elsewhere')]
@@ -24,7 +24,7 @@ test('each begins once those that it depends on are done, and the others beside 
   expect(await all).toEqual(['db', 'cache', 'web', 'worker'])
 })
 
-test('after a failure nothing more begins, and it rejects with it once all have ended', async () => {
+test('after a failure no further unit starts, and the failure is reported once the running ones have ended', async () => {
   const begun: string[] = []
   let hasEnded = false
   const all = inDependencyOrder([unit('bad'), unit('slow'), unit('after', 'slow')], never, async ({ service }, abort) => {
@@ -38,7 +38,7 @@ test('after a failure nothing more begins, and it rejects with it once all have 
   expect([begun, hasEnded]).toEqual([['bad', 'slow'], true])
 })
 
-test('no more than eight at once', async () => {
+test('at most eight units run at once', async () => {
   let [now, limit] = [0, 0]
   await inDependencyOrder(
     Array.from({ length: 30 }, (_, at) => unit(`s${at}`)),

@@ -4,7 +4,7 @@ import { placeholder } from './placeholder.ts'
 import { withVariables } from './service-variables.ts'
 import { environmentOf } from './unit-environment.ts'
 
-test('a service that names a variable as ${NAME} gets it, and what is named so reaches no other service', () => {
+test('a variable named as ${NAME} goes to the services that name it, and to no other', () => {
   const { services, ownVariables } = withVariables(
     [
       { name: 'db', environment: { PASSWORD: '${DB_PASSWORD}', MODE: 'fast' } },

@@ -6,7 +6,7 @@ import { withPlaceholders, withSecrets } from './snapshot.ts'
 
 const env = { PASSWORD: 'hidden $1 "canary"', NAME: 'shop', EMPTY: '' }
 
-test('a secret that a Compose file asks for is not in the plan, and is there byte for byte when the plan is carried out', () => {
+test('a secret in a Compose file is not in the stored plan, and is inserted byte for byte when the plan runs', () => {
   const text = `
 services:
   web:

@@ -10,7 +10,7 @@ const example = {
   ],
 }
 
-test('variables of the template that are not set are named with a failed start or build, and with no other failure', () => {
+test('a failed start or build names unset variables of the template; other failures do not', () => {
   const unset = unsetVariables(example, { SESSION_SECRET: 'x' })
   expect(unset).toEqual({ file: '.env.example', names: ['DATABASE_URL'] })
   const crash = new DeployFailed('crashed', 'The new version exited with code 1', ['boom'])

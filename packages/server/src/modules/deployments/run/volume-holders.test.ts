@@ -24,29 +24,29 @@ const row = (service: string, changes: Partial<InstanceRow> = {}) =>
   ({ id: `ins_${service}`, service, state: 'running', ...changes }) as InstanceRow
 const services = (rows: readonly InstanceRow[]) => rows.map(({ service }) => service)
 
-describe('a volume has one writer', () => {
-  test('a service that writes one is a holder; one that reads it, has none, or is exposed, is not', () => {
+describe('a volume with one writer', () => {
+  test('writers are services with a writable volume that are not exposed', () => {
     expect(isExclusiveWriter(unit('db', data()))).toBe(true)
     expect(isExclusiveWriter(unit('report', data(true)))).toBe(false)
     expect(isExclusiveWriter(unit('api'))).toBe(false)
     expect(isExclusiveWriter(unit('web', { ...data(), exposed: true }))).toBe(false)
   })
 
-  test('only its older instance is stopped for it', () => {
+  test('only the older instance of the same service is stopped for it', () => {
     const all = plan(unit('web', { exposed: true }), unit('api'), unit('db', data()))
     const rows = ['web', 'api', 'db'].map((service) => row(service))
     expect(services(conflictingWriters(unit('db', data()), all, { plan: all, rows }))).toEqual(['db'])
     expect(conflictingWriters(unit('api'), all, { plan: all, rows })).toEqual([])
   })
 
-  test('a service that wrote the volume under another name is stopped as well', () => {
+  test('a renamed service that wrote the volume is stopped too', () => {
     const old = plan(unit('db', data()), unit('queue', { volumes: [{ name: 'jobs', mountPath: '/jobs', readOnly: false }] }))
     const rows = [row('db'), row('queue')]
     const renamed = plan(unit('database', data()))
     expect(services(conflictingWriters(unit('database', data()), renamed, { plan: old, rows }))).toEqual(['db'])
   })
 
-  test('two services of one version that share a volume do not push each other out', () => {
+  test('two services of one version that share a volume do not stop each other', () => {
     const both = plan(unit('db', data()), unit('backup', data()))
     expect(services(conflictingWriters(unit('db', data()), both, { plan: both, rows: [row('db'), row('backup')] }))).toEqual([
       'db',
@@ -54,7 +54,7 @@ describe('a volume has one writer', () => {
   })
 })
 
-describe('units that keep running', () => {
+describe('unchanged units', () => {
   const deployment = (changes: Partial<Unit> = {}, artifact: object = {}) =>
     ({
       plan: JSON.stringify(plan(unit('db', { ...data(), environment: { A: '1', B: '2' }, ...changes }))),
@@ -64,7 +64,7 @@ describe('units that keep running', () => {
   const same = (changes: Partial<Unit> = {}, artifact: object = {}, env: Record<string, string> = { KEY: 'a' }) =>
     isSameService('db', before, { deployment: deployment(changes, artifact), env })
 
-  test('equal settings mean no change', () => {
+  test('equal settings are unchanged', () => {
     expect(same()).toBe(true)
     expect(same({ environment: { B: '2', A: '1' } })).toBe(true)
     expect(same({ dependsOn: ['other'] })).toBe(true)
@@ -85,14 +85,14 @@ describe('units that keep running', () => {
     expect(isSameService('db', built('one', 'abc'), built('one', 'abd'))).toBe(false)
   })
 
-  test('a service that only one of them has is no twin', () => {
+  test('a service that exists in only one version is a change', () => {
     const none = { deployment: { ...deployment(), plan: JSON.stringify(plan(unit('web'))) } as DeploymentRow, env: {} }
     expect(isSameService('db', before, none)).toBe(false)
     expect(isSameService('db', none, none)).toBe(false)
   })
 })
 
-test('at the switch only what the new version uses and did not start goes over to it', () => {
+test('at the switch, the new version takes over the instances that it uses and did not start', () => {
   const now = plan(unit('web', { exposed: true }), unit('db', data()), unit('queue', data()), unit('api'))
   const old = ['web', 'db', 'queue', 'api', 'gone'].map((service) => row(service))
   expect(services(sharedInstances(now, old, [row('web'), row('queue')]))).toEqual(['db'])

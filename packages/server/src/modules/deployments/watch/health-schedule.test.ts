@@ -15,7 +15,7 @@ function checks(one: HealthSchedule, isWell: boolean, seconds: number): number[]
   return found
 }
 
-test('while all is well the pauses grow up to a bound', () => {
+test('while all checks pass, the interval grows up to a limit', () => {
   const one = rounds()
   one.setKeys(all('a'), 0)
   const at = checks(one, true, 300)
@@ -24,13 +24,13 @@ test('while all is well the pauses grow up to a bound', () => {
   expect(new Set(pauses.slice(5))).toEqual(new Set([30]))
 })
 
-test('an unhealthy instance is checked every time', () => {
+test('an unhealthy instance is checked at the shortest interval', () => {
   const one = rounds()
   one.setKeys(all('a'), 0)
   expect(checks(one, false, 30).slice(0, 4)).toEqual([4, 9, 14, 19])
 })
 
-test('news of one make its next look due at once, also when one is under way', () => {
+test('an event makes the next check of that instance due at once, even during a check', () => {
   const one = rounds()
   one.setKeys(all('a', 'b'), 0)
   checks(one, true, 200)
@@ -43,7 +43,7 @@ test('news of one make its next look due at once, also when one is under way', (
   expect(one.due(202_000)).toContain('a')
 })
 
-test('a check that hangs does not delay other checks', () => {
+test('a hanging check does not delay other checks', () => {
   const one = rounds()
   one.setKeys(all('hung', 'well'), 0)
   expect(one.due(5_000)).toEqual(['hung', 'well'])
@@ -52,7 +52,7 @@ test('a check that hangs does not delay other checks', () => {
   expect(one.due(60_000)).toEqual(['well'])
 })
 
-test('another version begins anew; what is gone is not looked at', () => {
+test('another version starts with the first interval; removed instances are not checked', () => {
   const one = rounds()
   one.setKeys(all('a', 'b'), 0)
   checks(one, true, 200)
@@ -60,7 +60,7 @@ test('another version begins anew; what is gone is not looked at', () => {
   expect(one.due(205_000)).toEqual(['a'])
 })
 
-test('looks that fell together drift apart', () => {
+test('checks that were due together spread out', () => {
   const chances = [0.5, 0.5, 0, 1]
   const two = new HealthSchedule({ firstMs: 5_000, maxMs: 30_000 }, () => chances.shift() ?? 0.5)
   two.setKeys(all('a', 'b'), 0)

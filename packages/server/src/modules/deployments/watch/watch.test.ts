@@ -33,7 +33,7 @@ test('an instance that keeps exiting is reported with its exit code or memory, a
   expect(problemIn(instance({ restarts: 5 }), kept, 4)).toEqual({ reason: 'the process keeps crashing (5 restarts)' })
 })
 
-test('an instance that is gone or was ended from outside is started again', () => {
+test('an instance that is gone or was stopped from outside is started again', () => {
   expect(problemIn(undefined, kept, undefined)).toMatchObject({ isGone: true })
   expect(problemIn(instance({ state: 'exited', exitCode: 137 }), kept, 0)).toEqual({
     reason: 'the process exited (code 137)',
@@ -42,7 +42,7 @@ test('an instance that is gone or was ended from outside is started again', () =
   expect(problemIn(instance({ networkLost: true }), kept, 0)).toEqual({ reason: 'its Docker network was removed', isGone: true })
 })
 
-test('an instance without restarts may exit with success; after a failure it is not started again', () => {
+test('an instance with the restart policy "no" may exit with success, and is not restarted after a failure', () => {
   expect(problemIn(instance({ state: 'exited', exitCode: 0 }), once, 0)).toBeNull()
   expect(problemIn(instance({ state: 'exited', exitCode: 1 }), once, 0)).toEqual({
     reason: 'ended (exit code 1). It is not restarted: its restart policy is "no".',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { verifiedAfter } from './channels.ts'
 
-describe('whether a channel is verified after a change', () => {
+describe('verified after a change of a channel', () => {
   test.each([
     // kind, verified before, config changed, wished → after
     ['in_app', 1, true, false, true],
@@ -15,7 +15,7 @@ describe('whether a channel is verified after a change', () => {
     ['webhook', 1, false, false, false],
     ['slack', 1, false, undefined, true],
     ['slack', 0, false, undefined, false],
-  ] as const)('%s, verified %s, config changed %s, wished %s: %s', (kind, verified, configChanged, wished, after) => {
+  ] as const)('%s, verified %s, config changed %s, verified sent as %s: %s', (kind, verified, configChanged, wished, after) => {
     expect(verifiedAfter({ kind, verified }, { configChanged, wished })).toBe(after)
   })
 })

@@ -22,7 +22,7 @@ const head = (joinedCount: number): Recent => ({
 })
 
 describe('several announcements at once to one channel', () => {
-  test('up to ten go alone, each in its own moment', () => {
+  test('up to ten are separate deliveries', () => {
     const { fresh, joined, joins } = planFor(channel('email'), [], events(10))
     expect(fresh.map(({ announcementId }) => announcementId)).toEqual(events(10).map(({ id }) => id))
     expect(fresh.map(({ state, sendAt }) => [state.createdAt, sendAt, state.status])).toEqual(
@@ -31,7 +31,7 @@ describe('several announcements at once to one channel', () => {
     expect([joined, joins]).toEqual([[], null])
   })
 
-  test('the eleventh collects the ten that were not written yet and all later ones', () => {
+  test('the eleventh collects the ten unwritten ones and all later ones', () => {
     const { fresh, joined, joins } = planFor(channel('email'), [], events(15))
     expect(fresh).toMatchObject([{ announcementId: 'event-10', state: { joinedCount: 15 }, merges: [] }])
     expect(joined.map(({ announcementId }) => announcementId).sort()).toEqual(
@@ -52,14 +52,14 @@ describe('several announcements at once to one channel', () => {
     expect(joined.map(({ announcementId }) => announcementId)).toEqual(['event-0', 'event-2'])
   })
 
-  test('the feed has ten entries at once, and one to come for the rest', () => {
+  test('the feed gets ten entries at once, and one for the rest', () => {
     const { fresh } = planFor(channel('in_app'), [], events(30))
     expect(fresh.map(({ state }) => state.status)).toEqual([...Array(10).fill('sent'), 'queued'])
     expect(fresh.map(({ sendAt }) => sendAt === null)).toEqual([...Array(10).fill(true), false])
     expect(fresh[10]!.state.joinedCount).toBe(20)
   })
 
-  test('an existing collecting delivery takes them all up to its limit, and the rest starts the next', () => {
+  test('a collecting delivery takes further events up to its limit, and the next one takes the rest', () => {
     const all = planFor(channel('email'), [head(7)], events(20))
     expect(all).toMatchObject({ joins: { into: 'head', count: 20 }, fresh: [], joined: { length: 20 } })
     const { joins, fresh, joined } = planFor(channel('email'), [head(burst.largest - 5)], events(20))

@@ -6,17 +6,17 @@ test('text within the limit stays as it is, the limit included', () => {
   expect(clamp('', 5)).toBe('')
 })
 
-test('longer text is cut to the limit, and an ellipsis says so', () => {
+test('longer text is cut to the limit and ends with an ellipsis', () => {
   expect(clamp('123456', 5)).toBe('1234…')
   expect(clamp('x'.repeat(10_000), 150)).toHaveLength(150)
 })
 
-test('no character is cut in two', () => {
+test('no character is split', () => {
   expect(clamp('🚢🚢🚢', 5)).toBe('🚢🚢…')
   expect(clamp('🚢🚢🚢', 4)).toBe('🚢…')
 })
 
-test('the limit holds for what is written, and no escape is cut in two', () => {
+test('the limit applies to the escaped text, and no escape sequence is split', () => {
   const encode = (character: string) => (character === '&' ? '&amp;' : character)
   expect(clamp('&&&', 15, { encode })).toBe('&amp;&amp;&amp;')
   expect(clamp('&&&', 14, { encode })).toBe('&amp;&amp;…')

@@ -44,7 +44,7 @@ describe('config { address }', () => {
     expect(email.checkConfig({ address: given, other: 'dropped' }, {})).toEqual({ ok: true, config: { address }, secrets: {} })
   })
 
-  test('reads show { address }; the same address sent again changes nothing', () => {
+  test('reads return { address }; the same address sent again changes nothing', () => {
     expect(email.redact({ address: 'ada@example.org' }, {})).toEqual({ address: 'ada@example.org' })
     const [a, b, c] = ['ada@example.org', 'ada@EXAMPLE.org', 'Ada@example.org'].map((address) => {
       const checked = email.checkConfig({ address }, {})
@@ -60,7 +60,7 @@ describe('delivery by e-mail', () => {
   const send = (smtpUrl: string | undefined, message = exampleMessage()) =>
     email.deliver(message, { address: 'ada@example.org' }, {}, through(smtpUrl), unaborted)
 
-  test('text and HTML, and the id of the delivery as the id of the mail', async () => {
+  test('sends text and HTML, and the id of the delivery as the message id', async () => {
     await using server = await startSmtpServer()
     await send(`smtp://127.0.0.1:${server.port}`)
     const [taken] = server.mails
@@ -73,7 +73,7 @@ describe('delivery by e-mail', () => {
     for (const body of [taken?.parsed.text, taken?.parsed.html]) expect(body).toContain('The health check did not pass.')
   })
 
-  test('a subject with line breaks stays one header', async () => {
+  test('keeps a subject with line breaks in one header', async () => {
     await using server = await startSmtpServer()
     await send(`smtp://127.0.0.1:${server.port}`, exampleMessage({ subject: 'Failed\r\nBcc: eve@example.org' }))
     expect(server.mails[0]).toMatchObject({ to: ['ada@example.org'], parsed: { subject: 'Failed Bcc: eve@example.org' } })
@@ -82,25 +82,25 @@ describe('delivery by e-mail', () => {
   test.each([
     [550, true],
     [451, false],
-  ])('a refusal with %i: the reason is readable, permanent %s', async (code, permanent) => {
+  ])('a rejection with %i: the reason is readable, permanent %s', async (code, permanent) => {
     await using server = await startSmtpServer({ onRcptTo: (_a, _s, done) => done(smtpError(code, 'mailbox says no')) })
     const failure = await failureOf(send(`smtp://127.0.0.1:${server.port}`))
     expect(failure.permanent).toBe(permanent)
     expect(failure.reason).toContain('mailbox says no')
   })
 
-  test("the mail server's password is in no failure", async () => {
+  test('a failure does not contain the password of the mail server', async () => {
     await using server = await startSmtpServer({ onAuth: (auth, _s, done) => done(smtpError(535, `no ${auth.password}`)) })
     const failure = await failureOf(send(`smtp://berth:canary-1e4d@127.0.0.1:${server.port}`))
     expect(failure.permanent).toBe(false)
     expect(everythingIn(failure)).not.toContain('canary-1e4d')
   })
 
-  test('an instance without a mail server says so', async () => {
+  test('without a mail server the failure names the setting', async () => {
     expect(await failureOf(send(undefined))).toMatchObject({ permanent: true, reason: expect.stringContaining('BERTH_SMTP_URL') })
   })
 
-  test("an abort is the caller's, not a failure of the delivery", async () => {
+  test('an abort is rethrown and is not a failure of the delivery', async () => {
     const abort = AbortSignal.abort(new Error('lease lost'))
     const delivery = email.deliver(exampleMessage(), { address: 'ada@example.org' }, {}, through('smtp://127.0.0.1:1'), abort)
     await expect(delivery).rejects.toThrow('lease lost')

@@ -22,14 +22,14 @@ describe('discord', () => {
     expect(discord.checkConfig({ webhookUrl: real }, {})).toEqual({ ok: true, config: {}, secrets: { webhookUrl: real } })
   })
 
-  test('reads show the last four characters, which may be sent back', () => {
+  test('reads return the last four characters, and that value may be sent back', () => {
     expect(discord.redact({}, { webhookUrl: real })).toEqual({ webhookUrl: 'https://discord.com/…wxyz' })
     const previous = { config: {}, secrets: { webhookUrl: real } }
     const again = discord.checkConfig({ webhookUrl: 'https://discord.com/…wxyz' }, {}, previous)
     expect(again.ok && discord.sameConfig(previous, again)).toBe(true)
   })
 
-  test('clamped to its limits, markup escaped, mentions disabled', () => {
+  test('truncates to the limits of Discord, escapes markup and disables mentions', () => {
     const { embeds, allowed_mentions } = discordPayload(long) as {
       embeds: { title: string; description: string; footer: { text: string } }[]
       allowed_mentions: unknown
@@ -41,7 +41,7 @@ describe('discord', () => {
     expect(allowed_mentions).toEqual({ parse: [] })
   })
 
-  test('delivers, and repeats its reason without the token', async () => {
+  test('delivers, and reports the reason of a failure without the token', async () => {
     let status = 200
     await using receiver = await startReceiver(
       (response) => response.writeHead(status).end(JSON.stringify({ message: `Unknown Webhook ${token}`, code: 10015 })),
@@ -60,14 +60,14 @@ describe('discord', () => {
 describe('telegram', () => {
   const botToken = '123456:canary-7e1e6ra-xxxxxxxxxxxxxxxwxyz'
 
-  test('400: a chat or a token that cannot be one', () => {
+  test('400: an invalid chat or token', () => {
     expect(telegram.checkConfig({}, {})).toMatchObject({ problems: [{ field: 'config.chatId' }, { field: 'config.botToken' }] })
     expect(telegram.checkConfig({ chatId: 'x y', botToken }, {})).toMatchObject({ problems: [{ field: 'config.chatId' }] })
     const sneaky = telegram.checkConfig({ chatId: '-1001', botToken: '1234:../../../x?y#zzzzzzzzzzzzzzzzzz' }, {})
     expect(sneaky).toMatchObject({ problems: [{ field: 'config.botToken' }] })
   })
 
-  test('the token stays when it is left out or comes back as a read shows it', () => {
+  test('keeps the token if it is omitted or sent as a read returns it', () => {
     const previous = { config: { chatId: '-1001' }, secrets: { botToken } }
     const read = telegram.redact(previous.config, previous.secrets)
     expect(read).toEqual({ chatId: '-1001', botToken: '••••••••wxyz' })
@@ -79,13 +79,13 @@ describe('telegram', () => {
     expect(moved.ok && telegram.sameConfig(previous, moved)).toBe(false)
   })
 
-  test('4,096 characters at most, and the link stays whole', () => {
+  test('truncates to 4,096 characters and keeps the link complete', () => {
     expect(telegramText(long)).toHaveLength(4_096)
     expect(telegramText(long)).toMatch(/https:\/\/berth\.example\.com\/projects\/prj_1$/)
     expect(telegramText(exampleMessage())).toContain('Deployment 12 of shop failed\n\nThe health check')
   })
 
-  test('delivers, and repeats its reason without the token', async () => {
+  test('delivers, and reports the reason of a failure without the token', async () => {
     let status = 200
     const description = `Bad Request: chat not found (bot${botToken})`
     await using receiver = await startReceiver((response) =>
@@ -107,14 +107,14 @@ describe('telegram', () => {
 })
 
 describe('ntfy', () => {
-  test('400: a server or a topic that cannot be one', () => {
+  test('400: an invalid server or topic', () => {
     expect(ntfy.checkConfig({ topic: 'a/b' }, {})).toMatchObject({ problems: [{ field: 'config.topic' }] })
     for (const server of ['ftp://ntfy.example', 'https://ntfy.example/path', 'https://u:p@ntfy.example', 'ntfy.example']) {
       expect(ntfy.checkConfig({ topic: 'alerts', server }, {})).toMatchObject({ problems: [{ field: 'config.server' }] })
     }
   })
 
-  test('reads show { server, topic, hasToken }; a token is kept for its own server alone', () => {
+  test('reads return { server, topic, hasToken }; a token is kept for its own server only', () => {
     const previous = { config: { server: 'https://ntfy.example', topic: 'alerts' }, secrets: { token: 'tk_canary' } }
     expect(ntfy.redact(previous.config, previous.secrets)).toEqual({ ...previous.config, hasToken: true })
     const again = ntfy.checkConfig({ server: 'https://ntfy.example/', topic: 'alerts', hasToken: true }, {}, previous)
@@ -124,7 +124,7 @@ describe('ntfy', () => {
     expect(ntfy.checkConfig({ topic: 'alerts' }, {})).toMatchObject({ ok: true, config: { server: 'https://ntfy.sh' } })
   })
 
-  test('4,096 bytes at most', () => {
+  test('truncates to 4,096 bytes', () => {
     const { message, title } = ntfyPayload(long) as { message: string; title: string }
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(4_096)
     expect(title).toHaveLength(250)

@@ -18,7 +18,7 @@ describe('text and HTML come from one template', () => {
     'ada@example.org',
   )
 
-  test('whole', () => {
+  test('the complete mail', () => {
     expect(subject).toBe('Deployment 12 of shop failed')
     expect(text).toBe(`Deployment 12 of shop failed
 
@@ -38,7 +38,7 @@ Change your notifications: https://berth.example.com/settings
 `)
   })
 
-  test('both say the same', () => {
+  test('text and HTML have the same content', () => {
     for (const line of text.split('\n').filter((it) => it && it !== '-- ' && !it.includes('https:')))
       expect(errorText(html)).toContain(line)
     expect(html).toContain('<a href="https://berth.example.com/projects/prj_1">Open in Berth</a>')
@@ -74,7 +74,7 @@ describe('a digest', () => {
   )
   const { subject, text, html } = renderMail(message, 'ada@example.org')
 
-  test('lists what it stands for, and how many more there are', () => {
+  test('lists its events, and the number of further ones', () => {
     expect(subject).toBe('Deployment 0 failed, and 59 more')
     for (const body of [text, errorText(html)]) {
       expect(body).toContain('Deployment 49 failed')
@@ -84,7 +84,7 @@ describe('a digest', () => {
   })
 })
 
-test('the subject is clamped, one line, and never empty', () => {
+test('the subject is truncated, one line, and never empty', () => {
   expect(renderMail(exampleMessage({ subject: 'x'.repeat(1_000) }), 'a@b.c').subject).toHaveLength(150)
   expect(renderMail(exampleMessage({ subject: 'a\nb' }), 'a@b.c').subject).toBe('a b')
   expect(renderMail(exampleMessage({ subject: ' ' }), 'a@b.c').subject).toBe('Deployment failed')

@@ -39,7 +39,7 @@ describe.each(channelKinds.map((kind) => [kind.kind, kind] as const))('%s', (nam
     expect(again.ok && kind.sameConfig(checked, again)).toBe(true)
   })
 
-  test('no secret is in a read, or in what is stored unsealed', () => {
+  test('no secret is in a read or in the unsealed config', () => {
     const open = JSON.stringify([kind.redact(checked.config, checked.secrets), checked.config])
     for (const secret of Object.values(checked.secrets)) expect(open).not.toContain(secret)
   })
@@ -53,7 +53,7 @@ describe.each(channelKinds.map((kind) => [kind.kind, kind] as const))('%s', (nam
     expect(kind.checkConfig(input, {})).toMatchObject({ ok: false, problems: [{ field: 'config' }] })
   })
 
-  test('a foreign field is dropped, also __proto__', () => {
+  test('an unknown field is dropped, also __proto__', () => {
     const input = JSON.parse(
       `{"__proto__":{"address":"eve@example.org"},"extra":1,${JSON.stringify(valid[name]).slice(1)}`.replace(',}', '}'),
     )

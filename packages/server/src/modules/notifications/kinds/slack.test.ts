@@ -26,7 +26,7 @@ describe('config { webhookUrl }', () => {
     expect(slack.checkConfig({ webhookUrl }, {})).toMatchObject({ ok: false, problems: [{ field: 'config.webhookUrl' }] })
   })
 
-  test('the stored address is the one that is used', () => {
+  test('the stored address is the requested one', () => {
     const checked = slack.checkConfig({ webhookUrl: 'https://HOOKS.slack.com\\@evil.example/services/x' }, {})
     expect(checked).toMatchObject({ ok: true, secrets: { webhookUrl: 'https://hooks.slack.com/@evil.example/services/x' } })
   })
@@ -40,12 +40,12 @@ describe('config { webhookUrl }', () => {
     })
   })
 
-  test('reads show { webhookUrl: "https://hooks.slack.com/…last4" }', () => {
+  test('reads return { webhookUrl: "https://hooks.slack.com/…last4" }', () => {
     expect(slack.redact({}, { webhookUrl: real })).toEqual({ webhookUrl: shown })
     expect(slack.redact({}, { webhookUrl: 'https://hooks.slack.com/abcd' })).toEqual({ webhookUrl: 'https://hooks.slack.com/…' })
   })
 
-  test('the same config sent again changes nothing, also in the form that a read shows', () => {
+  test('the same config sent again changes nothing, also in the form that a read returns', () => {
     const previous = { config: {}, secrets: { webhookUrl: real } }
     for (const webhookUrl of [real, shown]) {
       const checked = slack.checkConfig({ webhookUrl }, {}, previous)
@@ -57,10 +57,10 @@ describe('config { webhookUrl }', () => {
   })
 })
 
-describe('blocks, clamped to the limits of the provider', () => {
+describe('blocks within the limits of Slack', () => {
   const textsOf = (message = exampleMessage()) => JSON.stringify(slackPayload(message))
 
-  test('header, text, where it happened and a link', () => {
+  test('have header, text, context and a link', () => {
     expect(slackPayload(exampleMessage())).toEqual({
       text: 'Deployment 12 of shop failed',
       blocks: [
@@ -99,7 +99,7 @@ describe('blocks, clamped to the limits of the provider', () => {
     expect(section!.text.text).toMatch(/^(x|&amp;|🚢|&lt;)+…$/u)
   })
 
-  test('50 blocks at most, and the rest is counted', () => {
+  test('at most 50 blocks, and the number of omitted ones', () => {
     const joined = joinMessages(
       Array.from({ length: 200 }, (_, at) => exampleMessage({ subject: `Deployment ${at}`, text: 'x'.repeat(900) })),
     )
@@ -111,13 +111,13 @@ describe('blocks, clamped to the limits of the provider', () => {
     expect(JSON.stringify(blocks).length).toBeLessThan(16_000)
   })
 
-  test('& < > are escaped: no mention and no hidden link can be written', () => {
+  test('& < > are escaped, so that no mention or hidden link can be written', () => {
     const sent = textsOf(exampleMessage({ text: '<!channel> <https://evil.example|your bank> &lt;', projectName: '<@U1>' }))
     expect(sent).not.toMatch(/<[!@h]/)
     expect(sent).toContain('&lt;!channel&gt; &lt;https://evil.example|your bank&gt; &amp;lt;')
   })
 
-  test('an empty text, an empty subject and a link that is none leave no empty block', () => {
+  test('an empty text, an empty subject and an invalid link leave no empty block', () => {
     const { blocks } = slackPayload(exampleMessage({ text: '  ', subject: '', url: 'javascript:alert(1)' }))
     expect(blocks.map((block) => (block as { type: string }).type)).toEqual(['header', 'context'])
     expect(JSON.stringify(blocks)).toContain('Deployment failed')
@@ -129,7 +129,7 @@ describe('delivery to Slack', () => {
   const urlOf = (port: number) => `https://chat.berth.test:${port}/services/T0/${canary}`
   const send = (port: number) => slack.deliver(exampleMessage(), {}, { webhookUrl: urlOf(port) }, testDrivers(), unaborted)
 
-  test('arrives over TLS under the name of the host', async () => {
+  test('is sent over TLS with the name of the host', async () => {
     await using receiver = await startReceiver(undefined, { tls: true })
     await send(receiver.port)
     expect(receiver.received).toMatchObject([{ servername: 'chat.berth.test', path: `/services/T0/${canary}` }])
@@ -142,7 +142,7 @@ describe('delivery to Slack', () => {
     [403, 'invalid_token', true],
     [429, 'rate_limited', false],
     [500, 'rollup_error', false],
-  ])('%i %s: the words of Slack are the reason, permanent %s', async (status, message, permanent) => {
+  ])('%i %s: the answer of Slack is the reason, permanent %s', async (status, message, permanent) => {
     await using receiver = await startReceiver(
       (response) => response.writeHead(status, { 'retry-after': '2' }).end(`${message}\n for /services/T0/${canary}`),
       { tls: true },
@@ -153,7 +153,7 @@ describe('delivery to Slack', () => {
     expect(everythingIn(failure)).not.toContain(canary)
   })
 
-  test('a receiver that is not there: the secret is nowhere', async () => {
+  test('for an unreachable receiver the failure does not contain the secret', async () => {
     const receiver = await startReceiver(undefined, { tls: true })
     await receiver[Symbol.asyncDispose]()
     const failure = await failureOf(send(receiver.port))

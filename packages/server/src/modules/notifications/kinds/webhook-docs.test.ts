@@ -29,12 +29,12 @@ describe('the Node example of docs/webhooks.md', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  test('accepts what this instance sends', () => {
+  test('accepts requests of this instance', () => {
     expect(isFromBerth('shh', genuine.header, Buffer.from(genuine.body), t + 5)).toBe(true)
     expect(isFromBerth('shh', `v1=00,${genuine.header},v2=x`, genuine.body, t)).toBe(true)
   })
 
-  test('refuses another secret, a changed body, a changed time, an old request and no signature', () => {
+  test('refuses another secret, a changed body, a changed time, an old request and a missing signature', () => {
     const { body, header } = genuine
     const refused = [
       isFromBerth('other', header, body, t),

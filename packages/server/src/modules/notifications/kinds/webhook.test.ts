@@ -40,17 +40,17 @@ describe('config { url, secret? }', () => {
     expect(webhook.checkConfig(input, {})).toEqual({ ok: false, problems: [{ field: 'config', message: 'must be an object' }] })
   })
 
-  test('400: a config without anything names the URL', () => {
+  test('400: an empty config names the URL', () => {
     expect(webhook.checkConfig(undefined, {})).toMatchObject({ problems: [{ field: 'config.url', message: 'is required' }] })
     expect(webhook.checkConfig({}, {})).toMatchObject({ problems: [{ field: 'config.url', message: 'is required' }] })
   })
 
-  test.each(['', 7, null, 'x'.repeat(257)])('400: a secret that cannot be one: %j', (secret) => {
+  test.each(['', 7, null, 'x'.repeat(257)])('400: an invalid secret: %j', (secret) => {
     const checked = webhook.checkConfig({ url: 'https://example.com/', secret }, {})
     expect(checked).toMatchObject({ ok: false, problems: [{ field: 'config.secret' }] })
   })
 
-  test('the secret is made when absent, shown once, and never the same', () => {
+  test('a missing secret is generated, shown once, and different each time', () => {
     const one = accepted(webhook.checkConfig({ url: 'http://example.com/' }, {}))
     const two = accepted(webhook.checkConfig({ url: 'http://example.com/' }, {}))
     expect(one.shownOnce?.secret).toBe(one.secrets.secret)
@@ -63,7 +63,7 @@ describe('config { url, secret? }', () => {
     expect(checked).toEqual({ ok: true, config: { url: 'https://example.com/' }, secrets: { secret: 'mine' } })
   })
 
-  test('reads show { url, hasSecret }', () => {
+  test('reads return { url, hasSecret }', () => {
     expect(webhook.redact({ url: 'https://example.com/' }, { secret: canary })).toEqual({
       url: 'https://example.com/',
       hasSecret: true,
@@ -84,7 +84,7 @@ describe('config { url, secret? }', () => {
     expect(rotated).toMatchObject({ config: previous.config, secrets: { secret: 'new' } })
   })
 
-  test('the same config sent again changes nothing, also in the form that a read shows', () => {
+  test('the same config sent again changes nothing, also in the form that a read returns', () => {
     const previous = { config: { url: 'https://example.com' }, secrets: { secret: 'old' } }
     const sent = [
       { url: 'https://example.com' },
@@ -126,7 +126,7 @@ describe('webhook delivery', () => {
     expect(createHmac('sha256', 'shh').update(`${t}.${body}`).digest('hex')).toBe(v1)
   })
 
-  test('a digest carries all that it stands for', async () => {
+  test('a digest contains all its events', async () => {
     await using receiver = await startReceiver()
     const joined = joinMessages(Array.from({ length: 11 }, (_, at) => exampleMessage({ id: `ndl_${at}` })))
     await webhook.deliver(joined, { url: receiver.url }, { secret: 'shh' }, testDrivers(), unaborted)
@@ -135,14 +135,14 @@ describe('webhook delivery', () => {
     expect(sent.joined).toBeUndefined()
   })
 
-  test.each([200, 201, 202, 204, 299])('%i has arrived', async (status) => {
+  test.each([200, 201, 202, 204, 299])('%i counts as delivered', async (status) => {
     await using receiver = await startReceiver((response) => response.writeHead(status).end())
     await send(receiver.url)
     expect(receiver.received).toHaveLength(1)
   })
 })
 
-describe('a receiver that answers 500, hangs, redirects to loopback, or answers without end', () => {
+describe('an invalid receiver: 500, hanging, redirecting to loopback, or answering without end', () => {
   const secretive = (url: string) => `${url}/${canary}?token=${canary}`
 
   test.each([
@@ -153,7 +153,7 @@ describe('a receiver that answers 500, hangs, redirects to loopback, or answers 
     [429, false],
     [500, false],
     [503, false],
-  ])('%i: the reason is readable, the secret nowhere, permanent %s', async (status, permanent) => {
+  ])('%i: the reason is readable, no part contains the secret, permanent %s', async (status, permanent) => {
     await using receiver = await startReceiver((response, { headers }) =>
       response.writeHead(status, { 'retry-after': '30' }).end(`you sent ${canary} ${headers['berth-signature']}`),
     )
@@ -202,7 +202,7 @@ describe('a receiver that answers 500, hangs, redirects to loopback, or answers 
     await receiver.quiet()
   })
 
-  test('an address inside is refused at delivery, for good when it is written as such', async () => {
+  test('an internal address is refused at delivery, and permanently if it is literal', async () => {
     await using receiver = await startReceiver()
     const closed = createWebRequest({ allowPrivate: false, resolve: async () => ['127.0.0.1'] })
     const literal = await failureOf(send(secretive(receiver.url), canary, testDrivers({ webRequest: closed })))
@@ -215,7 +215,7 @@ describe('a receiver that answers 500, hangs, redirects to loopback, or answers 
     expect(everythingIn(literal) + everythingIn(named)).not.toContain(canary)
   })
 
-  test("an abort is the caller's, not a failure of the delivery", async () => {
+  test('an abort is rethrown and is not a failure of the delivery', async () => {
     await using receiver = await startReceiver(() => abort.abort(new Error('lease lost')))
     const abort = new AbortController()
     const delivery = webhook.deliver(exampleMessage(), { url: receiver.url }, { secret: 'x' }, testDrivers(), abort.signal)

@@ -22,7 +22,7 @@ describe('due warnings', () => {
   })
 })
 
-test('the text of the remaining time', () => {
+test('the text shows the remaining time', () => {
   expect(['in 7 days', 'in 2 days', 'within a day', 'within a day']).toEqual(
     [7, 1.2, 1, 0.2].map((days) => timeLeft(daysFrom(now, days), now)),
   )

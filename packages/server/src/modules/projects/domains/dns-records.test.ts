@@ -4,12 +4,12 @@ import { dnsRecordsFor, knownAddresses, loopbackWarning } from './dns-records.ts
 
 describe('the DNS records to create', () => {
   const target = 'shop.apps.example.com'
-  test('a CNAME to the free host name, which follows the instance when it moves', () => {
+  test('a CNAME to the free host name', () => {
     expect(dnsRecordsFor('www.customer.test', { target, addresses: ['203.0.113.7'] })).toEqual([
       { type: 'CNAME', name: 'www.customer.test', value: target },
     ])
   })
-  test('addresses for the top of a zone, which cannot have a CNAME', () => {
+  test('addresses for the apex of a zone, which cannot have a CNAME', () => {
     expect(dnsRecordsFor('customer.test', { target, addresses: ['203.0.113.7', '2001:db8::7'] })).toEqual([
       { type: 'A', name: 'customer.test', value: '203.0.113.7' },
       { type: 'AAAA', name: 'customer.test', value: '2001:db8::7' },
@@ -25,7 +25,7 @@ describe('the DNS records to create', () => {
   })
 })
 
-test('a record that leads to this machine alone comes with a warning', () => {
+test('a record with a loopback address has a warning', () => {
   const records = (value: string) => dnsRecordsFor('customer.test', { target: 'shop.localhost', addresses: [value] })
   expect(loopbackWarning(records('127.0.0.1'))).toMatch(
     /^127\.0\.0\.1 is reachable only from this machine\. Set BERTH_PUBLIC_ADDRESS/,
@@ -33,10 +33,10 @@ test('a record that leads to this machine alone comes with a warning', () => {
   expect(loopbackWarning(records('203.0.113.7'))).toBeNull()
 })
 
-describe('the address that the settings name', () => {
+describe('the known addresses of the instance', () => {
   const known = (host: string, publicUrl: string, baseDomain = 'apps.example.com') =>
     knownAddresses({ settings: { host, baseDomain } as ProjectsSettings, publicUrl: () => publicUrl })
-  test('the public addresses that the operator has set come first', () => {
+  test('public addresses set by the operator override others', () => {
     const settings = { host: '10.0.0.5', baseDomain: 'localhost', publicAddress: ['203.0.113.7', '2001:db8::7'] }
     const found = knownAddresses({ settings: settings as unknown as ProjectsSettings, publicUrl: () => 'http://10.0.0.5' })
     expect(found).toEqual(['203.0.113.7', '2001:db8::7'])
@@ -48,7 +48,7 @@ describe('the address that the settings name', () => {
     ['127.0.0.1', 'http://127.0.0.1:4000', []],
     ['::1', 'http://localhost', []],
   ])('%s and %s: %j', (host, publicUrl, addresses) => expect(known(host, publicUrl)).toEqual(addresses))
-  test('a loopback one leads somewhere only where the base domain is this machine', () => {
+  test('a loopback address is used only if the base domain is localhost', () => {
     expect(known('127.0.0.1', 'http://127.0.0.1:4000', 'localhost')).toEqual(['127.0.0.1'])
   })
 })

@@ -16,7 +16,7 @@ test.each([
   expect(aliasHostname(hostname, base)).toBe(alias)
 })
 
-test('the projects that a slug could be the alias of', () => {
+test('the slugs whose alias a slug could be', () => {
   expect(slugsBehindAlias('shop')).toEqual([])
   expect(slugsBehindAlias('api--pr-7--shop')).toEqual(['pr-7--shop', 'shop'])
 })

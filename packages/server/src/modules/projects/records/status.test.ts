@@ -39,13 +39,13 @@ describe('the status of a project', () => {
     expect(says({ deployments: { newest: cancelled, live: null } })).toEqual(['created', expect.stringContaining('cancelled')])
   })
 
-  test('`deleting` goes before all, then `disabled`', () => {
+  test('`deleting` has precedence over `disabled`, and both over all others', () => {
     const facts = { deployments: { newest: one, live: one }, running: running('running') }
     expect(says({ ...facts, isBeingDeleted: true, enabled: false })[0]).toBe('deleting')
     expect(says({ ...facts, enabled: false })[0]).toBe('disabled')
   })
 
-  test.each(['queued', 'building', 'deploying'] as const)('`%s`: the newest deployment is under way', (status) => {
+  test.each(['queued', 'building', 'deploying'] as const)('`%s`: the newest deployment is in progress', (status) => {
     const newest = { ...two, status }
     expect(says({ deployments: { newest, live: null } })).toEqual([status, null])
     expect(says({ deployments: { newest, live: one }, running: running('running') })).toEqual([
@@ -59,7 +59,7 @@ describe('the status of a project', () => {
     ['sleeping', 'sleeping'],
     ['unhealthy', 'unhealthy'],
     ['stopped', 'stopped'],
-  ] as const)('a live project that is %s is `%s`', (state, status) => {
+  ] as const)('a live project in state %s is `%s`', (state, status) => {
     const deployments = { newest: one, live: one }
     expect(says({ deployments, running: running(state, 'the words of the runtime') })).toEqual([
       status,
@@ -68,11 +68,11 @@ describe('the status of a project', () => {
     expect(says({ deployments, running: running(state) })).toEqual([status, null])
   })
 
-  test('only what is known to run is `live`', () => {
+  test('a live deployment without a known state is `stopped`', () => {
     expect(says({ deployments: { newest: one, live: one } })[0]).toBe('stopped')
   })
 
-  test('`failed` with the reason, unless an older one still serves', () => {
+  test('`failed` with the reason, unless an older deployment is live', () => {
     const newest = { ...two, status: 'failed' as const, error: 'exit code 1' }
     expect(says({ deployments: { newest, live: null } })).toEqual(['failed', 'Deployment 2 failed: exit code 1'])
     expect(says({ deployments: { newest, live: one }, running: running('running') })).toEqual([
@@ -81,7 +81,7 @@ describe('the status of a project', () => {
     ])
   })
 
-  test('`stopped`: there was one, and none is live', () => {
+  test('`stopped`: deployed before, and none is live', () => {
     expect(says({ deployments: { newest: { ...one, status: 'superseded' }, live: null } })[0]).toBe('stopped')
   })
 })

@@ -14,7 +14,7 @@ describe('the config of a rule', () => {
     expect(checkRuleConfig(kind, config)).toEqual(config)
   })
 
-  test('white space around an entry goes, methods are in capitals', () => {
+  test('white space around an entry is removed, and methods are upper-cased', () => {
     expect(checkRuleConfig('allow-deny', { deny: [' 10.0.0.1 '], methods: ['get'] })).toEqual({
       deny: ['10.0.0.1'],
       methods: ['GET'],

@@ -3,7 +3,7 @@ import { Failure } from '../../../platform/failure.ts'
 import { copyFiles } from './copy-files.ts'
 import type { Sides } from './sides.ts'
 
-test('a refused file ends the whole copy at once, including files in transit', async () => {
+test('a refused file aborts the whole copy at once, including files in transit', async () => {
   const files = ['refused', 'slow', 'slower'].map((name) => ({ name, sizeBytes: 1, sha256: '' }))
   const retryLimits = { giveUpMs: 500, pollMs: 5 }
   const runningTransfer = Promise.withResolvers<void>()
