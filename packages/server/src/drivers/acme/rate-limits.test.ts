@@ -29,7 +29,7 @@ test.each([
   [{ 'retry-after': '7200' }, 7_200_000],
   [{ 'retry-after': new Date(Date.now() + 86_400_000).toUTCString() }, 86_400_000],
   [{}, 3_600_000],
-])('an order over the rate limit is refused at once with the time of the next one: %j', async (headers, waitMs) => {
+])('an order over the rate limit is refused at once with the time of the next allowed one: %j', async (headers, waitMs) => {
   const { calls, serving } = limitedAuthority(headers as Record<string, string>)
   await using authority = await serving
   const acme = createAcme({ directoryUrl: `${authority.url}/dir`, email: null })

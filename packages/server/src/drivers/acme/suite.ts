@@ -30,7 +30,7 @@ export function describeAcme(title: string, start: () => Promise<SuiteAuthority>
       expect((await scene.acme.newAccountKey()).reveal()).not.toBe(key.reveal())
     })
 
-    test('an order gives a certificate with its key, and shows its answers only meanwhile', async () => {
+    test('an order returns a certificate with its key, and removes its challenges afterwards', async () => {
       const issued = await scene.acme.order('shop.example.test', key, scene.board, never)
       const leaf = new X509Certificate(issued.certificate)
       expect(leaf.checkPrivateKey(createPrivateKey(issued.privateKey.reveal()))).toBe(true)
@@ -41,12 +41,12 @@ export function describeAcme(title: string, start: () => Promise<SuiteAuthority>
       expect(again.certificate).not.toBe(issued.certificate)
     })
 
-    test('an order that the authority refuses says so, and leaves no answer shown', async () => {
+    test('an order that the authority refuses is OrderRefused and leaves no challenge', async () => {
       await expect(scene.acme.order(scene.refusedName(), key, scene.board, never)).rejects.toBeInstanceOf(OrderRefused)
       expect(scene.board.shown.size).toBe(0)
     })
 
-    test('an aborted order ends with the reason, before its start and in the middle', async () => {
+    test('an aborted order ends with the reason, before its start and during it', async () => {
       const enough = new Error('enough')
       await expect(scene.acme.order('a.example.test', key, scene.board, AbortSignal.abort(enough))).rejects.toBe(enough)
       const stop = new AbortController()

@@ -29,7 +29,7 @@ function open(silentMs: number): Promise<ArchiveStore> {
   return createArchiveStores(care).open({ kind: 'local', root: folder.path, path: folder.path })
 }
 
-test('a temporary fault is retried, and a lasting one is reported after the last attempt', async () => {
+test('a temporary error is retried, and a lasting one is reported after the last attempt', async () => {
   location.arm({ fault: 'server_error', on: 'put', times: 2 })
   await store.put('a', inMemoryContent(bytes), never)
   expect(location.hits.length).toBe(2)
@@ -55,7 +55,7 @@ test('a refused request is reported at once, without a retry', async () => {
   }
 })
 
-test('content that can be read once is not sent twice: a fault after its start is reported', async () => {
+test('content that can be read only once is not sent twice: an error after its start is reported', async () => {
   let begun = 0
   const content = async function* () {
     begun += 1
@@ -71,7 +71,7 @@ test('content that can be read once is not sent twice: a fault after its start i
   await expect(store.put('late', broken(), never)).rejects.toThrow('the dump broke')
 })
 
-test('a place that falls silent is left, in every call', async () => {
+test('a destination that stops answering times out, in every call', async () => {
   await store.put('a', inMemoryContent(bytes), never)
   store = await open(300)
   for (const on of ['put', 'get', 'size', 'list', 'remove'] as const) location.arm({ fault: 'hang', on })
@@ -82,7 +82,7 @@ test('a place that falls silent is left, in every call', async () => {
   await expect(store.remove('a', never)).rejects.toMatchObject({ reason: 'timeout' })
 })
 
-test('a place that drips is left: less than 64 KB in the time is no progress', async () => {
+test('a destination that transfers less than 64 KB within the limit times out', async () => {
   async function* drops(): AsyncGenerator<Uint8Array> {
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, 20))
@@ -106,7 +106,7 @@ test('a place that drips is left: less than 64 KB in the time is no progress', a
   await expect(limited.put('a', drops(), never)).rejects.toMatchObject({ reason: 'timeout' })
 })
 
-test('content that is slow to come is not held against the place', async () => {
+test('slow content does not count against the time limit of the destination', async () => {
   store = await open(1_000)
   const slow = async function* () {
     yield bytes
@@ -116,7 +116,7 @@ test('content that is slow to come is not held against the place', async () => {
   expect(await store.put('slow', slow(), never)).toEqual({ sizeBytes: 2 * bytes.length })
 })
 
-test('a check finds out a place that says stored and stores nothing, or something else', async () => {
+test('a check detects a destination that confirms a write and stores nothing or something else', async () => {
   const { checkByRoundTrip } = await import('./check-by-round-trip.ts')
   for (const [fault, on] of [
     ['lies', 'put'],
@@ -132,7 +132,7 @@ test('a check finds out a place that says stored and stores nothing, or somethin
   }
 })
 
-test('a check takes back what was not answered but stored, and what an earlier one left when it was cut off', async () => {
+test('a check removes its file if the write got no answer, and files of an earlier interrupted check', async () => {
   const { checkByRoundTrip } = await import('./check-by-round-trip.ts')
   const unanswered: ArchiveStore = {
     ...store,

@@ -91,7 +91,7 @@ describe('an S3 endpoint', () => {
       },
       /more than 50 pages/,
     ],
-  ])('that lists %s is left with an error', async (_, answering, message) => {
+  ])('that lists %s is an error, and reading stops', async (_, answering, message) => {
     answer = (request, response) => answering(response, request)
     const store = await open()
     await expect(namesIn(store, 'a/')).rejects.toThrow(message)
@@ -100,7 +100,7 @@ describe('an S3 endpoint', () => {
     await store.close()
   })
 
-  test.each(['put', 'remove', 'check'] as const)('that answers %s without end is left with an error', async (call) => {
+  test.each(['put', 'remove', 'check'] as const)('that answers %s without end is an error', async (call) => {
     answer = (_request, response) => pour(response, 'x'.repeat(10_000))
     const store = await open()
     const content = async function* () {
@@ -116,7 +116,7 @@ describe('an S3 endpoint', () => {
     await store.close()
   })
 
-  test('names outside of the asked prefix are not ours, whatever it answers: nothing of them is removed', async () => {
+  test('names outside the requested prefix are ignored and never removed', async () => {
     const names = ['zz/zz', 'team/zz/zz', 'team/berth-check/../zz', 'tea', 'team/berth-check/left']
     answer = (request, response) => response.end(request.url?.includes('list-type') ? page(names.map(entry).join('')) : '')
     const store = await open()
@@ -128,7 +128,7 @@ describe('an S3 endpoint', () => {
     await store.close()
   })
 
-  test('entries are read wherever the answer is cut, with every character that XML writes otherwise', async () => {
+  test('entries are parsed wherever the response is split, with all XML escapes', async () => {
     const names = Array.from({ length: 300 }, (_, number) => `a/part-${number}`)
     const body = Buffer.from(
       page([...names.map((name) => entry(`team/${name}`)), entry('team/a/&lt;&#x2f;é'), entry('x')].join('')),
@@ -171,14 +171,14 @@ describe('an SFTP server', () => {
     ['files in a folder', () => ['file-1', 'file-2'], /more than 50 pages/],
     ['nothing in a folder', () => [], /more than 50 pages/],
     ['folders in folders', () => ['folder/'], /more than 8 nested folders/],
-  ])('that lists %s without end is left with an error', async (_, answering, message) => {
+  ])('that lists %s without end is an error', async (_, answering, message) => {
     server.answer = answering
     server.calls.length = 0
     await expect(namesIn(store, 'a/')).rejects.toThrow(message)
     expect(server.calls.filter((call) => call.startsWith('readdir')).length).toBeLessThanOrEqual(listing.calls + 1)
   })
 
-  test('names that are no names of ours are passed over: nothing of them is removed', async () => {
+  test('invalid names are skipped and never removed', async () => {
     const foreign = ['../../etc/passwd', '.ssh/', 'a/../../b', '..\\x', 'x'.repeat(300)]
     server.answer = (path, call) => (call > 0 ? null : path.endsWith('berth-check') ? [...foreign, 'left'] : foreign)
     expect(await namesIn(store, 'berth-check/')).toEqual(['berth-check/left'])

@@ -20,14 +20,14 @@ describe('a local destination', () => {
     return { store, cleanUp: () => folder.remove() }
   })
 
-  test('lies at or below a root, by its words', () => {
+  test('has to be at or below a root, compared by path', () => {
     expect(rootOf('/srv/backups/team', ['/other', '/srv/backups/'])).toBe('/srv/backups/')
     expect(rootOf('/srv/backups', ['/srv/backups'])).toBe('/srv/backups')
     for (const path of ['/srv/backups2', '/srv/backups/../x', '/srv', 'team', '/srv/backups/a\0b', '/'])
       expect(rootOf(path, ['/srv/backups'])).toBeUndefined()
   })
 
-  test('cannot be left: not by its path, nor by a link in the place of any folder or file', async () => {
+  test('cannot be left by a path, nor by a symlink in place of a folder or file', async () => {
     await using base = await tempFolder('store')
     const root = join(base.path, 'root')
     const outside = join(base.path, 'outside')
@@ -57,7 +57,7 @@ describe('a local destination', () => {
     expect((await readdir(outside)).sort()).toEqual(['deep', 'secret'])
   })
 
-  test('an old leftover of a killed put is removed, a put in progress stays', async () => {
+  test('an old file of a killed put is removed, a put in progress is kept', async () => {
     await using base = await tempFolder('store')
     const store = localStore({ kind: 'local', root: base.path, path: base.path })
     await store.put('whole', chunksOf(Buffer.from('x')), never)
@@ -70,7 +70,7 @@ describe('a local destination', () => {
     expect(await namesIn(store, '')).toEqual(['whole'])
   })
 
-  test('folders go with their last archive, and a put beside their going does not fail', async () => {
+  test('folders are removed with their last archive, and a concurrent put succeeds', async () => {
     await using base = await tempFolder('store')
     const store = localStore({ kind: 'local', root: base.path, path: base.path })
     for (let times = 0; times < 30; times += 1) {

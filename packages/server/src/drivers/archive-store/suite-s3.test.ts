@@ -54,7 +54,7 @@ describeNeeding(['s3'], 'an S3 destination', () => {
     )
   }
 
-  test('content in memory is stored under the hash that came along', async () => {
+  test('content in memory is stored with the given hash', async () => {
     const store = await stores.open(config)
     const bytes = randomBytes(300_000)
     await store.put('known', inMemoryContent(bytes, createHash('sha256').update(bytes).digest('hex')), never)
@@ -62,7 +62,7 @@ describeNeeding(['s3'], 'an S3 destination', () => {
     await store.remove('known', never)
   })
 
-  test('a failed check says what to do', async () => {
+  test('a failed check reports the reason', async () => {
     expect(await failureOf({ secretAccessKey: new Secret('wrong') })).toContain('denied: S3 rejected the access key')
     expect(await failureOf({ accessKeyId: 'unknown' })).toContain('denied: S3 rejected the access key')
     expect(await failureOf({ bucket: 'berth-no-such-bucket' })).toContain(
@@ -73,7 +73,7 @@ describeNeeding(['s3'], 'an S3 destination', () => {
     await expect(failureOf({ endpoint: 'file:///etc' })).rejects.toThrow('not a URL')
   })
 
-  test('uploads that a killed put left behind are ended once they are old', async () => {
+  test('old multipart uploads of a killed put are aborted', async () => {
     const upload = { Bucket: config.bucket, Key: 'team/a/half' }
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(upload))
     await client.send(new UploadPartCommand({ ...upload, UploadId, PartNumber: 1, Body: Buffer.from('half') }))
@@ -83,7 +83,7 @@ describeNeeding(['s3'], 'an S3 destination', () => {
     expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), never)).toBe(0)
   })
 
-  test('sees only what is below its prefix', async () => {
+  test('lists only names below its prefix', async () => {
     const inside = await stores.open(config)
     const beside = await stores.open({ ...config, prefix: 'team/ab' })
     await beside.put('other', chunksOf(Buffer.from('x')), never)
@@ -92,7 +92,7 @@ describeNeeding(['s3'], 'an S3 destination', () => {
   })
 })
 
-describe('where strangers name destinations', () => {
+describe('on an instance with untrusted users', () => {
   const guarded = (addresses: Record<string, string[]>) => {
     const requested: string[] = []
     const resolve = async (name: string) => {
@@ -123,7 +123,7 @@ describe('where strangers name destinations', () => {
     .slice(0, 2)
     .flatMap((all) => (all ?? []).map(({ address, family }) => (family === 'IPv6' ? `[${address.replace(/%.*/, '')}]` : address)))
   test.each(['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', ...own])(
-    'this machine (%s) is refused where no operator named the destination, and its private networks are not',
+    'loopback (%s) is refused if no operator named the destination, and private networks are allowed',
     async (host) => {
       await using endpoint = await serve((_request, response) => response.end())
       const here = createArchiveStores({ log: silentLog, allowPrivate: true, attempts: 1, resolve: async () => ['127.0.0.1'] })
@@ -142,7 +142,7 @@ describe('where strangers name destinations', () => {
     },
   )
 
-  test('a name that leads inside is refused, and a name is resolved once', async () => {
+  test('a name that resolves to an internal address is refused, and is resolved only once', async () => {
     const { stores: some, asked: requested } = guarded({ 's3.example': ['10.1.2.3'] })
     for (const endpoint of ['http://s3.example', 'http://localhost:9000']) {
       const store = await some.open(s3(endpoint))

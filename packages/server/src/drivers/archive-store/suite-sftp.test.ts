@@ -51,20 +51,20 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
       .finally(() => store.close())
   }
 
-  test('the key that a host shows is asked for without a login, and is what ssh-keygen says', async () => {
+  test('the host key is read without a login and equals that of ssh-keygen', async () => {
     expect(await stores.hostKeyOf(config, never)).toBe(await sshd.fingerprint())
     expect(fingerprintOf(' SHA256:abc= ')).toBe('SHA256:abc')
     expect(fingerprintOf('host ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAA comment')).toMatch(/^SHA256:[\w+/]{43}$/)
   })
 
-  test('a failed check says what to do', async () => {
+  test('a failed check reports the reason', async () => {
     expect(await failureOf({ hostKey: 'SHA256:other' })).toMatch(/^denied: .* has the host key SHA256:.* instead of SHA256:other/)
     expect(await failureOf({ user: 'no-such-user' })).toMatch(/^denied: .* refused the login of no-such-user/)
     expect(await failureOf({ port: 9 })).toMatch(/^unreachable: .*connection refused/)
     expect(await failureOf({ path: '/proc/berth' })).toMatch(/^(denied|other|missing): /)
   })
 
-  test('a lost connection is made again, and a host with another key gets nothing', async () => {
+  test('a lost connection is opened again, and a host with another key gets no data', async () => {
     const store = await stores.open(config)
     await store.put('kept', chunksOf(Buffer.from('kept')), never)
     await sshd.stop()
@@ -79,7 +79,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     config = { ...config, hostKey: await sshd.fingerprint() }
   })
 
-  test('an old leftover of a killed put is removed', async () => {
+  test('an old file of a killed put is removed', async () => {
     const store = await stores.open(config)
     const drafts = join(folder.path, 'made/here/.unfinished')
     await mkdir(drafts, { recursive: true })
@@ -92,7 +92,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     await store.close()
   })
 
-  test('where strangers name destinations, an internal host is refused before connecting', async () => {
+  test('on an instance with untrusted users, an internal host is refused before connecting', async () => {
     const guarded = createArchiveStores({ log: silentLog, allowPrivate: false, attempts: 1 })
     const store = await guarded.open(config)
     await expect(store.check(never)).rejects.toMatchObject({ reason: 'denied' })

@@ -27,7 +27,7 @@ export function archiveStoreSuite(prepare: () => Promise<Bench>): void {
     await bench?.cleanUp()
   })
 
-  test('a check passes and leaves nothing behind', async () => {
+  test('a check succeeds and leaves no file', async () => {
     await store.check(never)
     expect(await namesIn(store, '')).toEqual([])
   })
@@ -75,7 +75,7 @@ export function archiveStoreSuite(prepare: () => Promise<Bench>): void {
     await store.remove('twice', never)
   })
 
-  test('content that fails half-way leaves the name as it was, and its own error is reported', async () => {
+  test('content that fails half-way leaves the stored object unchanged, and its error is reported', async () => {
     await store.put('half', chunksOf(Buffer.from('old')), never)
     await expect(store.put('half', failing(), never)).rejects.toThrow('the dump broke')
     await expect(store.put('half-new', failing(), never)).rejects.toThrow('the dump broke')
@@ -107,14 +107,14 @@ export function archiveStoreSuite(prepare: () => Promise<Bench>): void {
     await store.remove('long', never)
   })
 
-  test('a read that is left early frees what it held, and the next one works', async () => {
+  test('a read that is stopped early releases its connection, and the next one works', async () => {
     await store.put('left', chunksOf(large), never)
     for (let times = 0; times < 5; times += 1) for await (const _chunk of store.get('left', never)) break
     expect((await readAll(store.get('left', never))).length).toBe(large.length)
     await store.remove('left', never)
   })
 
-  test('many puts and reads at once do not mix', async () => {
+  test('many concurrent puts and reads do not mix', async () => {
     const contents = Array.from({ length: 12 }, () => randomBytes(200_000))
     await Promise.all(contents.map((content, at) => store.put(`many/${at}`, chunksOf(content), never)))
     const read = await Promise.all(contents.map((_content, at) => readAll(store.get(`many/${at}`, never))))

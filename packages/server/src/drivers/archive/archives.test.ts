@@ -59,7 +59,7 @@ describe('an archive', () => {
     expect(index.sizeBytes).toBe(index.parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))
   })
 
-  test('is opened by age, zstd and tar alone', async () => {
+  test('can be opened by age, zstd and tar', async () => {
     const age = need('age')
     const files = { 'deep/large.bin': randomBytes(600 * KiB), 'hello.txt': Buffer.from('hello') }
     const index = await write(chunksOf(await tarWith(files)))
@@ -78,13 +78,13 @@ describe('an archive', () => {
     for (const [name, content] of Object.entries(files)) expect((await readFile(join(out, name))).equals(content)).toBe(true)
   })
 
-  test('of one part has the hash of its file', async () => {
+  test('with one part has the hash of its file', async () => {
     const index = await write(chunksOf(Buffer.from('small')))
     const file = await readFile(join(folder.path, 'store', index.parts[0]!.name))
     expect(index.sha256).toBe(createHash('sha256').update(file).digest('hex'))
   })
 
-  test('whose content failed leaves nothing, and tells the failure', async () => {
+  test('whose content failed leaves no file and reports the error', async () => {
     const failing = async function* () {
       yield* chunksOf(randomBytes(900 * KiB))
       throw new Error('the dump broke')
@@ -93,7 +93,7 @@ describe('an archive', () => {
     expect(await namesIn(store, '')).toEqual([])
   })
 
-  test('that is cancelled leaves nothing', async () => {
+  test('that is cancelled leaves no file', async () => {
     const stop = new AbortController()
     const content = async function* () {
       yield* chunksOf(randomBytes(900 * KiB))
@@ -109,7 +109,7 @@ describe('an archive', () => {
 describe('unchanged content', () => {
   const files = () => Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`file-${at}`, randomBytes(14_000)]))
 
-  test('is not stored a second time, and both archives are whole', async () => {
+  test('is not stored a second time, and both archives are complete', async () => {
     const tar = await tarWith(files())
     const first = await write(chunksOf(tar))
     const earlier = await findStoredParts(store, 'runs/', first.parts, never)
@@ -121,7 +121,7 @@ describe('unchanged content', () => {
     expect((await read(second)).equals(tar)).toBe(true)
   })
 
-  test('around a file that was added or changed is mostly not stored again', async () => {
+  test('around an added or changed file is mostly not stored again', async () => {
     const some = files()
     const first = await write(chunksOf(await tarWith(some)))
     const earlier = await findStoredParts(store, '', first.parts, never)
@@ -133,7 +133,7 @@ describe('unchanged content', () => {
     expect((await read(second)).equals(tar)).toBe(true)
   })
 
-  test('of a large file that grew at its end is stored only where it grew', async () => {
+  test('of a large file that grew at its end is stored only for the new end', async () => {
     const log = randomBytes(700 * KiB)
     const first = await write(chunksOf(await tarWith({ small: Buffer.from('x'), log })))
     const earlier = await findStoredParts(store, '', first.parts, never)
@@ -145,7 +145,7 @@ describe('unchanged content', () => {
     expect((await read(second)).equals(tar)).toBe(true)
   })
 
-  test('counts as there only while the destination has it whole', async () => {
+  test('is reused only if the destination has the complete part', async () => {
     const first = await write(chunksOf(randomBytes(600 * KiB)))
     await store.remove(first.parts[0]!.name, never)
     await store.put(first.parts[1]!.name, chunksOf(Buffer.from('short')), never)
@@ -154,7 +154,7 @@ describe('unchanged content', () => {
   })
 })
 
-describe('a part that is not what was stored', () => {
+describe('a part that differs from what was stored', () => {
   const change = async (name: string, how: (bytes: Buffer) => Buffer) => {
     const file = join(folder.path, 'store', name)
     await chmod(file, 0o600)
@@ -170,14 +170,14 @@ describe('a part that is not what was stored', () => {
     ['a cut-off end', (bytes: Buffer) => bytes.subarray(0, -1)],
     ['more at its end', (bytes: Buffer) => Buffer.concat([bytes, Buffer.from('x')])],
     ['nothing in it', () => Buffer.alloc(0)],
-  ])('is found out by verify and by read: %s', async (_title, how) => {
+  ])('is detected by verify and by read: %s', async (_title, how) => {
     const index = await write(chunksOf(randomBytes(400 * KiB)))
     await change(index.parts[1]!.name, how)
     await expect(archives.verify(index, { store, abort: never })).rejects.toMatchObject({ reason: 'corrupt' })
     await expect(read(index)).rejects.toMatchObject({ reason: 'corrupt' })
   })
 
-  test('is found out when it is another part of the same archive, or gone', async () => {
+  test('is detected if it is missing or another part of the same archive', async () => {
     const index = await write(chunksOf(randomBytes(600 * KiB)))
     const [one, two, ...rest] = index.parts
     const swapped = { ...index, parts: [{ ...one!, name: two!.name }, { ...two!, name: one!.name }, ...rest] }
@@ -189,7 +189,7 @@ describe('a part that is not what was stored', () => {
     await expect(archives.verify(index, { store, abort: never })).rejects.toMatchObject({ reason: 'missing' })
   })
 
-  test('never grows beyond what the index says, nor beyond what any part may be', async () => {
+  test('never expands beyond the size in the index or the maximum of a part', async () => {
     const index = await write(chunksOf(Buffer.alloc(100 * KiB)))
     const smaller = { ...index, parts: index.parts.map((part) => ({ ...part, plainBytes: 1000 })) }
     await expect(read(smaller)).rejects.toThrow('is larger than allowed')
@@ -198,8 +198,8 @@ describe('a part that is not what was stored', () => {
   })
 })
 
-describe('the key', () => {
-  test('is made once, for its owner alone, and kept', async () => {
+describe('the key of the backups', () => {
+  test('is created once, readable by its owner only, and kept', async () => {
     const file = join(folder.path, 'new', 'backup.key')
     const made = await Promise.all([readOrCreateIdentity(file), readOrCreateIdentity(file)])
     expect(made.filter(({ isNew }) => isNew).length).toBe(1)
@@ -209,7 +209,7 @@ describe('the key', () => {
     await expect(readOrCreateIdentity(file)).rejects.toThrow('AGE-SECRET-KEY-1')
   })
 
-  test('of another instance opens nothing', async () => {
+  test('of another instance decrypts nothing', async () => {
     const { identity } = await readOrCreateIdentity(join(folder.path, 'other.key'))
     const other = await createArchives({ identities: [identity] })
     const sealed = await archives.seal(Buffer.from('manifest'))

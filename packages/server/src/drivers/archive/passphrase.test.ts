@@ -16,7 +16,7 @@ function unlock(file: Uint8Array, passphrase: string): Promise<string> {
   return decrypter.decrypt(file, 'text')
 }
 
-test('a file encrypted here is opened by age, and vice versa', async () => {
+test('a file encrypted here can be decrypted by age, and vice versa', async () => {
   const decrypter = new Decrypter()
   decrypter.addPassphrase('correct horse')
   expect(await decrypter.decrypt(await locked('correct horse'), 'text')).toBe('what is kept')
@@ -27,7 +27,7 @@ test('a file encrypted here is opened by age, and vice versa', async () => {
   expect(await unlock(await encrypter.encrypt('of age'), 'correct horse')).toBe('of age')
 })
 
-test('another passphrase, a changed file or work beyond measure opens nothing', async () => {
+test('a wrong passphrase, a changed file and an excessive work factor are errors', async () => {
   const file = await locked('correct horse')
   await expect(unlock(file, 'wrong horse')).rejects.toThrow()
   const text = Buffer.from(file).toString('latin1')

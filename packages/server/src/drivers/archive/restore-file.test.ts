@@ -45,7 +45,7 @@ async function expectVolume(folder: string) {
   expect((await readFile(join(folder, 'deep/large'))).equals(large)).toBe(true)
 }
 
-test('an archive that was made by tar, a compressor and age by hand is restored', async () => {
+test('an archive created with tar, a compressor and age is restored', async () => {
   const age = need('age')
   for (const packing of [['--zstd'], ['-z'], []]) {
     const tar = join(base.path, `hand-${++count}.tar`)
@@ -60,7 +60,7 @@ test('an archive that was made by tar, a compressor and age by hand is restored'
   }
 })
 
-test('a run is restored from its manifest, with parts of earlier runs and dumps; a part alone says what to do', async () => {
+test('a run is restored from its manifest, with parts of earlier runs and dumps; for a single part the error says what to do', async () => {
   const destination = join(base.path, 'destination')
   const store = localStore({ kind: 'local', root: destination, path: destination })
   const volume = () => packVolume(join(base.path, 'volume'), { environment: process.env, abort: never })
@@ -93,7 +93,7 @@ test('a run is restored from its manifest, with parts of earlier runs and dumps;
   expect(await readFile(join(to, '-db.sql'), 'utf8')).toBe('select 1')
 })
 
-test('a wrong key, a cut-off file, a changed one and a folder that is in use are told as such', async () => {
+test('a wrong key, a truncated file, a changed file and a folder in use have different errors', async () => {
   const file = join(base.path, 'sealed.tar.zst.age')
   const tar = await run('tar', ['-C', join(base.path, 'volume'), '-c', '.'], { encoding: 'buffer', maxBuffer: 1e8 })
   const sealed = await archives.seal(tar.stdout)

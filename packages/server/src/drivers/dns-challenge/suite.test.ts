@@ -53,7 +53,7 @@ describeDnsChallenge('a hook', async () => {
   }
 })
 
-test('arguments of a hook reach the program as they are, without a shell', async () => {
+test('arguments reach the hook program unchanged, without a shell', async () => {
   const hook = createDnsChallenge({ provider: 'hook', token: null, apiUrl: null, hook: ['/bin/echo', '$(id)'], run })!
   await expect(hook.present('a; id', '`id`', never)).resolves.toBeUndefined()
   const missing = createDnsChallenge({ provider: 'hook', token: null, apiUrl: null, hook: ['/nonexistent'], run })!
@@ -61,7 +61,7 @@ test('arguments of a hook reach the program as they are, without a shell', async
 })
 
 test.each(providers)(
-  '%s: a zone that the token does not see is named, a wrong token too, and it is in no message',
+  '%s: the error names a zone that the token cannot see or a wrong token, and never contains the token',
   async (provider) => {
     const server = await testProviders[provider]()
     const open = (token: string) =>

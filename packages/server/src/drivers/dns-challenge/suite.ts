@@ -23,7 +23,7 @@ export function describeDnsChallenge(title: string, start: () => Promise<SuitePr
     })
     afterEach(() => scene.close())
 
-    test('a value is added beside the others, once, and removed alone', async () => {
+    test('a value is added once beside existing ones, and removed alone', async () => {
       const { provider } = scene
       await provider.present(name, 'first-value', never)
       await provider.present(name, 'second_value', never)
@@ -34,7 +34,7 @@ export function describeDnsChallenge(title: string, start: () => Promise<SuitePr
       expect(await scene.valuesAt(name)).toEqual(['second_value'])
     })
 
-    test('a rejected call says which provider failed and why', async () => {
+    test('a rejected call reports the provider and the reason', async () => {
       await scene.breakDown()
       const failure = await scene.provider.present(name, 'x', never).catch((error: Error) => error)
       expect(failure).toBeInstanceOf(DnsProviderFailed)

@@ -12,18 +12,15 @@ afterEach(() => server.close())
 const never = new AbortController().signal
 const open = (more: object = {}) => createNameServers({ servers: [server.address], cacheMs: 0, timeoutMs: 200, ...more })
 
-test('each record is one text, however it was cut into pieces', async () => {
+test('the strings of one TXT record are joined', async () => {
   server.records.set('_berth.shop.test', [['one'], ['berth-', 'verify=', 'x'.repeat(200)]])
   expect(await open().txt('_berth.shop.test', never)).toEqual(['one', `berth-verify=${'x'.repeat(200)}`])
 })
 
-test.each(['fails', 'silent'] as const)(
-  'a server that %s leaves the question open: nothing is said of the records',
-  async (mood) => {
-    server.mood = mood
-    await expect(open().txt('_berth.shop.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
-  },
-)
+test.each(['fails', 'silent'] as const)('a server that %s is DnsUnanswered', async (mood) => {
+  server.mood = mood
+  await expect(open().txt('_berth.shop.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
+})
 
 test('equal queries, concurrent or soon after, share one answer; a failure is not cached', async () => {
   const dns = open({ cacheMs: 60_000 })
@@ -36,7 +33,7 @@ test('equal queries, concurrent or soon after, share one answer; a failure is no
   expect(await dns.txt('_berth.other.test', never)).toEqual([])
 })
 
-test('an abort ends the question, and no more than so many are under way', async () => {
+test('an abort ends a query, and the number of concurrent queries is limited', async () => {
   server.mood = 'silent'
   const stop = new AbortController()
   const dns = open({ maxConcurrent: 2, timeoutMs: 60_000 })

@@ -24,17 +24,17 @@ export function describeDns(title: string, start: () => Promise<SuiteDns>): void
     })
     afterEach(() => scene.close())
 
-    test('TXT records of a name are complete, at any length', async () => {
+    test('TXT records are complete, at any length', async () => {
       const texts = ['one', `berth-verify=${'x'.repeat(400)}`]
       scene.write('_berth.shop.test', texts)
       expect(await scene.dns.txt('_berth.shop.test', never)).toEqual(texts)
     })
 
-    test('a name that does not exist has none; that is an answer', async () => {
+    test('a name that does not exist returns an empty list', async () => {
       expect(await scene.dns.txt('_berth.nothing.test', never)).toEqual([])
     })
 
-    test('addresses of both families; none is an answer, also at a name with another record', async () => {
+    test('returns addresses of both families, and an empty list for a name without one', async () => {
       scene.point('www.shop.test', ['203.0.113.7', '2001:db8::7'])
       scene.point('old.shop.test', ['203.0.113.8'])
       scene.write('_berth.shop.test', ['one'])
@@ -44,13 +44,13 @@ export function describeDns(title: string, start: () => Promise<SuiteDns>): void
       expect(await scene.dns.addresses('nothing.shop.test', never)).toEqual([])
     })
 
-    test('without an answer the records are unknown', async () => {
+    test('without an answer the query fails with DnsUnanswered', async () => {
       scene.goAway()
       await expect(scene.dns.addresses('www.shop.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
       await expect(scene.dns.txt('_berth.shop.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
     })
 
-    test('a question that is given up was not answered', async () => {
+    test('an aborted query fails with DnsUnanswered', async () => {
       await expect(scene.dns.txt('_berth.shop.test', AbortSignal.abort())).rejects.toBeInstanceOf(DnsUnanswered)
     })
   })

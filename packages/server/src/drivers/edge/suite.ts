@@ -28,11 +28,11 @@ export function describeEdge(title: string, start: () => Promise<SuiteEdge>): vo
     })
     afterAll(() => scene?.close())
 
-    test('starting again finds the edge that is running', async () => {
+    test('start finds the running edge', async () => {
       expect(await driver.start()).toEqual(await driver.start())
     })
 
-    test('a table replaces the one before it, whole', async () => {
+    test('a table replaces the previous one completely', async () => {
       const first = table({ 'a.example.test': disabled('a'), 'b.example.test': disabled('b') })
       expect(await driver.apply(first)).toEqual({ version: first.version, warnings: [], refused: {} })
       expect(await scene.serves('a.example.test')).toBe(true)
@@ -41,19 +41,19 @@ export function describeEdge(title: string, start: () => Promise<SuiteEdge>): vo
       expect(await scene.serves('b.example.test')).toBe(true)
     })
 
-    test('tables that are applied at once take effect in their order', async () => {
+    test('concurrently applied tables take effect in order', async () => {
       const tables = ['c', 'd', 'e'].map((name) => table({ [`${name}.example.test`]: disabled(name) }))
       await Promise.all(tables.map((one) => driver.apply(one)))
       const inForce = await Promise.all(['c', 'd', 'e'].map((name) => scene.serves(`${name}.example.test`)))
       expect(inForce).toEqual([false, false, true])
     })
 
-    test('an apply that was given up ends with the reason', async () => {
+    test('an aborted apply ends with the reason', async () => {
       const enough = new Error('enough')
       await expect(driver.apply(table({}), AbortSignal.abort(enough))).rejects.toBe(enough)
     })
 
-    test('a request for a sleeping project is told to who listens, until they stop', async () => {
+    test('a request for a sleeping project is reported to every listener until it unsubscribes', async () => {
       const woken: string[] = []
       const others: string[] = []
       const stop = driver.onWake((projectId) => woken.push(projectId))
@@ -68,7 +68,7 @@ export function describeEdge(title: string, start: () => Promise<SuiteEdge>): vo
       stopOthers()
     })
 
-    test('an upstream without requests is drained at once and counts none', async () => {
+    test('an upstream without requests is drained at once and has zero counters', async () => {
       expect(await driver.drain('unused', 60_000)).toEqual({ inFlight: 0 })
       expect(await driver.switchCounters('unused')).toMatchObject({ total: 0, failed: 0 })
       expect(await driver.activity()).not.toHaveProperty('unused')

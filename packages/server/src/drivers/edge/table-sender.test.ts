@@ -25,7 +25,7 @@ const table = (version: number, ...names: string[]): EdgeTable => ({
 })
 
 describe('sending tables', () => {
-  test('after the first, only what is different', async () => {
+  test('sends only changes after the first table', async () => {
     const { link, pieces, hosts } = edge()
     const sender = new TableSender()
     await sender.send(link, () => table(1, 'a', 'b'))
@@ -34,7 +34,7 @@ describe('sending tables', () => {
     expect(pieces[1]!.hosts.map(([name]) => name)).toEqual(['a', 'c'])
   })
 
-  test('notices entries added to the object that was sent before', async () => {
+  test('detects entries added to a table that was sent before', async () => {
     const { link, hosts } = edge()
     const sender = new TableSender()
     const kept = table(1, 'a')
@@ -44,7 +44,7 @@ describe('sending tables', () => {
     expect(hosts()).toEqual(['a', 'b'])
   })
 
-  test('sends everything to an edge that has another table, and only changes to one that is known', async () => {
+  test('sends a complete table to an edge with an unknown table, and only changes otherwise', async () => {
     const first = edge()
     const sender = new TableSender()
     await sender.send(first.link, () => table(1, 'a', 'b'))
@@ -57,7 +57,7 @@ describe('sending tables', () => {
     expect(other.hosts()).toEqual(['a'])
   })
 
-  test('sends everything when the edge has forgotten what it had', async () => {
+  test('sends a complete table if the edge has lost its table', async () => {
     const { link, hosts, state } = edge()
     const sender = new TableSender()
     await sender.send(link, () => table(1, 'a'))
@@ -66,7 +66,7 @@ describe('sending tables', () => {
     expect(hosts()).toEqual(['a', 'b'])
   })
 
-  test('only the last of several waiting tables is sent', async () => {
+  test('sends only the last of several waiting tables', async () => {
     const { link, pieces, hosts } = edge()
     const sender = new TableSender()
     let wanted = table(1, 'a')

@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(base, { recursive: true, force: true }))
 
-test('a folder below a root is answered with its real path', async () => {
+test('a folder below a root is returned with its real path', async () => {
   expect(await allowed(join(root, 'app'), [root])).toBe(join(root, 'app'))
   expect(await allowed(join(root, 'app/../app/src/'), [root])).toBe(join(root, 'app/src'))
   expect(await allowed(join(root, 'app'), [join(base, 'nowhere'), root])).toBe(join(root, 'app'))
@@ -42,7 +42,7 @@ test('links are resolved first, of the path and of the root', async () => {
   await expect(allowed(join(root, 'out/app'), [root])).rejects.toBeInstanceOf(FolderOutside)
 })
 
-test('a folder whose name begins like a root is outside', async () => {
+test('a folder whose name starts with the name of a root is outside', async () => {
   await expect(allowed(join(base, 'ab'), [root])).rejects.toBeInstanceOf(FolderOutside)
   await expect(allowed(join(base, 'ab/app'), [root])).rejects.toBeInstanceOf(FolderOutside)
 })
@@ -52,12 +52,12 @@ test('a root is not below itself', async () => {
   await expect(allowed(base, [root])).rejects.toBeInstanceOf(FolderOutside)
 })
 
-test('a `..` leaves by the real folder, not by the name of a link', async () => {
+test('a `..` is resolved from the real folder, not from the symlink', async () => {
   await expect(allowed(join(root, 'app/../../ab'), [root])).rejects.toBeInstanceOf(FolderOutside)
   await expect(allowed(`${root}/out/../a`, [root])).rejects.toBeInstanceOf(FolderOutside)
 })
 
-test('missing and not a folder are told below a root only', async () => {
+test('a missing folder and a file are reported only below a root', async () => {
   await expect(allowed(join(root, 'missing'), [root])).rejects.toBeInstanceOf(FolderMissing)
   await expect(allowed(join(root, 'app/missing/deep'), [root])).rejects.toBeInstanceOf(FolderMissing)
   await expect(allowed(join(root, 'file'), [root])).rejects.toBeInstanceOf(NotAFolder)
@@ -84,13 +84,13 @@ test('only the projects folder of the data folder is allowed, whatever the roots
   await expect(allowed(join(root, 'to-uploads/one'), [root, kept])).rejects.toBeInstanceOf(FolderOutside)
 })
 
-test('a folder that holds the data folder is refused: a copy of it would hold the keys', async () => {
+test('a folder that contains the data folder is refused, since a copy would contain the keys', async () => {
   await expect(allowed(base, ['/'])).rejects.toBeInstanceOf(FolderOutside)
   await expect(allowed(base, [dirname(base)])).rejects.toBeInstanceOf(FolderOutside)
   expect(await allowed(root, [base])).toBe(root)
 })
 
-test('a dot-folder is refused wherever it comes below the root, also by a link; a root may lie in one', async () => {
+test('a dot-folder below the root is refused at any depth, also through a symlink; a root may be in one', async () => {
   for (const path of ['.config', '.config/berth', 'to-config', 'to-config/berth', 'app/.env.d'])
     await expect(allowed(join(root, path), [root]), path).rejects.toBeInstanceOf(FolderOutside)
   expect(await allowed(join(root, '.config/berth'), [join(root, '.config')])).toBe(join(root, '.config/berth'))

@@ -49,7 +49,7 @@ test('files, their modes and empty folders; not .git, node_modules or a pipe', a
   expect(await readFile(join(copied, 'src/deep/a.txt'), 'utf8')).toBe('root/app/src/deep/a.txt')
 })
 
-test('a link leads to the same place in the copy; one that leaves the folder is left out', async () => {
+test('a symlink has the same target in the copy; one that points outside is left out', async () => {
   await symlink('src/deep/a.txt', join(app, 'relative'))
   await symlink(join(app, 'src'), join(app, 'absolute'))
   await symlink('../relative', join(app, 'src', 'chain'))
@@ -69,7 +69,7 @@ test('a link leads to the same place in the copy; one that leaves the folder is 
     expect(await realpath(join(copied, link))).toBe(join(copied, target))
 })
 
-test('a link in the place of the folder, or of one above it, does not help', async () => {
+test('a symlink in place of the folder or a parent is refused', async () => {
   await rename(app, join(base, 'away'))
   await expect(copy()).rejects.toBeInstanceOf(FolderMissing)
   await symlink(join(base, 'secret'), app)
@@ -80,7 +80,7 @@ test('a link in the place of the folder, or of one above it, does not help', asy
   await expect(copy(join(base, 'secret'))).rejects.toBeInstanceOf(FolderOutside)
 })
 
-test('a folder that is swapped for a link while it is copied never gives what is behind the link', async () => {
+test('a folder that is replaced by a symlink during the copy never copies the target of the symlink', async () => {
   const [inner, aside] = [join(app, 'src'), join(base, 'aside')]
   let isOver = false
   const swapping = (async () => {

@@ -16,7 +16,7 @@ async function filled() {
   return { folder, one, two }
 }
 
-test('content size is counted per name, disk usage per file', async () => {
+test('the content size counts every name, the disk usage every file', async () => {
   const { folder, one, two } = await filled()
   await using _ = folder
   await link(join(one, 'deeper', 'file'), join(one, 'again'))
@@ -29,7 +29,7 @@ test('content size is counted per name, disk usage per file', async () => {
   expect(second).toEqual({ bytes: 100 * kilobyte, diskBytes: 0 })
 })
 
-test('links lead nowhere, an empty file has its name, and what is not there is nothing', async () => {
+test('symlinks and empty files count only their name, and a missing folder counts 0', async () => {
   const { folder, one, two } = await filled()
   await using _ = folder
   await symlink(one, join(two, 'link'))

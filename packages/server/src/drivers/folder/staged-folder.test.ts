@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(base, { recursive: true, force: true }))
 
-test('a filled folder appears whole, an empty one is replaced', async () => {
+test('a filled folder appears only when complete, and replaces an empty one', async () => {
   const target = join(base, 'deep', 'target')
   await mkdir(target, { recursive: true })
   const result = await stageFolder(target, async (staging) => {
@@ -23,7 +23,7 @@ test('a filled folder appears whole, an empty one is replaced', async () => {
   expect(await readdir(join(base, 'deep'))).toEqual(['target'])
 })
 
-test('a failure leaves nothing behind', async () => {
+test('a failure leaves no folder', async () => {
   const failing = stageFolder(join(base, 'target'), async (staging) => {
     await writeFile(join(staging, 'file'), 'x')
     throw new Error('no')
@@ -39,7 +39,7 @@ test('leftovers of a killed process are removed by the next attempt', async () =
   expect(await readdir(join(base, 'target'))).toEqual(['new'])
 })
 
-test('a folder that holds files, or is being filled, is refused and stays as it is', async () => {
+test('a folder with files, or one being filled, is refused and unchanged', async () => {
   await writeFile(join(base, 'mine'), '')
   await expect(stageFolder(base, async () => {})).rejects.toBeInstanceOf(FolderNotEmpty)
   expect(await readdir(base)).toEqual(['mine'])

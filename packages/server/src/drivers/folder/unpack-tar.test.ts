@@ -34,7 +34,7 @@ const untouched = async () => {
   expect((await readdir(base.path)).sort()).toEqual(['canary', 'into'])
 }
 
-test('files, folders, links and hard links are made as they were', async () => {
+test('files, folders, symlinks and hard links are unpacked unchanged', async () => {
   const done = await unpack(
     bytes(
       { name: './' },
@@ -56,7 +56,7 @@ test.each(['../planted', 'a/../../planted', '..', 'a/..'])('the name %s is refus
   await untouched()
 })
 
-test('an absolute name lands below the folder', async () => {
+test('an absolute name is unpacked below the folder', async () => {
   await unpack(bytes({ name: '/etc/planted', content: 'mine' }))
   expect(await readFile(join(into, 'etc/planted'), 'utf8')).toBe('mine')
 })
@@ -71,7 +71,7 @@ test('no file is written or linked through a symlink of the archive', async () =
   await untouched()
 })
 
-test('devices, pipes and unknown types are left out, and counted', async () => {
+test('devices, pipes and unknown types are skipped and counted', async () => {
   const done = await unpack(
     bytes({ name: 'disk', type: '4' }, { name: 'null', type: '3' }, { name: 'pipe', type: '6' }, { name: 'kept', content: 'x' }),
   )
@@ -79,7 +79,7 @@ test('devices, pipes and unknown types are left out, and counted', async () => {
   expect(await readdir(into)).toEqual(['kept'])
 })
 
-test('more than there is room for ends it, as do too many entries and an archive that is cut off', async () => {
+test('an archive over the size limit, with too many entries, or truncated is refused', async () => {
   const large = async function* () {
     const tar = pack()
     tar.entry({ name: 'bomb' }, Buffer.alloc(3_000_000))

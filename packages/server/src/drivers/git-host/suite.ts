@@ -48,7 +48,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       await expect(host.account(token('unknown'))).rejects.toEqual(failing('unauthorized'))
     })
 
-    test('every repository that the token can read, with addresses of the host itself', async () => {
+    test('lists every repository that the token can read, with clone addresses of the host', async () => {
       const list = await host.repositories(ann)
       expect(list.map(({ fullName }) => fullName).sort()).toEqual(['acme/shop', 'ann/blog'])
       expect(list.find(({ name }) => name === 'shop')).toMatchObject({
@@ -104,7 +104,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       await host.deleteRepository(ann, large)
     })
 
-    test('an empty repository has no branches and no files, and says why a file is missing', async () => {
+    test('an empty repository has no branches and no files, and reading a file is the error "empty"', async () => {
       await host.createRepository(ann, { name: 'empty', private: true, owner: null })
       const empty = { owner: 'ann', repo: 'empty' }
       expect(await host.branches(ann, empty)).toEqual([])
@@ -167,7 +167,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       expect(await scene.comments('acme/shop', number)).toEqual(['<!-- berth prj_1 -->\nlive', '<!-- berth prj_2 -->\nother'])
     })
 
-    test('open pull requests are listed as deliveries; one without commits is left out, and another answer is invalid', async () => {
+    test('open pull requests are listed as deliveries; one without commits is left out, and an invalid response is an error', async () => {
       scene.intercept({ json: scene.openRequests })
       expect(await host.pullRequests(ann, shop)).toMatchObject([
         { kind: 'pull_request', action: 'opened', repository: shop, number: 7, branch: 'feature', fromFork: false },
@@ -197,7 +197,7 @@ export function describeGitHost(title: string, start: () => Promise<SuiteHost>):
       expect(await errorKinds('d')).toBe('forbidden')
     })
 
-    test('an unchanged list is not transferred again', async () => {
+    test('an unchanged list is read with a conditional request', async () => {
       const first = await host.repositories(ann)
       const before = scene.answered().length
       expect(await host.repositories(ann)).toEqual(first)

@@ -72,7 +72,7 @@ test('a key opens a repository over ssh', async () => {
   expect(commands.every((command) => command === "git-upload-pack '/app.git'")).toBe(true)
 })
 
-test('neither the wrong key, no key, nor a key of the machine’s own gets in', async () => {
+test("a wrong key, no key, and a key of the machine's user are refused", async () => {
   const home = join(base, 'home')
   await mkdir(join(home, '.ssh'), { recursive: true })
   await writeFile(join(home, '.ssh', 'id_ed25519'), key.privateKey, { mode: 0o600 })
@@ -85,11 +85,11 @@ test('neither the wrong key, no key, nor a key of the machine’s own gets in', 
   expect(commands).toEqual([])
 })
 
-test('a repository that is not there', async () => {
+test('a missing repository is GitNotFound', async () => {
   await expect(git.listRefs(remote(key.privateKey, 'nowhere.git'))).rejects.toBeInstanceOf(GitNotFound)
 })
 
-test('the host’s key is pinned at the first contact, and a changed one stops with both fingerprints', async () => {
+test('the host key is pinned at first contact, and a changed key is an error with both fingerprints', async () => {
   await git.listRefs(remote())
   const { port, fingerprint } = server
   await server.close()
@@ -107,7 +107,7 @@ test('the host’s key is pinned at the first contact, and a changed one stops w
   expect(await git.remoteHead(remote(), 'main')).toBe(commit)
 })
 
-test('the key is in no file that stays, and what a killed run left is removed', async () => {
+test('the key is in no remaining file, and files of a killed run are removed', async () => {
   await git.listRefs(remote())
   const left = join(workFolder, 'run', `${process.pid}-left-by-a-killed-process`)
   await mkdir(left)
@@ -120,7 +120,7 @@ test('the key is in no file that stays, and what a killed run left is removed', 
   }
 })
 
-test('a machine without ssh is told what to install', async () => {
+test('without ssh the error says what to install', async () => {
   const bin = join(base, 'bin')
   await mkdir(bin)
   for (const program of ['git', 'sh']) {

@@ -39,29 +39,29 @@ beforeEach(() => {
 const remote = (path = 'owner/app.git') => ({ url: `${server.url}/${path}` })
 const target = () => join(base, 'checkouts', String(count++))
 
-describe('listing a remote', () => {
-  test('its branches and the default one', async () => {
+describe('a remote', () => {
+  test('lists its branches and the default one', async () => {
     const refs = await git.listRefs(remote())
     expect(refs.defaultBranch).toBe('main')
     expect(refs.heads.map(({ name }) => name).sort()).toEqual(['feature/x', 'main'])
     expect(refs.heads.find(({ name }) => name === 'main')?.commit).toBe(commits[2])
   })
 
-  test('the newest commit of a branch, of HEAD, and null for a branch that is not there', async () => {
+  test('has the newest commit of a branch and of HEAD, and null for a missing branch', async () => {
     expect(await git.remoteHead(remote(), 'main')).toBe(commits[2])
     expect(await git.remoteHead(remote())).toBe(commits[2])
     expect(await git.remoteHead(remote(), 'x')).toBeNull()
     await expect(git.remoteHead(remote(), '--upload-pack=id')).rejects.toBeInstanceOf(GitNotFound)
   })
 
-  test('an empty repository has none', async () => {
+  test('has none of them if it is empty', async () => {
     await new TestRepository(run, join(base, 'repositories', 'empty.git')).create()
     expect(await git.listRefs(remote('empty.git'))).toEqual({ defaultBranch: null, heads: [] })
     expect(await git.remoteHead(remote('empty.git'), 'main')).toBeNull()
     await expect(git.recentCommits(remote('empty.git'), undefined, 5)).rejects.toBeInstanceOf(GitNotFound)
   })
 
-  test('its recent commits, newest first', async () => {
+  test('lists its recent commits, newest first', async () => {
     const recent = await git.recentCommits(remote(), 'main', 2)
     expect(recent).toEqual([
       { sha: commits[2], message: 'third', author: 'Ann', committedAt: expect.stringMatching(/^\d{4}-.*Z$/) },
@@ -72,15 +72,15 @@ describe('listing a remote', () => {
   })
 })
 
-describe('how far a commit is behind', () => {
-  test('by as many commits as the branch has more, with a short id too', async () => {
+describe('the number of commits that a commit is behind', () => {
+  test('counts the further commits of the branch, also for a short id', async () => {
     expect(await git.commitsBetween(remote(), commits[0]!, commits[2]!)).toBe(2)
     expect(await git.commitsBetween(remote(), commits[0]!.slice(0, 8), commits[2]!)).toBe(2)
     expect(await git.commitsBetween(remote(), commits[2]!.slice(0, 7), commits[2]!)).toBe(0)
     expect(await git.commitsBetween(remote(), commits[2]!, commits[0]!)).toBe(0)
   })
 
-  test('a merged side branch counts whole, a rewritten branch by what it has more', async () => {
+  test('counts a merged side branch completely, and the new commits of a rewritten branch', async () => {
     const merged = await new TestRepository(run, join(base, 'repositories', 'merged.git')).create()
     const first = await merged.manyCommits('main', 70)
     const side = await merged.manyCommits('side', 5, await merged.git('rev-parse', 'main~60').then((id) => id.trim()))
@@ -89,7 +89,7 @@ describe('how far a commit is behind', () => {
     expect(await git.commitsBetween(remote('merged.git'), side, merge)).toBe(61)
   })
 
-  test('beyond the bound it is unknown, not a guess', async () => {
+  test('is null beyond the limit', async () => {
     const long = await new TestRepository(run, join(base, 'repositories', 'long.git')).create()
     const newest = await long.manyCommits('main', 1200)
     const ancestor = async (back: number) => (await long.git('rev-parse', `main~${back}`)).trim()
@@ -97,7 +97,7 @@ describe('how far a commit is behind', () => {
     expect(await git.commitsBetween(remote('long.git'), await ancestor(1100), newest)).toBeNull()
   })
 
-  test('a failed lookup never claims "behind"', async () => {
+  test('is null if a commit cannot be looked up', async () => {
     const unknown = '0123456789'.repeat(4)
     expect(await git.commitsBetween(remote(), unknown, commits[2]!)).toBeNull()
     expect(await git.commitsBetween(remote(), commits[0]!, unknown)).toBeNull()
@@ -107,7 +107,7 @@ describe('how far a commit is behind', () => {
     expect(await git.commitsBetween(remote(), commits[0]!, commits[1]!)).toBeNull()
   })
 
-  test('commits alone are fetched, not the files', async () => {
+  test('fetches commits only, not the files', async () => {
     const heavy = await new TestRepository(run, join(base, 'repositories', 'heavy.git')).create()
     const noise = () => Array.from({ length: 50_000 }, () => Math.random()).join()
     const first = await heavy.commit('main', { noise: noise() })
@@ -128,7 +128,7 @@ describe('the cache of a remote', () => {
     return join(workFolder, 'cache', name!)
   }
 
-  test('heals after a kill in the middle of a fetch', async () => {
+  test('is repaired after a kill during a fetch', async () => {
     const workFolder = join(base, 'work-killed')
     const own = createGit({ shell: run, workFolder })
     await own.recentCommits(remote(), 'main', 5)
@@ -147,7 +147,7 @@ describe('the cache of a remote', () => {
     ['half a config', async (folder: string) => writeFile(join(folder, 'config'), '[core')],
     ['an empty HEAD', async (folder: string) => writeFile(join(folder, 'HEAD'), '')],
     ['a ref to nothing', async (folder: string) => writeFile(join(folder, 'refs/berth/to'), `${'1'.repeat(40)}\n`)],
-  ])('is made anew when it has %s', async (title, damage) => {
+  ])('is created again if it has %s', async (title, damage) => {
     const workFolder = join(base, `work-${title}`.replaceAll(' ', '-'))
     const own = createGit({ shell: run, workFolder })
     await own.commitsBetween(remote(), commits[0]!, commits[2]!)
@@ -155,7 +155,7 @@ describe('the cache of a remote', () => {
     expect(await own.commitsBetween(remote(), commits[1]!, commits[2]!)).toBe(1)
   })
 
-  test('is used by one at a time', async () => {
+  test('is used by one command at a time', async () => {
     const own = createGit({ shell: run, workFolder: join(base, 'work-shared') })
     const answers = await Promise.all([
       own.commitsBetween(remote(), commits[0]!, commits[2]!),
@@ -166,7 +166,7 @@ describe('the cache of a remote', () => {
     expect(answers).toEqual([2, 2, 1, 3])
   })
 
-  test('is removed when it was not used for long', async () => {
+  test('is removed if it was unused for long', async () => {
     const own = createGit({ shell: run, workFolder: join(base, 'work-swept') })
     await own.recentCommits(remote(), 'main', 5)
     await own.sweepCaches(60_000, new Date())
@@ -177,7 +177,7 @@ describe('the cache of a remote', () => {
 })
 
 describe('a checkout', () => {
-  test('holds the files of the branch and nothing of git', async () => {
+  test('contains the files of the branch without .git', async () => {
     const into = target()
     const progress: string[] = []
     const result = await git.checkout(remote(), { branch: 'main' }, into, { onProgress: (line) => progress.push(line) })
@@ -212,7 +212,7 @@ describe('a checkout', () => {
     }
   })
 
-  test('is shallow, and may keep its .git', async () => {
+  test('is shallow, and keeps .git on request', async () => {
     const into = target()
     await git.checkout(remote(), { branch: 'main' }, into, { keepGitFolder: true })
     const { stdout } = await run(
@@ -222,7 +222,7 @@ describe('a checkout', () => {
     expect(stdout.trim()).toBe('1')
   })
 
-  test('fails with what is missing and leaves nothing behind', async () => {
+  test('fails with the missing branch or commit and leaves no files', async () => {
     const into = target()
     await expect(git.checkout(remote(), { branch: 'nowhere' }, into)).rejects.toMatchObject({
       name: 'GitNotFound',
@@ -236,7 +236,7 @@ describe('a checkout', () => {
     expect(await stat(into).catch(() => null)).toBeNull()
   })
 
-  test('runs no hook and no filter, follows no link, and takes no half pointer for a file in Git LFS', async () => {
+  test('runs no hook and no filter, follows no symlink, and refuses an incomplete Git LFS pointer', async () => {
     const hostile = await new TestRepository(run, join(base, 'repositories', 'hostile.git')).create()
     await hostile.commit('main', {
       '.gitattributes': '* filter=evil\n*.bin filter=lfs\n',
@@ -269,7 +269,7 @@ describe('a checkout', () => {
     expect(await stat(into).catch(() => null)).toBeNull()
   })
 
-  test('an abort ends it and leaves nothing behind', async () => {
+  test('ends on abort and leaves no files', async () => {
     const into = target()
     const stop = new AbortController()
     server.intercept = () => {
@@ -281,8 +281,8 @@ describe('a checkout', () => {
   })
 })
 
-describe('a failure says what to do', () => {
-  test('a private repository without and with a wrong token', async () => {
+describe('errors', () => {
+  test('a private repository without a token and with a wrong token', async () => {
     server.password = 'right'
     const without = await git.listRefs(remote()).catch((error) => error)
     expect(without).toBeInstanceOf(GitAuthFailed)
@@ -293,7 +293,7 @@ describe('a failure says what to do', () => {
     expect(JSON.stringify([wrong.message, wrong.detail, wrong.stack])).not.toContain('wrong-token')
   })
 
-  test('no repository, no answer, an error of the host', async () => {
+  test('a missing repository, an unreachable host, an error of the host', async () => {
     await expect(git.listRefs(remote('nowhere.git'))).rejects.toMatchObject({ name: 'GitNotFound', what: 'repository' })
     await expect(git.listRefs({ url: 'http://127.0.0.1:9/openssl/tls.git' })).rejects.toThrow('127.0.0.1 refused the connection')
     await expect(git.listRefs({ url: 'http://127.0.0.1:9/x' })).rejects.toBeInstanceOf(GitUnreachable)
@@ -303,7 +303,7 @@ describe('a failure says what to do', () => {
     await expect(git.listRefs(remote())).rejects.toMatchObject({ name: 'GitNotFound' })
   })
 
-  test('a host that keeps silent is given up at the time limit', async () => {
+  test('a host that does not answer times out', async () => {
     server.intercept = () => true
     await expect(git.listRefs(remote(), { timeoutMs: 300 })).rejects.toBeInstanceOf(GitTimedOut)
     await expect(git.checkout(remote(), {}, target(), { timeoutMs: 600 })).rejects.toBeInstanceOf(GitTimedOut)

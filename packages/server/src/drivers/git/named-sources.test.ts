@@ -67,7 +67,7 @@ const checkOut = async (url: string, options: CheckoutOptions = { credentialFor:
 }
 
 describe('submodules', () => {
-  test('are there at exactly the commit that is named, also below one another, and leave no .git behind', async () => {
+  test('are checked out at exactly the named commit, also nested ones, without .git', async () => {
     const part = await repository('part')
     const wanted = await part.commit('main', { 'part.js': 'first' })
     await part.commit('main', { 'part.js': 'second' })
@@ -95,7 +95,7 @@ describe('submodules', () => {
   })
 
   test.each([['file:///etc'], ['ext::sh -c id'], ['/etc'], ['--upload-pack=id'], ['http://10.0.0.1/a.git']])(
-    'an address that is not acceptable is not asked: %s',
+    'an invalid address is not contacted: %s',
     async (address) => {
       await expect(checkOut(await naming(address, 'a'.repeat(40)))).rejects.toThrow(
         /libs\/part could not be fetched: The git address/,
@@ -103,7 +103,7 @@ describe('submodules', () => {
     },
   )
 
-  test('a host that may not be reached from here is not asked', async () => {
+  test('a host that is not permitted is not contacted', async () => {
     const part = await repository('inside')
     const url = await naming(
       `${other.url.replace('127.0.0.1', 'inside.localhost')}/inside.git`,
@@ -175,7 +175,7 @@ describe('files in Git LFS', () => {
     requested = []
   })
 
-  test('are there themselves, and the token is sent to the repository’s own host alone', async () => {
+  test('are downloaded, and the token is sent to the host of the repository only', async () => {
     serveObjects((id) => `${other.url}/object/${id}`)
     const { into, warnings } = await checkOut(await large())
     expect(warnings).toEqual([])
@@ -185,7 +185,7 @@ describe('files in Git LFS', () => {
     expect([object!.path, object!.authorization]).toEqual([`/object/${oid}`, undefined])
   })
 
-  test('a file that does not match its pointer is refused, and nothing is left', async () => {
+  test('a file that does not match its pointer is refused and leaves no files', async () => {
     serveObjects((id) => `${server.url}/object/${id}`, content.replace('large', 'other'))
     const url = await large()
     const into = join(base, 'refused')
@@ -196,7 +196,7 @@ describe('files in Git LFS', () => {
   })
 
   test.each([['file:///etc/passwd'], ['http://10.0.0.1/x'], ['ssh://git@git.example/x']])(
-    'an address that is not acceptable is not asked: %s',
+    'an invalid address is not contacted: %s',
     async (href) => {
       serveObjects(() => href)
       await expect(checkOut(await large())).rejects.toThrow('The git address')
@@ -204,7 +204,7 @@ describe('files in Git LFS', () => {
     },
   )
 
-  test('larger than what is fetched: it says so before anything is fetched', async () => {
+  test('over the size limit are refused before anything is downloaded', async () => {
     serveObjects((id) => `${server.url}/object/${id}`)
     await expect(checkOut(await large(), { maxBytes: 3_000 })).rejects.toThrow('exceed the size limit')
     expect(requested).toEqual([])

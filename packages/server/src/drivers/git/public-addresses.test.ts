@@ -11,7 +11,7 @@ const names: Record<string, string[]> = {
 }
 const permitted = publicAddresses(async (name) => names[name] ?? [])
 
-test('a host is asked at its public addresses', async () => {
+test('a host is contacted at its public addresses', async () => {
   expect(await permitted('git.example')).toEqual(names['git.example'])
   expect(await permitted('93.184.215.14')).toEqual(['93.184.215.14'])
 })
@@ -37,7 +37,7 @@ test.each([
   await expect(permitted(host)).rejects.toThrow(/not a public address/)
 })
 
-test('a name server that fails is a host that is not reached, not a failure of ours', async () => {
+test('a failing name server is GitUnreachable', async () => {
   const failing = publicAddresses(() => Promise.reject(new Error('queryA ESERVFAIL')))
   await expect(failing('git.example')).rejects.toBeInstanceOf(GitUnreachable)
 })

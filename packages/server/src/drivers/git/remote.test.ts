@@ -3,7 +3,7 @@ import { isBranchName, isCommitId, sameCommit } from './commit-id.ts'
 import { RemoteRefused } from './git-errors.ts'
 import { parseRemote } from './remote.ts'
 
-describe('a remote is accepted', () => {
+describe('accepts', () => {
   test.each([
     ['https://github.com/owner/repo', { scheme: 'https', host: 'github.com', port: 443, shown: 'github.com/owner/repo' }],
     ['https://GitHub.com/owner/repo.git', { url: 'https://github.com/owner/repo.git' }],
@@ -29,7 +29,7 @@ describe('a remote is accepted', () => {
   })
 })
 
-describe('a remote is refused', () => {
+describe('refuses', () => {
   test.each([
     ['ext::sh -c id', 'a space'],
     ['ext::id', 'transport program'],
@@ -86,7 +86,7 @@ test('a short and a long SHA of one commit are equal', () => {
   expect(isCommitId('HEAD~1')).toBe(false)
 })
 
-test('a branch name is one that git itself takes', () => {
+test('a branch name is valid if git accepts it', () => {
   for (const name of ['main', 'feature/a-b_c.d', 'ümlaut', 'v1.0', 'a@b']) expect(isBranchName(name)).toBe(true)
   const bad = [
     '',

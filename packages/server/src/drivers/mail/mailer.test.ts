@@ -30,7 +30,7 @@ describe('a mail', () => {
     expect(server.mails[0]?.parsed.headers.get('auto-submitted')).toBe('auto-generated')
   })
 
-  test('keeps umlauts, emoji, long lines and lone dots', async () => {
+  test('keeps umlauts, emoji, long lines and lines with a single dot', async () => {
     await using server = await startSmtpServer()
     const text = `Grüße 🚢\n.\n..dots\n${'long '.repeat(400)}`
     await createMailer({ smtpUrl: `smtp://127.0.0.1:${server.port}` }).send({ ...mail, subject: 'Fähre „Berth“ 🚢', text })
@@ -44,7 +44,7 @@ describe('a mail', () => {
     'a\rBcc: eve@example.org',
     'a\r\n\r\nbody',
     'a\u2028Bcc: x\0y',
-  ])('no header can be injected by the subject %j', async (subject) => {
+  ])('the subject %j injects no header', async (subject) => {
     await using server = await startSmtpServer()
     await createMailer({ smtpUrl: `smtp://127.0.0.1:${server.port}` }).send({ ...mail, subject })
     const [taken] = server.mails
@@ -61,14 +61,14 @@ describe('a mail', () => {
     'Group: a@x.org;',
     'ada',
     '',
-  ])('no other recipient can be slipped in by the address %j', async (to) => {
+  ])('the address %j adds no other recipient', async (to) => {
     await using server = await startSmtpServer()
     const failure = await failureOf(createMailer({ smtpUrl: `smtp://127.0.0.1:${server.port}` }).send({ ...mail, to }))
     expect(failure).toMatchObject({ name: 'MailFailed', reason: 'invalid_mail', permanent: true })
     expect(server.mails).toEqual([])
   })
 
-  test('no header can be injected by the message id', async () => {
+  test('the message id injects no header', async () => {
     await using server = await startSmtpServer()
     await createMailer({ smtpUrl: `smtp://127.0.0.1:${server.port}` }).send({ ...mail, messageId: 'x>\r\nBcc: eve@example.org' })
     expect([...(server.mails[0]?.parsed.headers.keys() ?? [])]).not.toContain('bcc')
@@ -80,13 +80,13 @@ describe('encryption', () => {
   const elsewhere = (port: number, scheme = 'smtp', query = '?servername=smtp.berth.test') =>
     `${scheme}://0.0.0.0:${port}${query}`
 
-  test('STARTTLS is used and its certificate verified', async () => {
+  test('uses STARTTLS and verifies the certificate', async () => {
     await using server = await startSmtpServer()
     await createMailer({ smtpUrl: elsewhere(server.port), ca: testAuthority }).send(mail)
     expect(server.mails).toMatchObject([{ secure: true }])
   })
 
-  test('TLS from the first byte with smtps', async () => {
+  test('uses TLS from the first byte with smtps', async () => {
     await using server = await startSmtpServer({ secure: true })
     await createMailer({ smtpUrl: elsewhere(server.port, 'smtps'), ca: testAuthority }).send(mail)
     expect(server.mails).toMatchObject([{ secure: true }])
@@ -102,7 +102,7 @@ describe('encryption', () => {
     expect(server.mails).toEqual([])
   })
 
-  test('a server that offers no STARTTLS gets neither the mail nor the password', async () => {
+  test('a server without STARTTLS gets neither the mail nor the password', async () => {
     const logins: unknown[] = []
     await using server = await startSmtpServer({
       hideSTARTTLS: true,
@@ -115,13 +115,13 @@ describe('encryption', () => {
     expect([server.mails, logins]).toEqual([[], []])
   })
 
-  test('a relay without TLS is used where the operator says so', async () => {
+  test('a relay without TLS is used if the operator allows it', async () => {
     await using server = await startSmtpServer({ hideSTARTTLS: true })
     await createMailer({ smtpUrl: elsewhere(server.port, 'smtp', '?tls=optional') }).send(mail)
     expect(server.mails).toMatchObject([{ secure: false }])
   })
 
-  test('on loopback plain is fine, and so is a self-signed certificate', async () => {
+  test('on loopback, plain text and a self-signed certificate are accepted', async () => {
     await using plain = await startSmtpServer({ hideSTARTTLS: true })
     await using homemade = await startSmtpServer()
     await createMailer({ smtpUrl: `smtp://127.0.0.1:${plain.port}` }).send(mail)
@@ -130,7 +130,7 @@ describe('encryption', () => {
   })
 })
 
-describe('each problem is a typed failure', () => {
+describe('each error is a typed failure', () => {
   test('no mail server configured', async () => {
     const mailer = createMailer({ smtpUrl: undefined })
     expect(mailer.configured).toBe(false)
@@ -168,7 +168,7 @@ describe('each problem is a typed failure', () => {
     expect(await failureOf(createMailer({ smtpUrl: `smtp://127.0.0.1:${server.port}` }).send(mail))).toMatchObject({ permanent })
   })
 
-  test('a login that is used, and one that is refused: the mail waits for the operator, the password is nowhere', async () => {
+  test('a refused login is a temporary failure without the password', async () => {
     await using server = await startSmtpServer({
       authOptional: false,
       onAuth: ({ username, password }, _session, done) =>
@@ -204,13 +204,13 @@ describe('each problem is a typed failure', () => {
     return { port: (server.address() as AddressInfo).port, [Symbol.dispose]: close }
   }
 
-  test.each(['', '220 hello\r\n'])('a server that says %j and then nothing', async (greeting) => {
+  test.each(['', '220 hello\r\n'])('a server that sends %j and then nothing', async (greeting) => {
     using server = await silent(greeting)
     const failure = await failureOf(createMailer({ smtpUrl: `smtp://127.0.0.1:${server.port}`, timeoutMs: 150 }).send(mail))
     expect(failure).toMatchObject({ reason: 'timed_out', permanent: false })
   })
 
-  test("the caller's abort ends it with the caller's reason", async () => {
+  test('an abort ends the call with the reason of the caller', async () => {
     using server = await silent()
     const abort = new AbortController()
     const sending = createMailer({ smtpUrl: `smtp://127.0.0.1:${server.port}` }).send(mail, abort.signal)
@@ -218,7 +218,7 @@ describe('each problem is a typed failure', () => {
     expect(await failureOf(sending)).toMatchObject({ message: 'lease lost' })
   })
 
-  test('a connection that breaks in the middle is not tried again by itself', async () => {
+  test('a connection that breaks during the mail is not retried', async () => {
     let conversations = 0
     const server = createServer((socket) => {
       conversations += 1

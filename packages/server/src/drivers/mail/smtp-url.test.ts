@@ -29,7 +29,7 @@ describe('BERTH_SMTP_URL', () => {
   ])('the sender of %s with %s', (url, from, sender) => expect(parseSmtpUrl(url, from).from).toEqual(sender))
 
   test.each(['', 'mail.example.com', 'https://mail.example.com', 'smtp://', 'smtp://u:%zz-canary@h', 'smtp://h?from=canary'])(
-    '%s is refused without being repeated',
+    '%s is refused with an error that does not contain it',
     (url) => {
       expect(() => parseSmtpUrl(url)).toThrow(SmtpUrlInvalid)
       expect(() => parseSmtpUrl(url)).not.toThrow(/canary/)

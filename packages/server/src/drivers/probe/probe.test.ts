@@ -19,7 +19,7 @@ afterEach(() => new Promise((resolve) => server.close(resolve)))
 
 const target = (more: object = {}) => ({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, ...more })
 
-test('the own listener is asked', async () => {
+test('the listener of the program is requested', async () => {
   const own = process.platform === 'linux' ? { listener: { uid } } : {}
   expect(await probe(target(own), 5_000, never)).toEqual({ healthy: true, status: null })
   expect(await probe(target({ ...own, path: '/well' }), 5_000, never)).toEqual({ healthy: true, status: 200 })
@@ -27,23 +27,26 @@ test('the own listener is asked', async () => {
   expect(requested).toEqual(['/well', '/broken'])
 })
 
-test('a path is asked for as a browser does it', async () => {
+test('the path is requested like a browser does', async () => {
   expect(await probe(target({ path: '/état de santé?a=%20b' }), 5_000, never)).toEqual({ healthy: true, status: 200 })
   expect(requested).toEqual(['/%C3%A9tat%20de%20sant%C3%A9?a=%20b'])
 })
 
-test.runIf(process.platform === 'linux')('a stranger at the port is not asked, and is no sign of health', async () => {
-  const listener = { uid: uid + 1 }
-  for (const path of [{}, { path: '/well' }])
-    expect(await probe(target({ listener, ...path }), 5_000, never)).toEqual({
-      healthy: false,
-      status: null,
-      reason: 'another program listens on its port',
-    })
-  expect(requested).toEqual([])
-})
+test.runIf(process.platform === 'linux')(
+  'a foreign listener on the port is not requested and does not count as healthy',
+  async () => {
+    const listener = { uid: uid + 1 }
+    for (const path of [{}, { path: '/well' }])
+      expect(await probe(target({ listener, ...path }), 5_000, never)).toEqual({
+        healthy: false,
+        status: null,
+        reason: 'another program listens on its port',
+      })
+    expect(requested).toEqual([])
+  },
+)
 
-test.runIf(process.platform === 'linux')('a connection that is closed while its listener is looked up is an answer', async () => {
+test.runIf(process.platform === 'linux')('a connection closed while its listener is looked up counts as an answer', async () => {
   server.on('connection', (socket) => socket.end())
   for (const path of [{}, { path: '/well' }])
     expect(await probe(target({ listener: { uid }, ...path }), 5_000, never)).toEqual({
@@ -53,7 +56,7 @@ test.runIf(process.platform === 'linux')('a connection that is closed while its 
     })
 })
 
-test('a refused connection is tried again until a program listens, within the wait', async () => {
+test('a refused connection is retried until a program listens, within the wait', async () => {
   const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
   const late = probe({ host: '127.0.0.1', port, path: '/late', awaitListenerMs: 60_000 }, 120_000, never)
@@ -63,7 +66,7 @@ test('a refused connection is tried again until a program listens, within the wa
   expect(requested).toEqual(['/late'])
 })
 
-test('a port that nothing listens on is refused after the wait, and an answer of a program that listens is not waited for', async () => {
+test('a port without a listener is refused after the wait; an answer of a listening program is not waited for', async () => {
   expect(await probe(target({ path: '/broken', awaitListenerMs: 60_000 }), 120_000, never)).toMatchObject({ status: 500 })
   const closed = target({ awaitListenerMs: 30 })
   await new Promise((resolve) => server.close(resolve))

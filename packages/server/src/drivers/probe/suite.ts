@@ -23,11 +23,11 @@ export function describeProbe(title: string, start: () => Promise<SuiteProbe>): 
     })
     afterAll(() => scene?.close())
 
-    test('a serving target is healthy, with the status', async () => {
+    test('a serving target is healthy, with its status', async () => {
       expect(await scene.probe(scene.well, 5_000, never)).toEqual({ healthy: true, status: 200 })
     })
 
-    test('an unhealthy and a missing target are not healthy, with a reason', async () => {
+    test('an unhealthy and a missing target are unhealthy, with a reason', async () => {
       const reason = expect.stringMatching(/./)
       expect(await scene.probe(scene.unwell, 5_000, never)).toEqual({ healthy: false, status: 500, reason })
       expect(await scene.probe(scene.unreachable, 5_000, never)).toEqual({ healthy: false, status: null, reason })

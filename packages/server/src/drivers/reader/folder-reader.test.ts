@@ -25,7 +25,7 @@ const isGone = (pid: string | null) => {
 }
 
 test.each(['/spin', '/regexp', '/wait'])(
-  '%s is ended when its time is over; others are served meanwhile and after',
+  '%s is ended at the time limit, and others are served during and after it',
   async (folder) => {
     const reader = harmful({ maxConcurrent: 1 })
     const first = await pidOf(reader)
@@ -48,14 +48,14 @@ test.each(['/heap', '/one-large-array'])('%s ends its own process and no other',
   expect(await pidOf(reader)).toMatch(/^\d+$/)
 })
 
-test('a stack that is too deep is of the folder, and the process goes on', async () => {
+test('a stack overflow is an error of the folder, and the process continues', async () => {
   const reader = harmful()
   const pid = await pidOf(reader)
   await expect(reader.detect('/deep', own)).rejects.toBeInstanceOf(FolderLimitExceeded)
   expect(await pidOf(reader)).toBe(pid)
 })
 
-test('an abort ends the work, or removes the request from the queue', async () => {
+test('an abort ends a running request, and removes a waiting one from the queue', async () => {
   const reader = harmful({ maxConcurrent: 1, seconds: 60 })
   const [one, two] = [new AbortController(), new AbortController()]
   const working = reader.detect('/spin', { ...own, abort: one.signal })
@@ -68,12 +68,12 @@ test('an abort ends the work, or removes the request from the queue', async () =
   expect((await last).name).toMatch(/^\d+$/)
 })
 
-test('an idle one is ended', async () => {
+test('an idle process is ended', async () => {
   const pid = await pidOf(harmful({ idleMs: 50 }))
   await expect.poll(() => isGone(pid)).toBe(true)
 })
 
-test('the real one detects and lists as if it were here', async () => {
+test('the reader process gives the same result as detection in this process', async () => {
   const reader = new FolderReader({ idleMs: 1000, seconds: 60 })
   const folder = await temporaryFolder({ 'package.json': { dependencies: { next: '15' } }, 'web/a.txt': '', 'web/b.md': '' })
   mkdirSync(join(folder, 'node_modules'))
@@ -92,7 +92,7 @@ test('the real one detects and lists as if it were here', async () => {
   await expect(reader.detect(folder, { ...own, rootDirectory: 'gone' })).rejects.toBeInstanceOf(RootDirectoryError)
 })
 
-test('a busy reader of one organisation does not delay another organisation', async () => {
+test('a slow folder of one organisation does not delay another organisation', async () => {
   const reader = harmful({ seconds: 60 })
   const enough = new AbortController()
   const busy = ['/spin', '/spin', '/spin'].map((folder) => reader.detect(folder, { ...own, abort: enough.signal }))

@@ -20,7 +20,7 @@ function turnsOf(maxConcurrent: number, maxWaiting = 100) {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('organisations take turns, however many folders one of them has', async () => {
+test('organisations alternate, however many folders one of them has', async () => {
   const { began, ask: request, end } = turnsOf(1)
   for (let at = 1; at <= 4; at += 1) void request('greedy', `greedy ${at}`)
   void request('other', 'other 1')
@@ -31,7 +31,7 @@ test('organisations take turns, however many folders one of them has', async () 
   expect(began).toEqual(['greedy 1', 'greedy 2', 'other 1', 'third 1', 'greedy 3', 'other 2', 'greedy 4'])
 })
 
-test('no organisation holds all slots: another one starts at once', async () => {
+test('no organisation uses all slots: another one starts at once', async () => {
   const { began, ask: request, end } = turnsOf(2)
   for (let at = 1; at <= 3; at += 1) void request('greedy', `greedy ${at}`)
   await settled()
@@ -44,7 +44,7 @@ test('no organisation holds all slots: another one starts at once', async () => 
   expect(began).toEqual(['greedy 1', 'other 1', 'greedy 2'])
 })
 
-test('a queue has a bound of its own, and others are not refused with it', async () => {
+test('the queue of each organisation is limited, and does not affect others', async () => {
   const { ask: request, began, end } = turnsOf(1, 2)
   for (let at = 1; at <= 3; at += 1) void request('greedy', `greedy ${at}`)
   await expect(request('greedy', 'greedy 4')).rejects.toBeInstanceOf(TooManyWaiting)
@@ -53,7 +53,7 @@ test('a queue has a bound of its own, and others are not refused with it', async
   expect(began).toContain('other 1')
 })
 
-test('an abort before or during the wait leaves no trace', async () => {
+test('an abort before or during the wait leaves the queue unchanged', async () => {
   const { turns, ask: request, began, end } = turnsOf(1)
   await expect(request('one', 'never', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
   expect(turns.hasFreeSlot).toBe(true)
@@ -69,7 +69,7 @@ test('an abort before or during the wait leaves no trace', async () => {
   expect(turns.hasFreeSlot).toBe(true)
 })
 
-test('a turn that is ended twice is ended once', async () => {
+test('a slot that is released twice is released once', async () => {
   const { turns, ask: request, end } = turnsOf(2)
   await request('one', 'a')
   await request('two', 'b')

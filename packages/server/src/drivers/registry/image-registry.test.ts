@@ -45,7 +45,7 @@ const challenge = (realm: string) => ({
 })
 
 describe('the password of a registry', () => {
-  test('goes to no other host that the registry names for tokens', async () => {
+  test('is not sent to another host that the registry names for tokens', async () => {
     await using thief = await hostile((_, response) => response.end(JSON.stringify({ token: 't' })))
     await using registry = await hostile((_, response) => response.writeHead(401, challenge(`${thief.url}/token`)).end())
     const failure = await failureOf(send(registry.host))
@@ -54,7 +54,7 @@ describe('the password of a registry', () => {
     expect(String(failure)).not.toContain(password)
   })
 
-  test('goes to no host that the registry redirects to, and neither does a token', async () => {
+  test('and a token are not sent to a host that the registry redirects to', async () => {
     await using thief = await hostile((_, response) => response.writeHead(200, { 'docker-content-digest': digest }).end())
     await using registry = await hostile(({ headers }, response) =>
       headers.authorization
@@ -65,7 +65,7 @@ describe('the password of a registry', () => {
     expect(thief.asked).toEqual([])
   })
 
-  test('is not sent before it is asked for, and the token is for reading this image alone', async () => {
+  test('is sent only on request, and the token is limited to reading this image', async () => {
     await using registry = await hostile(({ url, headers }, response) => {
       if (url?.startsWith('/token')) return void response.end(JSON.stringify({ token: 'abc' }))
       if (headers.authorization === 'Bearer abc') return void response.writeHead(200, { 'docker-content-digest': digest }).end()
@@ -97,7 +97,7 @@ describe('the password of a registry', () => {
   )
 })
 
-describe('a registry that misbehaves', () => {
+describe('an invalid registry', () => {
   test.each<[string, Answer, string]>([
     ['redirects without end', (_, response) => response.writeHead(302, { location: '/v2/again' }).end(), 'invalid'],
     [
@@ -152,7 +152,7 @@ describe('a registry that misbehaves', () => {
   }
 })
 
-test('a registry that names no digest is asked for the manifest, whose sum is the digest', async () => {
+test('without a digest header the digest is the hash of the manifest', async () => {
   const manifest = JSON.stringify({ schemaVersion: 2 })
   await using registry = await hostile(({ method }, response) => void response.end(method === 'HEAD' ? '' : manifest))
   expect(await send(registry.host)).toBe(`sha256:${createHash('sha256').update(manifest).digest('hex')}`)
@@ -165,14 +165,14 @@ describe('no request is sent', () => {
     expect(registry.asked).toEqual([])
   })
 
-  test('into private networks where the instance is for strangers', async () => {
+  test('to private networks on an instance with untrusted users', async () => {
     await using registry = await hostile((_, response) => response.end())
     const web = createWebRequest({ allowPrivate: false })
     expect(await failureOf(send(registry.host, { web }))).toMatchObject({ reason: 'not_allowed' })
     expect(registry.asked).toEqual([])
   })
 
-  test('for a name that holds its digest', async () => {
+  test('for an image name with a digest', async () => {
     await using registry = await hostile((_, response) => response.end())
     expect(await send(registry.host, {}, `${registry.host}/team/app@${digest}`)).toBe(digest)
     expect(registry.asked).toEqual([])
@@ -186,4 +186,4 @@ test.each([
   ['Bearer realm="https://a.test/t",service="s"', 'bearer'],
   ['Basic realm="x", Bearer realm="https://a.test/t"', 'bearer'],
   ['Bearer realm="not a url"', null],
-])('the challenge %s', (header, kind) => expect(parseChallenge(header)?.kind ?? null).toBe(kind))
+])('parses the challenge %s', (header, kind) => expect(parseChallenge(header)?.kind ?? null).toBe(kind))

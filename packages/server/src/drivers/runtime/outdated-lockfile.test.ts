@@ -12,4 +12,4 @@ test.each([
   ['error: lockfile had changes, but lockfile is frozen', 'bun install'],
 ])('%s', (line, repair) => expect(lockfileHint(line)).toContain(`Run \`${repair}\``))
 
-test('other lines say nothing of it', () => expect(lockfileHint('npm warn old lockfile')).toBeNull())
+test('other lines have no hint', () => expect(lockfileHint('npm warn old lockfile')).toBeNull())

@@ -13,7 +13,7 @@ export type { Bench }
 /** Tests that an implementation keeps the promises in the comments of `Runtime`. */
 export function runtimeSuite(prepare: () => Promise<Bench>): void {
   const suite = openSuiteBench(prepare)
-  test('says which version it is', async () => {
+  test('reports its version', async () => {
     expect((await suite.runtime.check(never)).version).toMatch(/\d/)
   })
   buildSuite(suite)

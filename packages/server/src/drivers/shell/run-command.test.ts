@@ -18,15 +18,15 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-describe('a command runs', () => {
-  test('its words reach the program unread by any shell', async () => {
+describe('a command', () => {
+  test('gets its arguments without a shell', async () => {
     const words = ['$(id)', '`id`', '; id', 'a b', '', '"', "'", '*', '\n', '--x']
     const { stdout, exitCode } = await run({ program: 'printf', args: ['%s|', ...words] }, limits)
     expect(stdout).toBe(words.map((word) => `${word}|`).join(''))
     expect(exitCode).toBe(0)
   })
 
-  test('it inherits the named variables of the environment and nothing else', async () => {
+  test('inherits only the named environment variables', async () => {
     const careful = createRunCommand({
       PATH: process.env.PATH,
       LANG: 'C.UTF-8',
@@ -37,7 +37,7 @@ describe('a command runs', () => {
     expect(stdout.trim().split('\n').sort()).toEqual(['LANG=C.UTF-8', 'OWN=yes', `PATH=${process.env.PATH}`, 'SSL_CERT_FILE=/ca'])
   })
 
-  test('without input its stdin is empty; with input it gets every byte', async () => {
+  test('has an empty stdin without input, and gets every byte of an input', async () => {
     expect((await run({ program: 'cat', args: [] }, limits)).stdout).toBe('')
     expect((await run({ program: 'cat', args: [] }, { ...limits, input: 'häl\0lo' })).stdout).toBe('häl\0lo')
     async function* chunks() {
@@ -46,7 +46,7 @@ describe('a command runs', () => {
     expect((await run({ program: 'wc', args: ['-c'] }, { ...limits, input: chunks() })).stdout.trim()).toBe('500000')
   })
 
-  test('a command that does not read its input ends all the same, also while the source is silent', async () => {
+  test('ends even if it does not read its input, also while the source is silent', async () => {
     async function* silent() {
       yield Buffer.alloc(1_000_000)
       await new Promise(() => {})
@@ -54,7 +54,7 @@ describe('a command runs', () => {
     expect((await run({ program: 'true', args: [] }, { ...limits, input: silent() })).exitCode).toBe(0)
   })
 
-  test('a failing source ends the command and is what the caller sees', async () => {
+  test('ends if the source fails, with the error of the source', async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('a')
       throw new Error('upload cut')
@@ -62,7 +62,7 @@ describe('a command runs', () => {
     await expect(run(sh('cat; sleep 60'), { ...limits, input: broken(), graceMs: 500 })).rejects.toThrow('upload cut')
   })
 
-  test('a secret is read from descriptor 3 and is in no argument, variable or file', async () => {
+  test('gets a secret on descriptor 3 and in no argument, variable or file', async () => {
     const script =
       'IFS= read -r secret <&3; printf "%s" "$secret"; tr "\\0" "\\n" </proc/$$/environ; tr "\\0" "\\n" </proc/$$/cmdline'
     const { stdout } = await run(sh(script), { ...limits, secretInput: 'canary-4711' })
@@ -72,7 +72,7 @@ describe('a command runs', () => {
 })
 
 describe('output', () => {
-  test('the first bytes of stdout and the last of stderr are kept, and a cut is reported', async () => {
+  test('keeps the first bytes of stdout and the last of stderr, and reports truncation', async () => {
     const result = await run(sh('i=0; while [ $i -lt 3000 ]; do echo out$i; echo err$i >&2; i=$((i+1)); done'), {
       ...limits,
       maxOutputBytes: 50,
@@ -84,12 +84,12 @@ describe('output', () => {
     expect(result.stderr.endsWith('err2998\nerr2999\n')).toBe(true)
   })
 
-  test('exactly the limit is not truncated', async () => {
+  test('of exactly the limit is not truncated', async () => {
     const result = await run(sh('printf 12345; printf 12345 >&2'), { ...limits, maxOutputBytes: 5 })
     expect(result).toMatchObject({ stdout: '12345', stderr: '12345', truncated: false })
   })
 
-  test('a receiver gets everything in order and slows the command down', async () => {
+  test('is passed to a receiver in order, with backpressure', async () => {
     let received = 0
     let atOnce = 0
     await run(
@@ -109,12 +109,12 @@ describe('output', () => {
     expect(received).toBe(3_000_000)
   })
 
-  test('the time limit holds for a receiver that never returns, also when the command is over', async () => {
+  test('is subject to the time limit if the receiver never returns', async () => {
     const onStdout = () => new Promise<void>(() => {})
     await expect(run(sh('echo a'), { ...limits, onStdout, timeoutMs: 200, graceMs: 100 })).rejects.toBeInstanceOf(CommandTimedOut)
   })
 
-  test('a receiver that throws ends the command', async () => {
+  test('ends the command if the receiver throws', async () => {
     const onStdout = () => {
       throw new Error('disk full')
     }
@@ -145,25 +145,25 @@ describe('a failure is typed', () => {
     expect((await run(sh('exit 9'), { ...limits, acceptExitCodes: 'any' })).exitCode).toBe(9)
   })
 
-  test('a program that is missing says what to install', async () => {
+  test('a missing program with the package to install', async () => {
     const bare = createRunCommand({ PATH: folder })
     const error = await bare({ program: 'ssh', args: [] }, limits).catch((e) => e)
     expect(error).toBeInstanceOf(ProgramMissing)
     expect(error.message).toContain('install openssh-client')
   })
 
-  test('a missing working folder is not mistaken for a missing program', async () => {
+  test('a missing working folder', async () => {
     const error = await run({ program: 'true', args: [], cwd: join(folder, 'nowhere') }, limits).catch((e) => e)
     expect(error).toBeInstanceOf(CommandNotStarted)
     expect(error.message).toContain('working folder')
   })
 
-  test('a NUL in a word', async () => {
+  test('a NUL in an argument', async () => {
     await expect(run({ program: 'echo', args: ['a\0b'] }, limits)).rejects.toBeInstanceOf(CommandNotStarted)
   })
 })
 
-describe('the whole group is ended', () => {
+describe('the whole process group is ended', () => {
   /** A child of a child that ignores TERM, its number written to a file. */
   const stubborn = (file: string) => sh('(trap "" TERM; echo $$ >/dev/null; exec sleep 300) & echo $! > "$1"; wait', file)
 
@@ -200,14 +200,14 @@ describe('the whole group is ended', () => {
     await bystander
   })
 
-  test('also what a command leaves behind when it ends by itself', async () => {
+  test('after the command has ended by itself', async () => {
     const file = join(folder, 'left')
     const { stdout } = await run(sh('sleep 300 & echo $! > "$1"; echo done', file), { ...limits, graceMs: 200 })
     expect(stdout).toBe('done\n')
     expect(isAlive(await sleeperIn(file))).toBe(false)
   })
 
-  test('a daemon that has left the group and holds the pipes does not hold the caller', async () => {
+  test('a daemon that left the group and keeps the pipes open does not delay the caller', async () => {
     const file = join(folder, 'daemon')
     const daemon = 'setsid sh -c \'echo $$ > "$0"; exec sleep 300\' "$1" & while [ ! -s "$1" ]; do sleep 0.05; done; echo done'
     const { stdout } = await run(sh(daemon, file), limits)
@@ -215,7 +215,7 @@ describe('the whole group is ended', () => {
     process.kill(await sleeperIn(file), 'SIGKILL')
   })
 
-  test('a control plane that exits takes its commands along', async () => {
+  test('the exit of the control plane ends its commands', async () => {
     const file = join(folder, 'exiting')
     const program = `
       import { createRunCommand } from ${JSON.stringify(fileURLToPath(new URL('./run-command.ts', import.meta.url)))}
@@ -229,7 +229,7 @@ describe('the whole group is ended', () => {
     while (isAlive(pid)) await delay(10)
   })
 
-  test('an abort that came first starts nothing', async () => {
+  test('an aborted signal starts nothing', async () => {
     const file = join(folder, 'never')
     await expect(run(sh('echo x > "$1"', file), { ...limits, abort: AbortSignal.abort() })).rejects.toBeInstanceOf(CommandAborted)
     await expect(readFile(file)).rejects.toThrow()

@@ -32,7 +32,7 @@ const archive = Buffer.concat([
   tarEnd,
 ])
 
-test.each([1, 511, 512, 100_000])('the filters of volumes keep every byte of a name, in pieces of %i', async (length) => {
+test.each([1, 511, 512, 100_000])('volume filters keep every byte of a name, in chunks of %i', async (length) => {
   const kept = [
     { name: odd, linkname: '', uid: 3_000_000, text: 'x'.repeat(700) },
     { name: `${'d'.repeat(200)}/${odd}`, linkname: odd, uid: 3_000_000, text: '' },
@@ -41,7 +41,7 @@ test.each([1, 511, 512, 100_000])('the filters of volumes keep every byte of a n
   expect(await entriesOf(sanitizeArchive(withoutTopFolder(inPieces(archive, length))))).toEqual(kept)
 })
 
-test('an entry without a header is left out with its content', async () => {
+test('an entry whose header is dropped is omitted with its content', async () => {
   const rest = rewriteTar(inPieces(archive, 100), (header) => (header.type === 'file' ? null : header))
   expect((await entriesOf(rest)).map(({ text }) => text)).toEqual(['', ''])
 })
@@ -58,11 +58,11 @@ test('an archive of another program is read unchanged', async () => {
   ])
 })
 
-test.each([100, 600, 1100, 1400])('an archive that ends after %i bytes is no archive', async (length) => {
+test.each([100, 600, 1100, 1400])('an archive truncated after %i bytes is an error', async (length) => {
   await expect(entriesOf(inPieces(archive.subarray(0, length), 64))).rejects.toThrow('incomplete')
 })
 
-test('a header that was changed, and one that asks for more memory than any needs, are refused', async () => {
+test('a changed header and one that needs too much memory are refused', async () => {
   const changed = Buffer.from(archive)
   changed[3] = 1
   await expect(entriesOf(inPieces(changed, 512))).rejects.toThrow('checksum does not match')
@@ -74,14 +74,11 @@ test('a header that was changed, and one that asks for more memory than any need
 
 const sumOf = (header: Buffer) => header.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 32 : byte), 0)
 
-test.each(['xxxxxxx', '0 a=b', '-5 a=b', '99 a=b\n', '7 a=b\n 7'])(
-  'the records %j end the reading of records, not the reader',
-  (text) => {
-    expect([...decodeRecords(Buffer.from(text))]).toEqual([])
-  },
-)
+test.each(['xxxxxxx', '0 a=b', '-5 a=b', '99 a=b\n', '7 a=b\n 7'])('parsing stops at the invalid records %j', (text) => {
+  expect([...decodeRecords(Buffer.from(text))]).toEqual([])
+})
 
-test('global headers with records that are not read fill no memory', async () => {
+test('global headers with unused records do not accumulate in memory', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const count = 60

@@ -23,7 +23,7 @@ const archive = async () =>
     tarEnd,
   ])
 
-test('entries are read back as they were written', async () => {
+test('written entries are read back unchanged', async () => {
   const found = []
   for await (const { header, content } of readTar(chunksOf(await archive()))) {
     const text = Buffer.concat(await Array.fromAsync(content)).toString()
@@ -41,7 +41,7 @@ async function* chunksOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 700) yield bytes.subarray(at, at + 700)
 }
 
-test('tar itself reads the archive', async () => {
+test('tar reads the archive', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'write-tar-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'all.tar'), await archive())
@@ -59,6 +59,6 @@ test.each([
   await expect(Array.fromAsync(entry)).rejects.toThrow(SizeMismatch)
 })
 
-test('an archive without entries is the end mark alone', () => {
+test('an empty archive consists of the end mark', () => {
   expect(smallTar()).toEqual(tarEnd)
 })

@@ -45,7 +45,7 @@ test('packed files are unpacked unchanged', async () => {
   expect(await readFile(join(base, `into/deep/${'ä'.repeat(100)}/${'long'.repeat(40)}/file`), 'utf8')).toBe('x'.repeat(300_000))
 })
 
-test('real tar opens it', async () => {
+test('tar reads the archive', async () => {
   await put('a/b', 'hello')
   await writeFile(join(base, 'archive'), await bytesOf())
   const run = createRunCommand(process.env)
@@ -66,7 +66,7 @@ test('the same files give the same bytes', async () => {
   expect((await bytesOf()).equals(first)).toBe(true)
 })
 
-test('.git and node_modules are always left out, and what .gitignore and .berthignore say', async () => {
+test('.git, node_modules and files ignored by .gitignore and .berthignore are excluded', async () => {
   await put('.gitignore', 'dist/\n*.log\n!keep.log\n/only-top\n.env\n')
   await put('.berthignore', '!.env\nfixtures\n')
   await put('pkg/.gitignore', 'local\n!debug.log\n')
@@ -91,7 +91,7 @@ test('a default rule excludes files and reports them, unless an ignore file or a
   )
 })
 
-test('links out of the folder and pipes are skipped and told', async () => {
+test('symlinks out of the folder and pipes are skipped and reported', async () => {
   await put('file')
   await symlink('/etc/passwd', join(source, 'absolute'))
   await symlink('../other', join(source, 'up'))
@@ -104,7 +104,7 @@ test('links out of the folder and pipes are skipped and told', async () => {
   expect(skipped).toEqual(['absolute', 'pipe', 'up'])
 })
 
-test('a file that shrinks while it is read fails the whole', async () => {
+test('a file that shrinks while it is read is an error', async () => {
   await put('a', String(Math.random()).repeat(200_000))
   const racing = (async () => {
     let first = true
@@ -116,7 +116,7 @@ test('a file that shrinks while it is read fails the whole', async () => {
   await expect(racing).rejects.toBeInstanceOf(ChangedWhilePacking)
 })
 
-test('an abort, and a reader that stops, end it', async () => {
+test('an abort, and a reader that stops, end the packing', async () => {
   for (let index = 0; index < 50; index += 1) await put(`f${index}`, String(Math.random()).repeat(10_000))
   for await (const _chunk of packFolder(source)) break
   const stop = new AbortController()
@@ -126,6 +126,6 @@ test('an abort, and a reader that stops, end it', async () => {
   await expect(packing).rejects.toThrow('cancelled')
 })
 
-test('a missing folder is the system’s own error', async () => {
+test('a missing folder is ENOENT', async () => {
   await expect(Array.fromAsync(packFolder(join(base, 'nowhere')))).rejects.toMatchObject({ code: 'ENOENT' })
 })

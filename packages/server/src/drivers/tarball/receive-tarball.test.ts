@@ -22,7 +22,7 @@ async function* chunks(...parts: string[]): AsyncGenerator<Uint8Array> {
 
 const left = () => readdir(join(base, 'sessions'))
 
-test('the bytes are on the disk as they came, readable by us alone', async () => {
+test('the upload is stored unchanged, readable by its owner only', async () => {
   const received = await receiveTarball(chunks('one', '', 'two'), target, { maxBytes: 6 })
   expect(received).toEqual({ sizeBytes: 6, sha256: createHash('sha256').update('onetwo').digest('hex') })
   expect(await readFile(target, 'utf8')).toBe('onetwo')
@@ -30,7 +30,7 @@ test('the bytes are on the disk as they came, readable by us alone', async () =>
   expect(await left()).toEqual(['one.tar.gz'])
 })
 
-test('one byte over the limit is refused, leaves nothing behind and reads no further', async () => {
+test('one byte over the limit is refused, leaves no file and stops reading', async () => {
   let requested = 0
   async function* endless() {
     for (;;) {
@@ -43,7 +43,7 @@ test('one byte over the limit is refused, leaves nothing behind and reads no fur
   expect(await left()).toEqual([])
 })
 
-test('a source that breaks, and an abort while it is silent, leave nothing behind', async () => {
+test('a failing source and an abort leave no file', async () => {
   async function* broken(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('x')
     throw new Error('connection lost')
@@ -61,7 +61,7 @@ test('a source that breaks, and an abort while it is silent, leave nothing behin
   expect(await left()).toEqual([])
 })
 
-test('a failed second attempt keeps the first file, and what a killed one left is overwritten', async () => {
+test('a failed second attempt keeps the first file, and a partial file of a killed process is overwritten', async () => {
   await receiveTarball(chunks('first'), target, { maxBytes: 10 })
   await writeFile(`${target}.partial`, 'left by a killed process')
   await expect(receiveTarball(chunks('far too long'), target, { maxBytes: 10 })).rejects.toBeInstanceOf(TooLarge)
@@ -71,7 +71,7 @@ test('a failed second attempt keeps the first file, and what a killed one left i
   expect(await left()).toEqual(['one.tar.gz'])
 })
 
-test('299 MB take less than 40 MB of memory, to receive and to inspect; 301 MB are refused and leave nothing', async () => {
+test('299 MB use less than 40 MB of memory to receive and inspect; 301 MB are refused and leave no file', async () => {
   const program = `
     import { readFile } from 'node:fs/promises'
     import { crc32 } from 'node:zlib'

@@ -23,7 +23,7 @@ afterEach(() => rm(base, { recursive: true, force: true }))
 
 const run = createRunCommand(process.env)
 
-describe('each hostile archive is refused by name and leaves nothing behind', () => {
+describe('each hostile archive is refused with the entry name and leaves no files', () => {
   test.each(hostileCorpus().map((hostile) => [hostile.title, hostile] as const))('%s', async (_title, hostile) => {
     await writeFile(archive, hostile.bytes)
     const attempts = [() => inspectTarball(archive, hostile.limits), () => unpackTarball(archive, target, hostile.limits)]
@@ -40,7 +40,7 @@ describe('each hostile archive is refused by name and leaves nothing behind', ()
   })
 })
 
-test('an archive of real tar is unpacked as it was: files, folders, links, what can be run', async () => {
+test('an archive of tar is unpacked unchanged: files, folders, symlinks, executables', async () => {
   const source = join(base, 'source')
   await run(
     {
@@ -69,7 +69,7 @@ test('an archive of real tar is unpacked as it was: files, folders, links, what 
   expect((await readdir(base)).sort()).toEqual(['into', 'source', 'upload.tar.gz'])
 })
 
-test('links within the folder are kept, also through each other, in circles, and to nowhere', async () => {
+test('symlinks within the folder are kept, also nested, circular and dangling ones', async () => {
   const link = (name: string, linkname: string) => ({ name, type: '2', linkname })
   await writeFile(
     archive,
@@ -79,7 +79,7 @@ test('links within the folder are kept, also through each other, in circles, and
   expect((await readdir(target)).sort()).toEqual(['a', 'again', 'x', 'y', 'z'])
 })
 
-test('a file that comes twice is the later one', async () => {
+test('the later of two entries with one name wins', async () => {
   await writeFile(
     archive,
     tarball({ name: 'a', content: 'first' }, { name: 'h', type: '1', linkname: 'a' }, { name: './a', content: '2', mode: 0o755 }),
@@ -111,7 +111,7 @@ describe('the common root', () => {
   })
 })
 
-test('the attribute files of macOS are left out, known by their content and not by their name', async () => {
+test('macOS attribute files are skipped, recognised by content and not by name', async () => {
   const entries = [
     { name: 'a/._one.js', content: '\0\x05\x16\x07\0\0' },
     { name: 'a/one.js', content: '1' },
@@ -123,13 +123,13 @@ test('the attribute files of macOS are left out, known by their content and not 
   expect((await readdir(target, { recursive: true })).sort()).toEqual(['._e', 'a', 'a/._mine', 'a/one.js'])
 })
 
-test('several gzip members are one archive', async () => {
+test('several gzip members are read as one archive', async () => {
   const members = [tarEntry({ name: 'a', content: 'x' }), tarEntry({ name: 'b' }), tarEnd].map((part) => gzipSync(part))
   await writeFile(archive, Buffer.concat(members))
   expect(await inspectTarball(archive)).toMatchObject({ entries: 2, commonRoot: null })
 })
 
-test('a bomb is stopped early: it is not decompressed to its end', async () => {
+test('a decompression bomb is stopped early', async () => {
   const total = 3_000_000_000
   async function* bomb() {
     yield tarEntry({ name: 'bomb', size: total })
@@ -147,7 +147,7 @@ test('a bomb is stopped early: it is not decompressed to its end', async () => {
   expect(stopped).toBeLessThan(whole / 2)
 })
 
-test('an abort ends it and leaves nothing behind', async () => {
+test('an abort ends the unpacking and leaves no files', async () => {
   await writeFile(
     archive,
     tarball(...Array.from({ length: 500 }, (_, index) => ({ name: `f${index}`, content: 'x'.repeat(5000) }))),
@@ -160,7 +160,7 @@ test('an abort ends it and leaves nothing behind', async () => {
   expect(await readdir(base)).toEqual(['upload.tar.gz'])
 })
 
-test('no file stays open, whatever the archive was', async () => {
+test('no file descriptor stays open after any archive', async () => {
   const openFiles = async () =>
     (await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))).filter(
       (path) => path.startsWith(base),
@@ -172,6 +172,6 @@ test('no file stays open, whatever the archive was', async () => {
   expect(await openFiles()).toEqual([])
 })
 
-test('a missing file is the system’s own error', async () => {
+test('a missing file is ENOENT', async () => {
   await expect(inspectTarball(join(base, 'nowhere'))).rejects.toMatchObject({ code: 'ENOENT' })
 })

@@ -43,7 +43,7 @@ async function probed(chain: string[], servername = 'shop.test') {
   }
 }
 
-test('the certificate that a client gets, its expiry and its chain', async () => {
+test('returns the served certificate, its expiry and its chain', async () => {
   const served = await probed(['shop.test', 'middle.test'])
   expect(served).toMatchObject({ fingerprint256: new X509Certificate(read('shop.test.pem')).fingerprint256, chainProblem: null })
   expect(served.expiresAt.getTime()).toBeGreaterThan(Date.now() + 29 * 86_400_000)

@@ -23,7 +23,7 @@ const verdict = {
   ],
 } as const
 
-describe('the address is refused when it is loopback, link-local, metadata or private', () => {
+describe('addresses are classified', () => {
   for (const [reach, addresses] of Object.entries(verdict)) {
     test.each(addresses)(`%s is ${reach}`, (address) => expect(reachOf(address)).toBe(reach))
   }

@@ -13,7 +13,7 @@ describe('refused unless the instance allows it', () => {
   const disguises = ['①②⑦.⓪.⓪.①', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[64:ff9b::7f00:1]']
   const names = ['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', '0', '0.0.0.0']
 
-  test.each([...spellings, ...disguises, ...names])('%s reaches loopback in no spelling', async (host) => {
+  test.each([...spellings, ...disguises, ...names])('%s does not reach loopback', async (host) => {
     await using receiver = await startReceiver()
     const failure = await failureOf(closed.send(post(`http://${host}:${receiver.port}/${canary}`)))
     expect(failure).toBeInstanceOf(WebRequestRefused)
@@ -22,7 +22,7 @@ describe('refused unless the instance allows it', () => {
     expect(everythingIn(failure)).not.toContain(canary)
   })
 
-  test('the same address is reached where the instance allows it', async () => {
+  test('the same address is reachable if the instance allows it', async () => {
     await using receiver = await startReceiver()
     const open = createWebRequest({ allowPrivate: true })
     const answer = await open.send(post(`http://0x7f.1:${receiver.port}/in?x=1`, { headers: { 'x-one': '1' }, body: 'hello' }))
@@ -30,13 +30,13 @@ describe('refused unless the instance allows it', () => {
     expect(receiver.received).toMatchObject([{ method: 'POST', path: '/in?x=1', body: 'hello', headers: { 'x-one': '1' } }])
   })
 
-  test('metadata services stay closed even where private networks are allowed', async () => {
+  test('metadata services are refused even if private networks are allowed', async () => {
     const open = createWebRequest({ allowPrivate: true, resolve: async () => ['169.254.169.254', 'fd00:ec2::254'] })
     expect(await failureOf(open.send(post('http://metadata.test/')))).toMatchObject({ reason: 'address' })
     expect(await failureOf(open.send(post('http://169.254.169.254/')))).toMatchObject({ reason: 'address' })
   })
 
-  test('a name is refused when none of its addresses is acceptable, and may be tried again later', async () => {
+  test('a name without a permitted address is refused, and the refusal is not permanent', async () => {
     await using receiver = await startReceiver()
     const names = createWebRequest({ allowPrivate: false, resolve: async () => ['10.0.0.1', '127.0.0.1', 'fe80::1%eth0'] })
     const failure = await failureOf(names.send(post(`http://hooks.test:${receiver.port}/`)))
@@ -46,7 +46,7 @@ describe('refused unless the instance allows it', () => {
     expect(receiver.connections).toBe(0)
   })
 
-  test('only the allowed ones of several addresses are connected to', async () => {
+  test('only permitted addresses of a name are contacted', async () => {
     await using inside = await startReceiver()
     await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
     const classify = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
@@ -62,11 +62,11 @@ test('the next allowed address is tried if one does not answer', async () => {
   expect(await names.send(post(`http://hooks.test:${receiver.port}/`))).toMatchObject({ status: 200 })
 })
 
-describe('a DNS name that changes its answer between check and use', () => {
+describe('DNS rebinding', () => {
   // 127.0.0.2 plays the public address, so that the proof needs no other machine.
   const classify = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
 
-  test('is resolved once, and the address of that answer is the one connected to', async () => {
+  test('a name is resolved once, and that address is contacted', async () => {
     await using inside = await startReceiver()
     await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
     let questions = 0
@@ -80,7 +80,7 @@ describe('a DNS name that changes its answer between check and use', () => {
     expect(outside.received[0]?.headers.host).toBe(`rebind.test:${inside.port}`)
   })
 
-  test('never gets through with a real name server that answers in turn, whichever answer comes first', async () => {
+  test('a real name server with alternating answers never leads to an internal address', async () => {
     await using inside = await startReceiver()
     await using outside = await startReceiver(undefined, { host: '127.0.0.2', port: inside.port })
     let questions = 0
@@ -95,7 +95,7 @@ describe('a DNS name that changes its answer between check and use', () => {
   })
 })
 
-describe('data that is never sent', () => {
+describe('requests that are never sent', () => {
   const open = createWebRequest({ allowPrivate: true })
 
   test.each([
@@ -122,7 +122,7 @@ describe('data that is never sent', () => {
     expect(target.connections).toBe(0)
   })
 
-  test('no proxy of the environment is asked', async () => {
+  test('proxies of the environment are not used', async () => {
     await using proxy = await startReceiver()
     await using receiver = await startReceiver()
     const names = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy', 'NODE_USE_ENV_PROXY']

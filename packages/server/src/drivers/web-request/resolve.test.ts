@@ -4,13 +4,13 @@ import { startNameServer } from './test-name-server.ts'
 
 const never = new AbortController().signal
 
-test('public names come from the name server, all of them, in its order', async () => {
+test('public names are resolved by the name server, with all addresses in order', async () => {
   await using nameServer = await startNameServer(() => ['1.2.3.4', '5.6.7.8'])
   expect(await publicNames([nameServer.address])('two.test', never)).toEqual(['1.2.3.4', '5.6.7.8'])
   expect(nameServer.requests).toEqual(['two.test'])
 })
 
-test('an abort ends a lookup that the name server leaves unanswered', async () => {
+test('an abort ends a lookup without an answer', async () => {
   await using nameServer = await startNameServer(() => 'silence')
   const abort = new AbortController()
   const checking = publicNames([nameServer.address])('slow.test', abort.signal)
@@ -18,7 +18,7 @@ test('an abort ends a lookup that the name server leaves unanswered', async () =
   await expect(checking).rejects.toMatchObject({ code: 'ECANCELLED' })
 })
 
-test("the system's names include those of its hosts file", async () => {
+test('system names include those of the hosts file', async () => {
   const addresses = await systemNames('localhost', never)
   expect(['127.0.0.1', '::1']).toContain(addresses[0])
 })

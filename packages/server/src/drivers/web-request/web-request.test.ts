@@ -10,7 +10,7 @@ import { createWebRequest } from './web-request.ts'
 const onLoopback: Resolve = async () => ['127.0.0.1']
 
 describe('TLS is verified by name', () => {
-  test('the pinned address is asked for under its name, in SNI and Host', async () => {
+  test('the pinned address is contacted with its name in SNI and Host', async () => {
     await using receiver = await startReceiver(undefined, { tls: true })
     const trusting = createWebRequest({ allowPrivate: true, resolve: onLoopback, ca: testAuthority })
     await trusting.send(post(`https://hooks.berth.test:${receiver.port}/${canary}`))
@@ -24,7 +24,7 @@ describe('TLS is verified by name', () => {
     ['a certificate of an unknown authority', 'hooks.berth.test', undefined],
     ['a certificate for another name', 'other.berth.test', testAuthority],
     ['a certificate for a name, asked by address', '127.0.0.1', testAuthority],
-  ])('%s is refused, and says so', async (_, host, ca) => {
+  ])('%s is refused with a message', async (_, host, ca) => {
     await using receiver = await startReceiver(undefined, { tls: true })
     const request = createWebRequest({ allowPrivate: true, resolve: onLoopback, ...(ca ? { ca } : {}) })
     const failure = await failureOf(request.send(post(`https://${host}:${receiver.port}/${canary}`)))
@@ -33,7 +33,7 @@ describe('TLS is verified by name', () => {
     expect(everythingIn(failure)).not.toContain(canary)
   })
 
-  test('a receiver without TLS under https says so', async () => {
+  test('a receiver without TLS at an https URL is reported', async () => {
     await using receiver = await startReceiver()
     const request = createWebRequest({ allowPrivate: true, resolve: onLoopback })
     const failure = await failureOf(request.send(post(`https://hooks.berth.test:${receiver.port}/`)))
@@ -41,7 +41,7 @@ describe('TLS is verified by name', () => {
   })
 })
 
-describe('the time limit is over everything', () => {
+describe('the time limit applies to', () => {
   const open = createWebRequest({ allowPrivate: true })
   const silent = () => {
     const server = createServer(() => {})
@@ -52,7 +52,7 @@ describe('the time limit is over everything', () => {
     )
   }
 
-  test('a name server that keeps silent', async () => {
+  test('a name server that does not answer', async () => {
     await using nameServer = await startNameServer(() => 'silence')
     const names = createWebRequest({ allowPrivate: false, resolve: publicNames([nameServer.address]) })
     const failure = await failureOf(names.send(post('http://hooks.test/', { timeoutMs: 100 })))
@@ -64,14 +64,14 @@ describe('the time limit is over everything', () => {
     expect(await failureOf(names.send(post('http://hooks.test/', { timeoutMs: 50 })))).toMatchObject({ reason: 'timed_out' })
   })
 
-  test.each(['http', 'https'])('a receiver that accepts and says nothing over %s', async (scheme) => {
+  test.each(['http', 'https'])('a receiver that accepts and never answers over %s', async (scheme) => {
     using server = await silent()
     const failure = await failureOf(open.send(post(`${scheme}://127.0.0.1:${server.port}/${canary}`, { timeoutMs: 100 })))
     expect(failure).toMatchObject({ name: 'WebRequestFailed', reason: 'timed_out' })
     expect(everythingIn(failure)).not.toContain(canary)
   })
 
-  test('a body that drips: the status counts, the rest is cut when the time is over', async () => {
+  test('a slow body: the status is returned, the rest is dropped at the time limit', async () => {
     await using receiver = await startReceiver((response) => {
       response.write('first')
       const drip = setInterval(() => response.write('.'), 10)
@@ -82,7 +82,7 @@ describe('the time limit is over everything', () => {
     await receiver.quiet()
   })
 
-  test("the caller's abort ends it with the caller's reason", async () => {
+  test('an abort ends the request with the reason of the caller', async () => {
     using server = await silent()
     const abort = new AbortController()
     const sending = open.send(post(`http://127.0.0.1:${server.port}/`, { abort: abort.signal }))
@@ -94,10 +94,10 @@ describe('the time limit is over everything', () => {
   })
 })
 
-describe('the response is bounded', () => {
+describe('the size of the response is limited', () => {
   const open = createWebRequest({ allowPrivate: true })
 
-  test('an endless body is read up to the bound and the connection closed', async () => {
+  test('an endless body is read up to the limit, and the connection is closed', async () => {
     await using receiver = await startReceiver((response) => {
       const more = () => {
         while (response.write('x'.repeat(16_384)));
@@ -111,13 +111,13 @@ describe('the response is bounded', () => {
     await receiver.quiet()
   })
 
-  test('a body of exactly the bound is whole', async () => {
+  test('a body of exactly the limit is complete', async () => {
     await using receiver = await startReceiver((response) => response.end('12345'))
     expect(await open.send(post(receiver.url, { maxResponseBytes: 5 }))).toMatchObject({ body: '12345', truncated: false })
     expect(await open.send(post(receiver.url, { maxResponseBytes: 4 }))).toMatchObject({ body: '1234', truncated: true })
   })
 
-  test('endless headers are given up', async () => {
+  test('endless headers are an error', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.write(`HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(200_000)}`)
@@ -132,7 +132,7 @@ describe('the response is bounded', () => {
   })
 })
 
-describe('a failure has a message without the secret of the URL', () => {
+describe('a failure never contains the secret of the URL', () => {
   const serveOnce = async (bytes: string | null) => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
@@ -168,7 +168,7 @@ describe('a failure has a message without the secret of the URL', () => {
     expect(everythingIn(failure)).not.toContain(canary)
   })
 
-  test('the name does not exist', async () => {
+  test('a name that does not exist', async () => {
     await using nameServer = await startNameServer(() => 'unknown')
     const names = createWebRequest({ allowPrivate: false, resolve: publicNames([nameServer.address]) })
     const failure = await failureOf(names.send(post(`http://nowhere.test/${canary}`)))
@@ -176,7 +176,7 @@ describe('a failure has a message without the secret of the URL', () => {
     expect(everythingIn(failure)).not.toContain(canary)
   })
 
-  test('the name has no address', async () => {
+  test('a name without an address', async () => {
     await using nameServer = await startNameServer(() => [])
     const names = createWebRequest({ allowPrivate: false, resolve: publicNames([nameServer.address]) })
     expect(await failureOf(names.send(post('http://empty.test/')))).toMatchObject({ reason: 'name_not_found' })
@@ -186,7 +186,7 @@ describe('a failure has a message without the secret of the URL', () => {
     [204, 'ok'],
     [404, 'refused'],
     [503, 'broken'],
-  ])('status %i is an answer: %s', async (status, outcome) => {
+  ])('status %i is returned: %s', async (status, outcome) => {
     await using receiver = await startReceiver((response) => response.writeHead(status, { 'retry-after': '7' }).end())
     expect(await open.send(post(receiver.url))).toMatchObject({ status, outcome, headers: { 'retry-after': '7' } })
   })

@@ -24,14 +24,14 @@ class Clerk {
 const limited = (clerk: Clerk, ms: number) =>
   withTimeLimits(clerk, { title: 'the clerk', limits: { greet: { ms, signalIndex: 1 }, count: { ms, signalIndex: null } } })
 
-test('a wrapped driver answers as it did, and keeps what is not wrapped', async () => {
+test('a wrapped driver returns the same values, and keeps methods that are not wrapped', async () => {
   const driver = limited(new Clerk(), 60_000)
   expect(await driver.greet('Good day')).toBe('Good day, Ada')
   expect(driver.title()).toBe('Ada')
   expect(driver).toBeInstanceOf(Clerk)
 })
 
-test('a call that ignores its signal ends at its limit, with a message, and its signal is aborted', async () => {
+test('a call that ignores its signal ends at its limit with a message, and its signal is aborted', async () => {
   const clerk = new Clerk()
   const driver = limited(clerk, 20)
   await expect(driver.greet('never')).rejects.toThrow(new DriverTimedOut('the clerk did not answer within 0.02 s'))
@@ -39,13 +39,13 @@ test('a call that ignores its signal ends at its limit, with a message, and its 
   await expect(driver.count()).rejects.toBeInstanceOf(DriverTimedOut)
 })
 
-test('the failure is the one that the interface promises', async () => {
+test('the timeout error is that of the interface', async () => {
   const timeoutError = (message: string) => new RangeError(message)
   const driver = withTimeLimits(new Clerk(), { title: 'it', limits: { count: { ms: 5, signalIndex: null } }, timeoutError })
   await expect(driver.count()).rejects.toBeInstanceOf(RangeError)
 })
 
-test("the caller's own abort ends a call at once with its own reason, also before it began", async () => {
+test('an abort of the caller ends a call at once with its reason, also before its start', async () => {
   const clerk = new Clerk()
   const driver = limited(clerk, 60_000)
   const stop = new AbortController()
@@ -57,7 +57,7 @@ test("the caller's own abort ends a call at once with its own reason, also befor
   expect(clerk.signals).toHaveLength(1)
 })
 
-test('the log says which call took how long and which failed, and never what was given to it', async () => {
+test('the log has method, duration and failure of a call, and never its arguments', async () => {
   const log = { ...silentLog, debug: vi.fn() }
   const driver = withCallLog(limited(new Clerk(), 20), { title: 'clerk', log, methods: ['greet'] })
   await driver.greet('a secret')

@@ -30,7 +30,7 @@ describe('signature checked over the raw body', () => {
 })
 
 describe('tags, deleted refs and other branches do nothing; push, pull request, installation deleted and ping are handled', () => {
-  test('a push', () => {
+  test('reads a push', () => {
     const head = { message: 'Fix it', author: { name: 'Ann' } }
     expect(read('push', { ref: 'refs/heads/feature/x', after: commit, deleted: false, repository, head_commit: head })).toEqual({
       kind: 'push',
@@ -43,13 +43,13 @@ describe('tags, deleted refs and other branches do nothing; push, pull request, 
       defaultBranch: null,
     })
   })
-  test('a tag and a deleted branch', () => {
+  test('ignores a tag and a deleted branch', () => {
     expect(read('push', { ref: 'refs/tags/v1', after: commit, repository })).toMatchObject({ kind: 'ignored' })
     expect(read('push', { ref: 'refs/heads/x', after: '0'.repeat(40), deleted: true, repository })).toMatchObject({
       kind: 'ignored',
     })
   })
-  test('a pull request of the repository itself, and of a fork', () => {
+  test('reads a pull request of the repository and of a fork', () => {
     const request = (headRepo: object | null) => ({
       action: 'synchronize',
       repository,
@@ -78,7 +78,7 @@ describe('tags, deleted refs and other branches do nothing; push, pull request, 
     expect(read('pull_request', request(null))).toMatchObject({ fromFork: true, sourceRepository: null })
     expect(read('pull_request', { ...request(repository), action: 'labeled' })).toMatchObject({ kind: 'ignored' })
   })
-  test('installation deleted, and ping', () => {
+  test('reads a deleted installation and a ping', () => {
     const installation = { id: 42, account: { login: 'acme' } }
     expect(read('installation', { action: 'deleted', installation })).toMatchObject({
       kind: 'installation_deleted',
@@ -94,27 +94,27 @@ describe('tags, deleted refs and other branches do nothing; push, pull request, 
     ['push', { ref: { toString: 'x' }, repository: { full_name: ['a/b'] } }],
     ['pull_request', { action: 'opened', repository, pull_request: { number: '3' } }],
     ['installation', { action: 'deleted' }],
-  ])('%s of another form is nothing: %j', (event, body) => expect(read(event, body)).toBeNull())
-  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('the event %s is nothing that happens', (event) => {
+  ])('refuses an invalid %s: %j', (event, body) => expect(read(event, body)).toBeNull())
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('ignores the event %s', (event) => {
     expect(read(event, { repository })).toMatchObject({ kind: 'ignored' })
     expect(read('pull_request', { action: event, repository, pull_request: { number: 3, head: { sha: commit } } })).toMatchObject(
       { kind: 'ignored' },
     )
   })
   test.each(['a\0b/c', 'a/b\nc', 'acme/shop\u202E', '../etc', 'a b/c', `acme/${'x'.repeat(300)}`, 'acme/', '/shop', 'acme'])(
-    'no repository is called %j',
+    'refuses the repository name %j',
     (full_name) => expect(read('push', { ref: 'refs/heads/x', after: commit, repository: { full_name } })).toBeNull(),
   )
-  test.each(['-x', 'a..b', 'a\0b', 'a\nb', 'a b', `x${'y'.repeat(300)}`])('no branch is called %j', (name) => {
+  test.each(['-x', 'a..b', 'a\0b', 'a\nb', 'a b', `x${'y'.repeat(300)}`])('refuses the branch name %j', (name) => {
     expect(read('push', { ref: `refs/heads/${name}`, after: commit, repository })).toMatchObject({ kind: 'ignored' })
     const pull_request = { number: 3, head: { ref: name, sha: commit }, base: { ref: 'main' } }
     expect(read('pull_request', { action: 'opened', repository, pull_request })).toBeNull()
   })
-  test.each([0, -1, 2 ** 31, 1.5])('no pull request has the number %s', (number) => {
+  test.each([0, -1, 2 ** 31, 1.5])('refuses the pull request number %s', (number) => {
     const pull_request = { number, head: { ref: 'x', sha: commit }, base: { ref: 'main' } }
     expect(read('pull_request', { action: 'opened', repository, pull_request })).toBeNull()
   })
-  test('texts are truncated and stripped of characters that a database cannot store', () => {
+  test('truncates texts and removes characters that a database cannot store', () => {
     const head_commit = { message: `a\0b\n${'x'.repeat(10_000)}`, author: { name: 'A\0nn'.repeat(100) } }
     const output = read('push', { ref: 'refs/heads/x', after: commit, repository, head_commit }) as PushDelivery
     expect([output.message.slice(0, 5), output.message.length, output.author?.includes('\0'), output.author?.length]).toEqual([
@@ -124,7 +124,7 @@ describe('tags, deleted refs and other branches do nothing; push, pull request, 
       150,
     ])
   })
-  test('a body that is not JSON is ignored', () => {
+  test('ignores a body that is not JSON', () => {
     expect(readGitHubDelivery({ 'x-github-event': 'push' }, Buffer.from('payload=%7B%7D'))).toBeNull()
     expect(readGitHubDelivery({ 'x-github-event': 'push' }, Buffer.from('[]'))).toBeNull()
   })

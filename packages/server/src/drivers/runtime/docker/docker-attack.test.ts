@@ -171,7 +171,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       return [victim.reference, `docker.io/${victim.reference}`, victimId, hex, hex.slice(0, 12), hex.slice(0, 7)]
     }
 
-    test('is not to be had by any name, id or beginning of an id: FROM, COPY --from, a mount, image:, buildImage', async () => {
+    test('cannot be used by name, id or short id in FROM, COPY --from, a mount, image: or buildImage', async () => {
       const base = partOf('busyboxImage')
       for (const name of ways()) {
         const texts = [
@@ -192,7 +192,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       }
     })
 
-    test('is still its own project’s to build on and to run', async () => {
+    test('can still be used and run by its own project', async () => {
       await build('victim', `FROM ${victim.reference}\nRUN cat /secret\n`)
       expect(lines.join('\n')).toContain(`${seed}-secret`)
       const { instanceId } = await start('victim', victim)
@@ -201,7 +201,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     })
   })
 
-  test('container settings of a service are applied and give it no additional right', async () => {
+  test('container settings of a service are applied and add no privilege', async () => {
     const container = {
       user: '1234:1234',
       workingDir: '/srv',
@@ -240,7 +240,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     await home.stop(instanceId, { graceSeconds: 0 }, never)
   })
 
-  describe('fetches by the engine from the network of the machine', () => {
+  describe('ADD from the network of the machine is refused', () => {
     test.each([
       'ADD http://127.0.0.1:PORT/secret /x',
       'ADD http://localhost:PORT/secret /x',
@@ -257,7 +257,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       expect(hits).toEqual([])
     })
 
-    test('a public address that sends on to an inner one is followed only as far as it may be', async () => {
+    test('a redirect of a public address to an internal one is not followed', async () => {
       const text = (path: string) =>
         `FROM ${partOf('busyboxImage')}\nADD http://files.example:${port}/${path} /got\nRUN cat /got && ls -l /got\n`
       await expect(build('thief', text('away'))).rejects.toThrow(/private or reserved network/)
@@ -267,7 +267,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       expect(lines.join('\n')).toMatch(/-rw-------/)
     })
 
-    test('a registry inside is not asked where strangers build', async () => {
+    test('an internal registry is not contacted on an instance with untrusted users', async () => {
       const registry = `127.0.0.1:${port}/x`
       await expect(build('thief', `FROM ${registry}\n`, { runtime: cloud })).rejects.toThrow(/is not allowed/)
       const copies = `FROM ${partOf('busyboxImage')}\nCOPY --from=${registry} / /\n`
@@ -277,9 +277,9 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     })
   })
 
-  describe('links in the source', () => {
+  describe('symlinks in the source', () => {
     test.each(['.dockerignore', 'Dockerfile', 'Dockerfile.dockerignore'])(
-      '%s is a link to a device or out of the project',
+      '%s as a symlink to a device or outside the project is refused',
       async (name) => {
         for (const target of ['/dev/zero', '/proc/self/environ', '/etc/passwd', '../../../../etc/hosts']) {
           const source = await folder({ ...(name === 'Dockerfile' ? {} : { Dockerfile: `FROM ${partOf('busyboxImage')}\n` }) })
@@ -289,7 +289,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       },
     )
 
-    test('a link in the context is copied as a link, and the build context is none outside', async () => {
+    test('a symlink in the context is copied as a symlink, and a context outside the project is refused', async () => {
       const source = await folder({
         Dockerfile: `FROM ${partOf('busyboxImage')}\nCOPY . /app\nRUN ls -l /app; cat /app/shadow || true\n`,
       })
@@ -305,7 +305,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     })
   })
 
-  test('a cache that a build keeps is not another project’s', async () => {
+  test('a build cache is not shared with another project', async () => {
     const text = (command: string) =>
       `FROM ${partOf('busyboxImage')}\nRUN --mount=type=cache,id=all,target=/cache ${command} # ${seed}\n`
     await build('victim', text(`echo ${seed}-cached > /cache/x`))
@@ -324,7 +324,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
   })
 
   test.skipIf(!isRoot)(
-    'a neighbour that takes the port of a container that is down is not taken for it; the next start is elsewhere',
+    'a container that takes the port of a stopped container does not pass as it; the next start uses another port',
     async () => {
       const served = { command: ['sh', '-c', 'echo own > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'], port: 8000 }
       const { instanceId, address } = await start('victim', busybox(), served)
@@ -359,7 +359,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     },
   )
 
-  test('a container has no right that it needs not, and nothing of the machine', async () => {
+  test('a container has no unneeded privilege and no access to the machine', async () => {
     const { instanceId } = await start('thief', busybox())
     const { HostConfig, Mounts, Config } = await engine.getContainer(`berth-${instanceId}`).inspect()
     expect(HostConfig).toMatchObject({
@@ -397,7 +397,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
   })
 
   describe.skipIf('reason' in lookUp('dockerIsolation'))('networks', () => {
-    test('no container reaches one of another project by its address, on whatever bridge it is', async () => {
+    test('no container reaches one of another project by address, on any bridge', async () => {
       const served = { command: ['sh', '-c', 'echo victim > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'] }
       const network = (project: string) => ({ network: { name: `net-${seed}${project}`, aliases: ['web'] } })
       const victims = [await start('v1', busybox(), served), await start('v2', busybox(), { ...served, ...network('v2') })]
@@ -420,7 +420,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     })
   })
 
-  describe.skipIf(!isRoot || 'reason' in lookUp('dockerIsolation'))('the fence', () => {
+  describe.skipIf(!isRoot || 'reason' in lookUp('dockerIsolation'))('the egress filter', () => {
     /** Result of a blocked request: refused, or no response while the engine creates a network for another test. */
     const refused = /ECONNREFUSED|silent/
     const iptables = async (...args: string[]) =>
@@ -430,7 +430,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     const asks = (where: string, flags = '') =>
       `FROM ${partOf('nodeImage')}\nRUN ${flags}${JSON.stringify([...get(where), seed])}\n`
 
-    test('metadata addresses are refused at once, in containers and in builds', async () => {
+    test('refuses metadata addresses at once, in containers and in builds', async () => {
       expect((await home.check(never)).version).toMatch(/\d/)
       expect(home.egressFilter()).toMatchObject({ inForce: true })
       expect(home.isolation.message).toMatch(/its own containers\. Projects in Docker cannot reach metadata addresses$/)
@@ -446,7 +446,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       await home.stop(instanceId, { graceSeconds: 0 }, never)
     })
 
-    test('a build in BuildKit does not reach metadata addresses either; containers of others on its bridge still do', async () => {
+    test('refuses metadata addresses in BuildKit builds, and does not affect other containers on that bridge', async () => {
       const address = `169.254.77.${1 + ((randomBytes(1)[0] as number) % 250)}`
       const ip = (...args: string[]) => shell({ program: 'ip', args }, { timeoutMs: 10_000, maxOutputBytes: 10_000 })
       // Strict mode closes the engine's own bridge to all containers, and a strict instance restores its rules every minute.
@@ -485,7 +485,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       }
     })
 
-    test('builds of strangers reach neither services nor networks of the machine; services of one project are reached', async () => {
+    test('lets builds of untrusted users reach neither services nor networks of the machine; services of one project reach each other', async () => {
       const network = { network: { name: `fence-${seed}`, aliases: ['web'] } }
       const served = { command: ['sh', '-c', 'echo own > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'], ...network }
       const web = await start('thief', busybox(), served, cloud)
@@ -502,7 +502,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       for (const one of [web.instanceId, instanceId]) await cloud.stop(one, { graceSeconds: 0 }, never)
     })
 
-    test('it holds while the packet filter accepts everything, as it does whenever the engine creates a network', async () => {
+    test('applies while the default rules accept everything, as while the engine creates a network', async () => {
       const served = { command: ['sh', '-c', 'echo victim > /tmp/index.html; exec httpd -f -p 8000 -h /tmp'] }
       const network = (name: string) => ({ network: { name: `open-${seed}${name}`, aliases: ['web'] } })
       const victim = await start('victim', busybox(), { ...served, ...network('victim') }, cloud)
@@ -528,7 +528,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       for (const one of [victim, web, { instanceId }]) await cloud.stop(one.instanceId, { graceSeconds: 0 }, never)
     })
 
-    test('it is installed again after a flush, covers only our bridges, and is removed completely', async () => {
+    test('is installed again after a flush, covers only our bridges, and is removed completely', async () => {
       const rules = async () => (await iptables('-S')) + (await iptables('-t', 'security', '-S'))
       const own = (text: string) => text.split('\n').filter((line) => line.includes(`BERTH-${instance.home}`))
       const before = own(await rules())

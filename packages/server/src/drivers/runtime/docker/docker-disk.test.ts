@@ -49,7 +49,7 @@ describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () 
   const write = (file: string) => `dd if=/dev/zero of=${file} bs=1048576 count=48`
   const state = (name: string) => runtime.inspect(`ins_${seed}${name}`)
 
-  test('counts a file that is open and has no name any more, and not what was there before the project', async () => {
+  test('counts an open deleted file, and ignores files from before the project', async () => {
     const volume = { id: `vol_${seed}`, name: 'data', projectId }
     await runtime.createVolume({ ...volume, adopted: { volume: adopted } })
     const volumes = [{ id: volume.id, name: 'data', mountPath: '/data', readOnly: false }]
@@ -62,12 +62,12 @@ describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () 
     await runtime.stop(`ins_${seed}adopted`, { graceSeconds: 0 }, never)
   })
 
-  test('holds for an instance that crashes again and again, and is never seen running', async () => {
+  test('applies to an instance that crashes repeatedly and is never seen running', async () => {
     await start('loop', `[ -e /big ] || ${write('/big')}; exit 1`)
     await expect.poll(() => state('loop')).toMatchObject({ state: 'exited', diskFull: true })
   })
 
-  test('is for the time of one start', async () => {
+  test('applies to one start only', async () => {
     await start('full', write('/big'))
     await expect.poll(() => state('full')).toMatchObject({ state: 'exited', diskFull: true })
     await runtime.stop(`ins_${seed}full`, { graceSeconds: 0 }, never)

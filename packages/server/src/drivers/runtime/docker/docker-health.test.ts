@@ -58,7 +58,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('the HEALTHCHECK of a Dockerfile is known with its program, and each change of its verdict is reported', async () => {
+  test('the HEALTHCHECK of a Dockerfile is read with its program, and each change of its status is reported', async () => {
     const reported: string[] = []
     const unlisten = runtime.onChange(({ kind, reason }) => void (kind === 'health' && reported.push(reason)))
     const { instanceId, health } = await start()
@@ -75,7 +75,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
 
-  test('a change of its verdict while the engine does not answer is reported when it does', async () => {
+  test('a status change while the engine does not answer is reported afterwards', async () => {
     const { instanceId } = await start()
     await expect.poll(() => statusOf(instanceId)).toBe('unhealthy')
     const { promise: healthy, resolve } = Promise.withResolvers<void>()
@@ -89,7 +89,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
 
-  test('the healthcheck of a Compose service is run instead of the image’s, or turns it off', async () => {
+  test('the healthcheck of a Compose service replaces or disables that of the image', async () => {
     const given = { intervalSeconds: 1, timeoutSeconds: 5, retries: 1, startPeriodSeconds: 0 }
     const own = await start({ healthProgram: healthProgramWith(['true'], (name) => given[name]) })
     expect(own.health?.program.argv).toEqual(['true'])

@@ -82,7 +82,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('a service reaches those of its own networks by name and no others; all networks go with the last container', async () => {
+  test('a service reaches services of its own networks by name and no others; networks are removed with the last container', async () => {
     const db = await start('db', { command: serves(7000, 'data'), port: 7000, ...on(part('back', true, 'db')) })
     const api = await start('api', {
       command: serves(7000, 'answer'),
@@ -106,7 +106,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     expect(await networksOf(version)).toEqual([])
   })
 
-  test('a port on internal networks alone is answered at the address of the container, and on others at a port of the machine', async () => {
+  test('a port on internal networks only is served at the address of the container, others at a port of the machine', async () => {
     const db = await start('db', { command: serves(7000, 'data'), port: 7000, ...on(part('back', true, 'db')) })
     const both = { command: serves(7000, 'both'), port: 7000, ...on(part('back', true, 'api'), part('front', false, 'api')) }
     const api = await start('api', both)
@@ -146,7 +146,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     },
   )
 
-  test('a service that stays is reached on the networks of the next version that it names, by its names there', async () => {
+  test('an unchanged service is reached on the networks and by the names of the next version', async () => {
     const next = `${version}-next`
     const request = { instanceId: `ins_${seed}stays`, command: serves(7000, 'data'), port: 7000 }
     await start('db', { ...request, ...on(part('back', true, 'db')) })
@@ -160,7 +160,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     expect(await networksOf(version)).toEqual([])
   })
 
-  test('no network stays of an instance that did not start', async () => {
+  test('an instance that failed to start leaves no network', async () => {
     const networks = on(part('front'), part('back', true))
     await expect(start('web', { command: ['/no/such/program'], ...networks })).rejects.toThrow()
     expect(await networksOf(version)).toEqual([])
@@ -176,7 +176,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
         await next.close()
       },
     ],
-  ])('networks whose container went without them are removed by %s; those in use stay', async (_, remove) => {
+  ])('unused networks of a removed container are removed by %s; those in use are kept', async (_, remove) => {
     const other = await start('web', { network: { name: `${version}-other`, aliases: [], parts: [part('front')] } })
     const web = await start('web', on(part('front'), part('back', true)))
     await engine.getContainer(containerName(web.instanceId)).remove({ force: true })
@@ -211,7 +211,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     await runtime.stop(alone.instanceId, { graceSeconds: 0 }, never)
   })
 
-  test('files with content are there when the program starts, with their mode and owner, and in no image', async () => {
+  test('files with content exist at start with their mode and owner, and are in no image', async () => {
     const files = [
       { path: '/run/secrets/token', content: `s3cret-${seed}`, mode: 0o400, uid: 1000, gid: 1001 },
       { path: '/deep/er/app.conf', content: 'a=1\n', mode: 0o444, uid: 0, gid: 0 },
@@ -225,7 +225,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     await runtime.stop(app.instanceId, { graceSeconds: 0 }, never)
   })
 
-  test('the output of a service with a terminal is read as it is', async () => {
+  test('the output of a service with a terminal is read unchanged', async () => {
     const app = await start('app', { container: { tty: true }, command: ['sh', '-c', 'tty; echo one; echo two >&2'] })
     const lines: string[] = []
     for await (const { message } of runtime.logs(app.instanceId, null, never)) lines.push(message)

@@ -100,7 +100,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     for (const one of [folder, source]) await rm(one, { recursive: true, force: true })
   })
 
-  test('an engine that is not there is named to operators with what to do, and to tenants without a path', async () => {
+  test('the error for a missing engine names the remedy to operators, and shows no path to tenants', async () => {
     const none = createDockerRuntime({ socketPath: '/nowhere/docker.sock', folder, imageMirror: null })
     const operatorMessage = expect.stringMatching(/No Docker engine at \/nowhere\/docker\.sock.*BERTH_DOCKER_SOCKET/)
     const message = expect.not.stringContaining('/nowhere')
@@ -208,7 +208,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     ],
     ['starts processes', JSON.stringify(['node', '-e', forking]), 'too_many_processes', 'started more than 512 processes'],
   ])(
-    'a Dockerfile of the classic builder whose command %s without end is stopped and says so; nothing of it goes on',
+    'a Dockerfile of the classic builder whose command %s without end is stopped with an error, and no process remains',
     async (name, run, code, text) => {
       const folder = name.replaceAll(' ', '-')
       await mkdir(join(source, folder))
@@ -253,7 +253,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
 
-  test('a command that its image does not have is named: by the failure to start, or once it has ended with 127', async () => {
+  test('a missing command is named, by the failed start or by exit code 127', async () => {
     const wanted = { entrypoint: ['no-such-program'], command: ['--serve'] }
     const started = await start(busybox(), wanted).catch((error: Error) => error)
     if (started instanceof Error) return expect(started.message).toMatch(/^The command `no-such-program` does not exist/)
@@ -262,7 +262,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
 
-  test('an image that was built here and is gone is not asked for at any registry, nor at the mirror', async () => {
+  test('a locally built image that was removed is not requested from a registry or mirror', async () => {
     const requested: string[] = []
     const registry = createServer((request, response) => {
       requested.push(request.url ?? '')
@@ -292,7 +292,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     ],
     ['a number', 'USER 1234', 'ok'],
     ['a name', 'RUN mkdir -p /etc && echo "app:x:1001:1001::/:/bin/sh" > /etc/passwd\nUSER app', 'ok'],
-  ])('where operators forbid root, a container of %s is judged by its user', async (name, line, allowed) => {
+  ])('if root is forbidden, a container of %s is allowed or refused by its user', async (name, line, allowed) => {
     const strict = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, allowRoot: false })
     const own = join(source, `user-${name.replaceAll(' ', '-')}`)
     await mkdir(own)
@@ -318,7 +318,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await strict.close()
   })
 
-  test('an image that is nowhere is a clear failure to start', async () => {
+  test('a missing image is a start error with the remedy', async () => {
     const missing = start({ ...busybox(), reference: 'berth-test/nowhere:1' }, {})
     await expect(missing).rejects.toThrow(/berth-test\/nowhere:1 does not exist locally.*BERTH_IMAGE_MIRROR/)
   })
@@ -337,7 +337,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     expect(await ofTwice()).toEqual([])
   })
 
-  test('a Berth that leaves for good takes what has no name along', async () => {
+  test('uninstalling removes untagged images too', async () => {
     const leaving = new Labels(`leaving${seed}`)
     for (const word of ['one', 'two']) {
       const container = await engine.createContainer({ Image: partOf('busyboxImage'), Cmd: [word], Labels: leaving.of('build') })
@@ -350,7 +350,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     expect(await engine.listImages({ filters })).toEqual([])
   })
 
-  test('helpers of a killed control plane are removed when the next one starts; its own stay', async () => {
+  test('helper containers of a killed control plane are removed by the next start; its own are kept', async () => {
     const { instance } = readIdentity(folder)
     const [gone, now] = [new Labels(instance), new Labels(instance)]
     const made = await Promise.all(
@@ -364,7 +364,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await made[2]?.remove()
   })
 
-  test('a program that a killed control plane has run inside goes as well, with what it started; that of another stays', async () => {
+  test('a command of a killed control plane inside a container is ended with its children; those of others are kept', async () => {
     const { instanceId } = await start(await build('left', {}), {})
     const { instance } = readIdentity(folder)
     const begin = async (labels: Labels) => {
@@ -384,7 +384,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     await own.ended.catch(() => undefined)
   })
 
-  test('containers of others, and of another Berth, are neither listed nor removed', async () => {
+  test('containers of other programs and of another Berth are neither listed nor removed', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'berth-other-'))
     const other = createDockerRuntime({ socketPath: partOf('docker'), folder: elsewhere, imageMirror: null })
     const foreign = await engine.createContainer({ Image: partOf('busyboxImage'), name: `foreign-${seed}`, Cmd: ['sleep', '60'] })

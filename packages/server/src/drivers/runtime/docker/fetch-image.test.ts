@@ -95,7 +95,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('a tag is pulled as what it stands for now, with its ports; the digest of before still runs', async () => {
+  test('a tag is pulled as its current digest, with its ports; the previous digest still runs', async () => {
     const image = await push('team/moving', '1', 'first')
     const first = await fetchAs('moving', image, [login()])
     expect(first).toMatchObject({ reference: expect.stringMatching(/\/team\/moving@sha256:[0-9a-f]{64}$/), exposedPorts: [8081] })
@@ -113,7 +113,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     expect(await run(first, 'moving', [login()])).toBe('first')
   })
 
-  test('an image that one organisation has pulled is none that another may run, build on or name by its digest', async () => {
+  test('an image pulled by one organisation cannot be run, built on or named by digest by another', async () => {
     const image = await push('team/private', '1', 'private')
     const { reference } = await fetchAs('theirs', image, [login()])
     for (const name of [image, reference])
@@ -148,14 +148,14 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     await rm(source, { recursive: true })
   })
 
-  test('an image that everybody may read needs no login, also where one was sent', async () => {
+  test('a public image needs no login, also if one was sent', async () => {
     const image = await push('public/page', '1', 'page')
     await fetchAs('theirs', image, [login()])
     expect((await fetchAs('ours', image, [], false)).reference).toBe(image)
     expect(await run(await fetchAs('ours', image, []), 'ours')).toBe('page')
   })
 
-  test('without a login the failure says what to add; passwords are in no line', async () => {
+  test('without a login the error says what to add; passwords are in no line', async () => {
     const image = await push('team/closed', '1', 'closed')
     await expect(fetchAs('ours', image, [])).rejects.toThrow(/Add a login for 127\.0\.0\.1:\d+ to the organisation's registries/)
     const failure = await fetchAs('ours', image, [login('wrong-canary-password')]).catch((error: Error) => error)
@@ -164,7 +164,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     expect(JSON.stringify([lines, String(failure)])).not.toMatch(/canary/)
   })
 
-  test('registries that are not allowed are not asked, whatever logins there are', async () => {
+  test('registries that are not allowed are not contacted, with any login', async () => {
     const image = await push('public/outside', '1', 'outside')
     const strict = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, registries: ['ghcr.io'] })
     const before = registry.requests.length
@@ -174,7 +174,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     await strict.close()
   })
 
-  test('the digest of a tag is the one that the engine pulls, in at most three small requests', async () => {
+  test('the digest of a tag equals that of a pull, in at most three small requests', async () => {
     const image = await push('team/asked', '1', 'asked')
     const digests = createImageRegistry({ web: createWebRequest({ allowPrivate: true }), registries: null, imageMirror: null })
     registry.requests.length = 0

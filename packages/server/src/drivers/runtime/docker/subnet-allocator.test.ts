@@ -35,7 +35,7 @@ describeNeeding(['docker'], 'Networks of projects on Docker', () => {
     for (const { instance } of labels) await removeEverythingOf(instance, partOf('docker'))
   })
 
-  test('are as small as their services allow, and lie in the range of the setting', async () => {
+  test('are as small as their services allow, in the configured range', async () => {
     const range = newRange()
     const networks = networksIn({ ranges: [range] })
     const [small, larger] = [await make(networks, 'small'), await make(networks, 'larger', 10)]
@@ -44,7 +44,7 @@ describeNeeding(['docker'], 'Networks of projects on Docker', () => {
     expect(overlaps(subnet(small), subnet(larger))).toBe(false)
   })
 
-  test('are all different when two Berths of one engine choose at once, and one too many is told what to do', async () => {
+  test('are distinct if two Berths on one engine choose at once, and a full range is an error with the remedy', async () => {
     const ranges = [newRange()]
     const berths = [networksIn({ ranges }), networksIn({ ranges })]
     const made = await Promise.all(berths.flatMap((one) => [make(one, 'first'), make(one, 'second')]))
@@ -52,7 +52,7 @@ describeNeeding(['docker'], 'Networks of projects on Docker', () => {
     await expect(make(berths[0]!, 'third')).rejects.toThrow(/All networks in .*BERTH_NETWORK_RANGE/)
   })
 
-  test('leave alone what the machine has routes for, also one that comes at the same time', async () => {
+  test('do not overlap routes of the machine, also one added at the same time', async () => {
     const range = newRange()
     const [first = '', last = ''] = [0, 32].map((more) =>
       range.replace(/\d+\/26$/, (end) => String(Number.parseInt(end, 10) + more)),

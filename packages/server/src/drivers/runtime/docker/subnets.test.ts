@@ -6,17 +6,17 @@ const free = (range: string, bits: number, taken: string[], from: 'start' | 'end
   freeSubnets(subnet(range), bits, taken.map(subnet), from).take(3).map(formatSubnet).toArray()
 
 describe('a small network', () => {
-  test('is taken from the end of a range, a large one from its start', () => {
+  test('is allocated from the end of a range, a large one from its start', () => {
     expect(free('10.1.0.0/16', 28, [])).toEqual(['10.1.255.240/28', '10.1.255.224/28', '10.1.255.208/28'])
     expect(free('10.1.0.0/16', 22, [], 'start')).toEqual(['10.1.0.0/22', '10.1.4.0/22', '10.1.8.0/22'])
   })
 
-  test('never lies in what is taken, whether that is larger or smaller', () => {
+  test('never overlaps used subnets, larger or smaller', () => {
     expect(free('10.1.0.0/24', 26, ['10.1.0.128/25', '10.1.0.3/32'])).toEqual(['10.1.0.64/26'])
     expect(free('10.1.0.0/24', 26, ['10.1.0.0/26', '10.1.0.70/32'], 'start')).toEqual(['10.1.0.128/26', '10.1.0.192/26'])
   })
 
-  test('is not looked for one by one where a whole private network is in the way', () => {
+  test('is found without a linear search over large used ranges', () => {
     expect(free('10.0.0.0/8', 28, ['10.0.0.0/8'])).toEqual([])
     expect(free('10.0.0.0/8', 28, ['10.0.0.0/8'], 'start')).toEqual([])
     expect(free('10.0.0.0/8', 28, ['10.128.0.0/9']).at(0)).toBe('10.127.255.240/28')
@@ -37,9 +37,12 @@ describe('a small network', () => {
   })
 })
 
-test.each(['10.0.0.0', '10.0.0.256/8', '10.0.0.0/33', 'fd00::/8', '', '10.0.0.0/8/8'])('%j is no range of addresses', (text) => {
-  expect(parseSubnet(text)).toBeUndefined()
-})
+test.each(['10.0.0.0', '10.0.0.256/8', '10.0.0.0/33', 'fd00::/8', '', '10.0.0.0/8/8'])(
+  '%j is not a range of addresses',
+  (text) => {
+    expect(parseSubnet(text)).toBeUndefined()
+  },
+)
 
 test('routes of the kernel are read from its table, without the default route', () => {
   const table = [

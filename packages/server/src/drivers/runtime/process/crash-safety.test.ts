@@ -58,7 +58,7 @@ const requestFor = async (runtime: Runtime): Promise<StartRequest> => ({
 const recordFile = () => join(folder, 'processes', 'instances', 'ins_one', 'record.json')
 const record = async () => JSON.parse(await readFile(recordFile(), 'utf8'))
 
-test('an instance whose record cannot be written (a full disk) is still restarted, and its record follows', async () => {
+test('an instance whose record cannot be written (a full disk) is still restarted, and its record is written later', async () => {
   const runtime = open()
   const request = await requestFor(runtime)
   await runtime.start(request, never)
@@ -76,7 +76,7 @@ test('an instance whose record cannot be written (a full disk) is still restarte
   expect(isAlive((await record()).process)).toBe(true)
 })
 
-describe('after a control plane that was killed', () => {
+describe('after a killed control plane', () => {
   test('an instance is found again and stopped with all its processes', async () => {
     const first = open()
     await first.start(await requestFor(first), never)
@@ -103,7 +103,7 @@ describe('after a control plane that was killed', () => {
     expect((await record()).process).toEqual(noted.process)
   })
 
-  test('a build that it left running is ended, and what it had made goes', async () => {
+  test('a running build is ended, and its files are removed', async () => {
     open()
     const half = join(folder, 'processes', 'artifacts', 'dep_half')
     await mkdir(join(half, 'app'), { recursive: true })
@@ -118,7 +118,7 @@ describe('after a control plane that was killed', () => {
   })
 })
 
-test('two starts of one instance at once start it once', async () => {
+test('two concurrent starts of one instance start it once', async () => {
   const runtime = open()
   const request = await requestFor(runtime)
   const [one, other] = await Promise.all([runtime.start(request, never), runtime.start(request, never)])
@@ -126,7 +126,7 @@ test('two starts of one instance at once start it once', async () => {
   expect(await runtime.list()).toHaveLength(1)
 })
 
-test('its last output is delivered before a stop resolves', async () => {
+test('the last output is delivered before a stop resolves', async () => {
   const runtime = open()
   const request = {
     ...(await requestFor(runtime)),

@@ -70,11 +70,11 @@ const ended = async (): Promise<Instance | undefined> => {
 }
 
 /** Cases of the process runtime only. `suite/disk-suite.ts` has those of every runtime. */
-describe('a project that writes more than it may keep on the disk', () => {
+describe('a project over its disk limit', () => {
   test.each([
     ['its temporary files', `fs.openSync('/tmp/big', 'w')`],
     ['its home', `fs.openSync(process.env.HOME + '/big', 'w')`],
-  ])('is ended and stays so: %s', async (where, open) => {
+  ])('is ended and stays ended: %s', async (where, open) => {
     // Without a sandbox, all users share /tmp.
     if (where === 'its temporary files' && runtime.isolation.kind !== 'bubblewrap') return
     await start(writing(48, open))
@@ -86,12 +86,12 @@ describe('a project that writes more than it may keep on the disk', () => {
     group?.remove()
     return group !== null
   }
-  test.skipIf(!hasGroups())('also in a file that has no name any more', async () => {
+  test.skipIf(!hasGroups())('is ended also for an open deleted file', async () => {
     await start(writing(48, `(() => { const file = fs.openSync('big', 'w'); fs.rmSync('big'); return file })()`))
     await expect.poll(ended, { timeout: foundMs }).toMatchObject({ state: 'exited', diskFull: true })
   })
 
-  test('and one that keeps to it runs on, however often it writes the same again', async () => {
+  test('is not ended below the limit, however often it overwrites its data', async () => {
     await start(`
       const fs = require('node:fs')
       for (let n = 0; n < 20; n++) fs.writeFileSync('big', Buffer.alloc(8 * 1024 * 1024, n))

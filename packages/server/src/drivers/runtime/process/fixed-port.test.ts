@@ -30,7 +30,7 @@ require('node:http').createServer((_, response) => response.end(process.env.NAME
 /** Ignores the error when its port is taken, and then exits because it has nothing to do. */
 const silent = program.replace('.listen(', ".on('error', () => {}).listen(")
 
-describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind, skip }) => {
+describe.each(ways)('a program with a hard-coded port, isolation $kind', ({ kind, skip }) => {
   let folder: string
   let runtime: Runtime
   let fixed: number
@@ -120,7 +120,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     await new Promise<void>((resolve) => server.listen(fixed, '127.0.0.1', resolve))
   }
 
-  test('is found where it listens, at the port that its source names or at any other, and known for its own there', async () => {
+  test('is found on the port of its source or any other, and is recognised as its own there', async () => {
     const given = (await start('hinted')).address?.port
     const hinted = await serving('hinted')
     expect(given).not.toBe(fixed)
@@ -132,7 +132,7 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     expect((await serving('other')).address?.port).toBe(fixed)
   })
 
-  test('beside its older self it listens on PORT; each answers for itself', async () => {
+  test('beside its older instance it listens on PORT, and each answers its own requests', async () => {
     await start('old')
     const old = await serving('old')
     await start('new')
@@ -147,20 +147,20 @@ describe.each(ways)('a program with a port of its own, isolation $kind', ({ kind
     expect((await serving('new')).address).toEqual(young.address)
   })
 
-  test('also without any declaration of the port', async () => {
+  test('works without a declared port', async () => {
     await takeIt()
     await start('quiet', { file: 'silent.cjs' })
     expect((await serving('quiet')).address?.port).not.toBe(fixed)
   })
 
-  test('in another language ends, and the port that it wanted is reported', async () => {
+  test('in another language exits, and its port is reported', async () => {
     await takeIt()
     await start('go', { language: 'go' })
     await expect.poll(() => runtime.inspect('ins_fixed_go')).toMatchObject({ state: 'exited', exitCode: 1, portTaken: fixed })
   })
 
   test.skipIf(!hasIPv6)(
-    'that is not reachable over IPv4 loopback is reported with the address that it does listen on',
+    'that is unreachable over IPv4 loopback is reported with its listening address',
     async () => {
       const given = (await start('six', { at: '::1' })).address?.port
       await expect

@@ -67,11 +67,11 @@ describe.each(ways)('a graceful stop, isolation $kind', ({ kind, skip }) => {
     return output
   }
 
-  test('lasts until the program has ended, not only who started it', async () => {
+  test('lasts until the program has ended, not only its launcher', async () => {
     expect(await stopped(started(''), 30)).toEqual(['ready', 'asked', 'ended'])
   })
 
-  test('is over when its time is up', async () => {
+  test('ends at the time limit', async () => {
     expect(await stopped(started('never'), 1)).toEqual(['ready', 'asked'])
     expect(await runtime.inspect('ins_grace')).toBeUndefined()
   })

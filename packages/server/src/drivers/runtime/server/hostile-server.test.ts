@@ -29,23 +29,26 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
   test.each([
     ['/version', 64],
     ['/containers/json', 1024],
-  ])('an endless answer to %s ends the reading with a message', async (path, kb) => {
+  ])('an endless answer to %s is an error', async (path, kb) => {
     await expect(read({ [path]: endless })).rejects.toMatchObject({
       name: 'ServerUnreachable',
       message: expect.stringContaining(`longer than ${kb} KB`),
     })
   })
 
-  test.each(['/volumes', '/networks'])('an endless answer to %s leaves those out, and the rest is read', async (path) => {
-    const { version, warnings } = await read({ [path]: endless })
-    expect([version, warnings]).toEqual(['99.1', [expect.stringContaining(`The ${path.slice(1)} are skipped`)]])
-  })
+  test.each(['/volumes', '/networks'])(
+    'an endless answer to %s is skipped with a warning, and the rest is read',
+    async (path) => {
+      const { version, warnings } = await read({ [path]: endless })
+      expect([version, warnings]).toEqual(['99.1', [expect.stringContaining(`The ${path.slice(1)} are skipped`)]])
+    },
+  )
 
-  test("an answer that never ends by itself ends with the caller's time", async () => {
+  test('an answer that never ends is ended by the time limit of the caller', async () => {
     await expect(read({ '/version': dripping }, AbortSignal.timeout(700))).rejects.toMatchObject({ name: 'TimeoutError' })
   })
 
-  test('containers without end and parts without number are cut to what a reading may hold', async () => {
+  test('the fields of many containers are truncated to their limits', async () => {
     const env = Array.from({ length: 23_000 }, () => 'A')
     const { containers } = await read({
       '/containers/json': listed(3),
@@ -56,7 +59,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     expect(containers[0]?.env.length).toBeLessThan(env.length)
   })
 
-  test('many labels are cut to the first ones, and those of Compose at any position', async () => {
+  test('only the first labels are kept, and those of Compose at any position', async () => {
     const many = Object.fromEntries(Array.from({ length: 2_500 }, (_, at) => [`label ${at}`, 'x']))
     const labels = { ...many, 'com.docker.compose.project': 'shop', 'berth.instance': 'ours' }
     const { containers } = await read({
@@ -68,7 +71,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     expect(Object.keys(kept ?? {})).toHaveLength(maxTextLength + 2)
   })
 
-  test('all answers together are bounded: what is beyond is left out with a line', async () => {
+  test('the total size of all answers is limited; further containers are skipped with a warning', async () => {
     const { containers, warnings } = await read({
       '/containers/json': listed(80),
       '/containers/:id/json': says({ Id: idOf(1), Config: { Labels: { huge: 'x'.repeat(90 * 1024) } } }),
@@ -77,7 +80,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     expect(warnings).toContainEqual(expect.stringContaining(`${80 - containers.length} of 80 containers are skipped`))
   })
 
-  test('discarded parts of an answer do not count: many containers with large unused fields are all found', async () => {
+  test('unused fields of an answer do not count towards the limit', async () => {
     const { containers, warnings } = await read({
       '/containers/json': listed(80),
       '/containers/:id/json': says({ Id: idOf(1), GraphDriver: { Data: 'x'.repeat(90 * 1024) } }),
@@ -85,7 +88,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     expect([containers.length, warnings]).toEqual([80, []])
   })
 
-  test('an id that is more than an id is never asked for', async () => {
+  test('an invalid container id is never requested', async () => {
     await using engine = await startLyingEngine({
       '/containers/json': says([{ Id: '../../secrets' }, { Id: `${idOf(1)}/archive?path=/` }, { Id: 5 }, null]),
     })
@@ -95,7 +98,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     await links.close()
   })
 
-  test('a connection that is cut in the middle of a reading by a host with another key: the key is refused, nothing is sent', async () => {
+  test('a reconnection to a host with another key during a read is refused, and nothing is sent', async () => {
     await using other = await startSshd(partOf('sshd'))
     const before = await other.fingerprint()
     let swapped: Promise<void> | undefined

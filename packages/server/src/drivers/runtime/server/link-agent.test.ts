@@ -24,17 +24,17 @@ async function endless(head: string, status = '200 OK') {
   return { engine, [Symbol.asyncDispose]: () => new Promise<void>((done) => server.close(() => done())) }
 }
 
-test('an engine elsewhere that answers without end is left, and says so', async () => {
+test('an endless answer of a remote engine is an error', async () => {
   await using hostile = await endless('{"Version": "')
   await expect(callEngine(() => hostile.engine.version())).rejects.toThrow('larger than 4096 KB')
 })
 
-test('an error without end is left, too', async () => {
+test('an endless error message is an error', async () => {
   await using hostile = await endless('{"message": "', '500 Internal Server Error')
   await expect(callEngine(() => hostile.engine.listContainers())).rejects.toThrow('larger than 64 KB')
 })
 
-test('an event without end is left', async () => {
+test('an endless event is an error', async () => {
   await using hostile = await endless('{"id": "')
   const abort = new AbortController()
   const reading = async () => {
@@ -44,7 +44,7 @@ test('an event without end is left', async () => {
   abort.abort()
 })
 
-test('a piece of output that claims to be huge is not waited for', async () => {
+test('a frame with a huge announced size is an error', async () => {
   const header = Buffer.from([1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])
   const read = async () => {
     for await (const _frame of framesOf(Object.assign([header], {}) as never)) expect.fail('there is none')

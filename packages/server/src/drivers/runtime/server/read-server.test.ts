@@ -33,7 +33,7 @@ describeNeeding(['sshd', 'docker', 'busyboxImage'], 'data read from a server', (
     await sshd?.[Symbol.asyncDispose]()
   })
 
-  test('a container is handed out as it was made, whatever its names and values hold', async () => {
+  test('a container is read unchanged, with any characters in its names and values', async () => {
     const odd = '\u001b[31m$(touch /tmp/x)`;"\'\n--privileged \u202e'
     await make('web', {
       Env: ['SHOP=open', `ODD=${odd}`],
@@ -75,7 +75,7 @@ describeNeeding(['sshd', 'docker', 'busyboxImage'], 'data read from a server', (
     await engine.getVolume(`${mark}-data`).remove()
   })
 
-  test('a container that says too much is left out with a line, and the others are read', async () => {
+  test('a container with too much data is skipped with a warning, and the others are read', async () => {
     await make('before')
     await make('huge', { Labels: { huge: 'x'.repeat(6 * 1024 * 1024) } })
     await make('after')

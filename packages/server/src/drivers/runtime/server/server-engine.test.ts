@@ -39,7 +39,7 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('gives a version of a project a small network out of the range', async () => {
+  test('a version of a project gets a small network of the range', async () => {
     const instanceId = `ins_${randomBytes(6).toString('hex')}`
     const artifact = { kind: 'image' as const, reference: partOf('busyboxImage'), sizeBytes: 0, startCommand: null }
     const rest = {
@@ -60,7 +60,7 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
     await runtime.stop(instanceId, { graceSeconds: 0 }, never)
   })
 
-  test('gives a step in BuildKit the secret that it asks for, through SSH', async () => {
+  test('a BuildKit step gets its secret through SSH', async () => {
     const source = join(folder, 'source')
     await mkdir(source)
     const secret = randomBytes(9).toString('hex')

@@ -4,7 +4,7 @@ import { maxTunnels, Tunnels } from './tunnels.ts'
 const remote = { host: '127.0.0.1', port: 1 }
 const nowhere = { toPort: () => Promise.reject(new Error('connection refused')) }
 
-test('the port of an instance follows from its id: it is the same after a restart', async () => {
+test('the port of an instance depends on its id: it is the same after a restart', async () => {
   const before = new Tunnels(nowhere)
   const { port } = await before.open('ins_one', { ...remote, port: 32_768 })
   expect(await before.open('ins_one', { ...remote, port: 32_769 })).toMatchObject({ host: '127.0.0.1', port })
@@ -14,7 +14,7 @@ test('the port of an instance follows from its id: it is the same after a restar
   await after.closeAll()
 })
 
-test('a server that tells of instances without number gets so many ports and no more', async () => {
+test('a server that lists too many instances gets a limited number of ports', async () => {
   const tunnels = new Tunnels(nowhere)
   try {
     for (let at = 0; at < maxTunnels; at++) await tunnels.open(`ins_${at}`, remote)

@@ -7,7 +7,7 @@ import { never, resources, type SuiteBench } from './suite-bench.ts'
 export function buildSuite(suite: SuiteBench): void {
   const { seed, projectId, owner, plan, lines, build } = suite
   describe('build', () => {
-    test('its commands find the variables, and their lines come out', async () => {
+    test('its commands get the variables, and their output is returned', async () => {
       lines.length = 0
       const value = `a "b" 'c' $d\n${seed}`
       await build(
@@ -27,7 +27,7 @@ export function buildSuite(suite: SuiteBench): void {
       expect(lines.map(({ message }) => message)).toContain('found: false')
     })
 
-    test('a command that fails is named, with its exit code and its last lines', async () => {
+    test('a failed command is named with its exit code and last lines', async () => {
       const failed = build('bad', { buildCommand: `node -e "console.error('no such page'); process.exit(4)"` })
       await expect(failed).rejects.toThrow('exit code 4')
       const error = await failed.catch((one: unknown) => one)
@@ -35,7 +35,7 @@ export function buildSuite(suite: SuiteBench): void {
       expect(error).toMatchObject({ code: 'command_failed', logTail: expect.arrayContaining(['no such page']) })
     })
 
-    test('a lockfile that does not fit is named, however much is written after it', async () => {
+    test('an outdated lockfile is named, even with much output after it', async () => {
       const message = 'error: lockfile had changes, but lockfile is frozen'
       const installCommand = `node -e "console.error('${message}'); for (let i = 0; i < 99; i++) console.error('usage'); process.exit(1)"`
       await expect(build('lock', { installCommand })).rejects.toThrow(/exit code 1: the lockfile does not match package\.json/)
@@ -59,7 +59,7 @@ export function buildSuite(suite: SuiteBench): void {
       await expect(forks).rejects.toMatchObject({ code: 'too_many_processes' })
     })
 
-    test('an abort ends it', async () => {
+    test('an abort ends the build', async () => {
       const abort = new AbortController()
       const going = suite.runtime.build(
         {
@@ -88,7 +88,7 @@ export function buildSuite(suite: SuiteBench): void {
       expect((await suite.runtime.listArtifacts()).map(({ reference }) => reference)).not.toContain(other.reference)
     })
 
-    test('all that builds of a project left is removed at once, and counted before', async () => {
+    test('all remains of the builds of a project are removed, and their size is known before', async () => {
       const other = `${projectId}other`
       const request = {
         owner: { ...owner('whole'), projectId: other },
@@ -131,7 +131,7 @@ export function buildSuite(suite: SuiteBench): void {
       await expect(suite.runtime.start(request, never)).rejects.toBeInstanceOf(ArtifactMissing)
     })
 
-    test('static: only the output folder counts', async () => {
+    test('static: only the output folder is served', async () => {
       const made = await build('pages', {
         kind: 'static',
         buildCommand: `node -e "require('fs').mkdirSync('out');require('fs').writeFileSync('out/index.html','hi')"`,

@@ -9,8 +9,8 @@ const small = { ...resources, diskMb: 32 }
 /** Tests that instances and builds are held to `diskMb`. */
 export function diskSuite(suite: SuiteBench): void {
   const { projectId, newId, start, stop, build } = suite
-  describe('an instance that keeps more on the disk than it may', () => {
-    test.each(['volume', 'folder'])('is ended and stays so, after a restart of the control plane too: %s', async (where) => {
+  describe('an instance over its disk limit', () => {
+    test.each(['volume', 'folder'])('is ended and stays ended, also after a restart of the control plane: %s', async (where) => {
       const id = newId('vol')
       await suite.runtime.createVolume({ id, projectId, name: 'my-data' })
       const volumes = [{ id, name: 'my-data', mountPath: '/data', readOnly: false }]
@@ -29,7 +29,7 @@ export function diskSuite(suite: SuiteBench): void {
       await suite.runtime.removeVolume(id)
     })
 
-    test('and one that keeps to it runs on', async () => {
+    test('is not ended below the limit', async () => {
       // Plain processes of one artifact share its folder, and in that of the other tests a full one has left its file.
       const artifact = await build('disk', {})
       const one = await start({ artifact, resources: { ...resources, diskMb: 64 }, restart: true })
@@ -43,7 +43,7 @@ export function diskSuite(suite: SuiteBench): void {
     })
   })
 
-  test('a build that writes more than it may is ended while it writes', async () => {
+  test('a build over its disk limit is ended while it writes', async () => {
     const write = "require('fs').writeFileSync('big', Buffer.alloc(48 << 20, 1)); setInterval(() => {}, 1000)"
     const failure = await build('full', { buildCommand: `node -e "${write}"` }, { resources: small }).catch(
       (error: unknown) => error,

@@ -17,8 +17,8 @@ export function endsSuite(suite: SuiteBench): void {
   const exit = (instanceId: string, code: number) =>
     until(async () => (await call((await suite.runtime.inspect(instanceId)) as Instance, 'exit', String(code))) !== '')
 
-  describe('ends', () => {
-    test('an instance is restarted as soon and as often as its policy says', async () => {
+  describe('exits', () => {
+    test('an instance is restarted as often as its policy allows', async () => {
       const { instanceId } = await start()
       const { ends, unlisten } = listen(instanceId)
       await suite.runtime.setRestart(instanceId, { name: 'on-failure', maxRetries: 1 }, never)
@@ -38,7 +38,7 @@ export function endsSuite(suite: SuiteBench): void {
       expect(await suite.runtime.inspect(instanceId)).toBeUndefined()
     })
 
-    test('a command instead of the program ends with its exit code, its words are its arguments, and every line of it is read', async () => {
+    test('a command ends with its exit code, gets its arguments unchanged, and its output is complete', async () => {
       const script = 'console.log(JSON.stringify([process.argv.slice(1), process.env.PORT ?? null])); process.exit(7)'
       const words = ['$HOME `id`', 'a; b | c', '']
       const wanted = request({ entrypoint: [], command: ['node', '-e', script, ...words], port: null })
@@ -52,7 +52,7 @@ export function endsSuite(suite: SuiteBench): void {
       expect(await suite.runtime.inspect(wanted.instanceId)).toBeUndefined()
     })
 
-    test('with restart on failure, an instance stays ended after a success', async () => {
+    test('with the policy on-failure, an instance is not restarted after a success', async () => {
       const { instanceId } = await start()
       await suite.runtime.setRestart(instanceId, { name: 'on-failure' }, never)
       await exit(instanceId, 0)
@@ -61,7 +61,7 @@ export function endsSuite(suite: SuiteBench): void {
       await stop(instanceId)
     })
 
-    test('a restart after an out-of-memory end reports that reason, and later ends report theirs', async (context) => {
+    test('a restart after an out-of-memory exit reports that reason, and later exits report their own', async (context) => {
       if (suite.noLimits) context.skip(suite.noLimits)
       const volumeId = suite.newId('vol')
       await suite.runtime.createVolume({ id: volumeId, projectId: suite.projectId, name: 'my-data' })

@@ -35,7 +35,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(other.instanceId)
     })
 
-    test('a running instance is measured: CPU time grows with its work, and memory is its own', async () => {
+    test('the usage of a running instance includes its CPU time and memory', async () => {
       const one = await start()
       const own = async () => (await suite.runtime.usage(never)).find(({ instanceId }) => instanceId === one.instanceId)
       const before = await own()
@@ -57,7 +57,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(one.instanceId)
     })
 
-    test('variables arrive byte for byte', async () => {
+    test('variables are passed byte for byte', async () => {
       const env = {
         QUOTES: `a'b"c`,
         DOLLAR: '$HOME $(id) `id`',
@@ -75,7 +75,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(one.instanceId)
     })
 
-    test('a stop is bounded if the program ignores its signal', async () => {
+    test('a stop ends at its time limit if the program ignores its signal', async () => {
       const { instanceId } = await suite.runtime.start(request({ command: ['node', 'program.cjs', 'deaf'], port: null }), never)
       await until(async () => (await readAll(suite.runtime, instanceId, null, 1)).length > 0)
       // The program ignores SIGTERM: a stop without a limit would never resolve.
@@ -100,7 +100,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(wanted.instanceId)
     })
 
-    test('a restarted instance is counted and reported, and no other process is accepted at its address', async () => {
+    test('a restarted instance is counted and reported, and another process on its port is not accepted', async () => {
       const reported = Promise.withResolvers<void>()
       const one = await start({ restart: true })
       const unlisten = suite.runtime.onChange(({ instance, kind }) => {
@@ -140,7 +140,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(instanceId)
     })
 
-    test('a program run inside it takes input, gives output and an exit code', async () => {
+    test('exec passes input, output and exit code of a program', async () => {
       const one = await start()
       const chunks: Uint8Array[] = []
       const given = randomBytes(300_000)
@@ -177,7 +177,7 @@ export function instancesSuite(suite: SuiteBench): void {
       })
     const waiting = (word: string) => ['node', '-e', 'console.error("up"); setInterval(() => {}, 1000)', word]
 
-    test('a program run inside it begins in the project’s folder, and ends when the caller gives up', async () => {
+    test('exec starts in the folder of the project, and ends on abort', async () => {
       const one = await start()
       const word = suite.newId('exec')
       const gone = new AbortController()
@@ -198,7 +198,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await stop(one.instanceId)
     })
 
-    test('a program run inside an instance ends with it', async () => {
+    test('exec ends with its instance', async () => {
       const one = await start()
       const word = suite.newId('exec')
       const up = Promise.withResolvers<void>()
@@ -210,7 +210,7 @@ export function instancesSuite(suite: SuiteBench): void {
       await until(async () => startedWith(word).length === 0)
     })
 
-    test('a program that reads no input ends without waiting for any', async () => {
+    test('exec ends without waiting for input if the program reads none', async () => {
       const one = await start()
       const silent = (async function* () {
         await new Promise(() => {})

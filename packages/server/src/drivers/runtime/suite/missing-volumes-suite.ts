@@ -6,8 +6,8 @@ import { never } from './suite-bench.ts'
 /** Tests of volumes that must exist and do not. */
 export function missingVolumesSuite(suite: SuiteBench): void {
   const { projectId, newId, request } = suite
-  describe('a volume that must exist', () => {
-    test('is not created when it is absent, neither by itself nor by a start', async () => {
+  describe('a volume that has to exist', () => {
+    test('is not created by createVolume or by a start', async () => {
       const volume = { id: newId('vol'), name: 'my-data' }
       const opened = suite.runtime.createVolume({ ...volume, projectId, mustExist: true })
       await expect(opened).rejects.toThrow(VolumeMissing)
@@ -20,7 +20,7 @@ export function missingVolumesSuite(suite: SuiteBench): void {
       await expect(suite.runtime.createVolume({ ...volume, projectId, mustExist: true })).rejects.toThrow(VolumeMissing)
     })
 
-    test('is opened when it exists, also after a restart of the control plane, and is absent again after its removal', async () => {
+    test('is opened if it exists, also after a restart of the control plane, and is missing after its removal', async () => {
       const volume = { id: newId('vol'), projectId, name: 'my-data' }
       await suite.runtime.createVolume(volume)
       await suite.runtime.createVolume({ ...volume, mustExist: true })

@@ -7,7 +7,7 @@ import { call, collect, never, readAll, type SuiteBench } from './suite-bench.ts
 export function outputSuite(suite: SuiteBench): void {
   const { start, stop } = suite
   describe('output', () => {
-    test('is handed out from where the last reader stopped, no line twice and none lost, across a restart of the control plane', async () => {
+    test('is read from where the last reader stopped, without loss or repetition, across a restart of the control plane', async () => {
       const one = await start()
       const words = (from: number) => Array.from({ length: 50 }, (_, at) => `line ${from + at}`)
       await call(one, 'say', words(0).join(','))
@@ -21,7 +21,7 @@ export function outputSuite(suite: SuiteBench): void {
       await stop(one.instanceId)
     })
 
-    test('read without following, it ends with what was written so far, while the instance runs on', async () => {
+    test('ends with the lines so far if it is read without following', async () => {
       const one = await start()
       await call(one, 'say', 'one,two')
       // Waits until every line was written.
@@ -34,7 +34,7 @@ export function outputSuite(suite: SuiteBench): void {
       await stop(one.instanceId)
     })
 
-    test('both outputs are told apart, and the last words before a stop are read', async () => {
+    test('distinguishes stdout and stderr, and includes the last lines before a stop', async () => {
       const one = await start()
       await call(one, 'complain', 'oh no')
       const read = collect(suite.runtime, one.instanceId)

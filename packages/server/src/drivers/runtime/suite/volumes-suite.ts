@@ -8,7 +8,7 @@ import { call, never, type SuiteBench } from './suite-bench.ts'
 export function volumesSuite(suite: SuiteBench): void {
   const { projectId, owner, newId, start, stop } = suite
   describe('volumes', () => {
-    test('bytes stay when the instance goes and another one comes', async () => {
+    test('data is kept when an instance is replaced', async () => {
       const volumes = [{ id: newId('vol'), name: 'my-data', mountPath: '/data', readOnly: false }]
       await suite.runtime.createVolume({ id: volumes[0]!.id, projectId, name: 'my-data' })
       const one = await start({ volumes })
@@ -24,7 +24,7 @@ export function volumesSuite(suite: SuiteBench): void {
       expect(await suite.runtime.volumeSizeBytes(volumes[0]!.id)).toBeNull()
     })
 
-    test('a volume is at its mountPath, or the instance says that its variable names the folder', async () => {
+    test('a volume is mounted at its mountPath, or its variable names the folder', async () => {
       const id = newId('vol')
       await suite.runtime.createVolume({ id, projectId, name: 'my-data' })
       const one = await start({ volumes: [{ id, name: 'my-data', mountPath: '/data/', readOnly: false }] })
@@ -83,7 +83,7 @@ export function volumesSuite(suite: SuiteBench): void {
       for (const { id } of volumes) await suite.runtime.removeVolume(id)
     })
 
-    test('its content is read as a tar and replaced by one; a replacement cut short leaves the old one', async () => {
+    test('its content is exported as a tar and replaced by one; a truncated tar leaves the old content', async () => {
       const id = newId('vol')
       const volumes = [{ id, name: 'my-data', mountPath: '/data', readOnly: false }]
       await suite.runtime.createVolume({ id, projectId, name: 'my-data' })
@@ -107,7 +107,7 @@ export function volumesSuite(suite: SuiteBench): void {
       await suite.runtime.removeVolume(id)
     })
 
-    test('names that are not text are written and read byte for byte', async () => {
+    test('names that are not UTF-8 are written and read byte for byte', async () => {
       const id = newId('vol')
       await suite.runtime.createVolume({ id, projectId, name: 'my-data' })
       const [odd, long] = ['caf\xe9', `${'d'.repeat(120)}/\xff\xfe`]

@@ -39,7 +39,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
   })
   const connect = (changes: Parameters<typeof linksTo>[2] = {}, socket = partOf('docker')) => linksTo(sshd, socket, changes)
 
-  test('many streams to its Docker go over one connection, which is closed with the links', async () => {
+  test('many streams to Docker use one connection, which is closed with the links', async () => {
     const { links, link } = connect()
     const answers = await Promise.all(Array.from({ length: 40 }, async () => ping(await link.toDocker(never))))
     expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 200 OK']))
@@ -48,7 +48,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
     await expect.poll(() => links.openConnections()).toBe(0)
   })
 
-  test('where the socket is not forwarded, the engine is asked by its own command, over more connections as they are needed', async () => {
+  test('without socket forwarding, streams use docker commands, over more connections as needed', async () => {
     await using strict = await startSshd(need('sshd'), { config: ['AllowStreamLocalForwarding no', 'MaxSessions 10'] })
     const { links, link } = linksTo(strict, partOf('docker'))
     const streams = await Promise.all(Array.from({ length: 12 }, () => link.toDocker(never)))
@@ -58,7 +58,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
     await expect.poll(() => links.openConnections()).toBe(0)
   })
 
-  test('a port of the server itself is reached', async () => {
+  test('a port of the server is reachable', async () => {
     const server = createServer((_request, response) => response.end('there'))
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
     const { links, link } = connect()
@@ -68,7 +68,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
     server.close()
   })
 
-  describe('each reason is told apart', () => {
+  describe('each reason has its own error', () => {
     test('no process listens there', async () => {
       await using away = await startSshd(need('sshd'))
       await away.stop()
@@ -86,7 +86,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await links.close()
     })
 
-    test('a wrong key, a wrong password and none at all', async () => {
+    test('a wrong key, a wrong password and no credential', async () => {
       const credentials = [{ privateKey: new Secret(makeKeyPair().privateKey) }, { password: new Secret('wrong') }, null]
       for (const credential of credentials) {
         const { links, link } = connect({ credential })
@@ -95,7 +95,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       }
     })
 
-    test('a host key that changed between two calls: both are named, and the credential is not sent', async () => {
+    test('a changed host key: both are named, and the credential is not sent', async () => {
       await using swapped = await startSshd(need('sshd'))
       const { links, link } = linksTo(swapped, partOf('docker'))
       await ping(await link.toDocker(never))
@@ -111,7 +111,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await links.close()
     })
 
-    test('Docker does not run: no socket, or one that does not respond', async () => {
+    test('Docker is not running: no socket, or one that does not respond', async () => {
       const { links, link } = connect({}, join(folder.path, 'nowhere.sock'))
       expect(await why(link.toDocker(never))).toMatchObject({
         reason: 'docker_not_running',
@@ -131,7 +131,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await other.links.close()
     })
 
-    test('the login may not use the socket', async ({ skip }) => {
+    test('the user has no access to the socket', async ({ skip }) => {
       if (process.getuid?.() !== 0) skip('only root can let another user in')
       const { links, link } = connect({ user: 'nobody' })
       expect(await why(link.toDocker(never))).toMatchObject({
@@ -146,7 +146,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       expect(await why(links.for('srv_other').toDocker(never))).toMatchObject({ reason: 'unknown_server' })
     })
 
-    test("a peer that takes the connection and says nothing: the caller's abort ends it at once", async () => {
+    test('a peer that never answers: an abort ends the call at once', async () => {
       const silent = createTcpServer(() => undefined)
       await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done))
       const { links, link } = connect({ port: (silent.address() as AddressInfo).port })
@@ -156,8 +156,8 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
     })
   })
 
-  describe('a connection that is cut', () => {
-    test('is counted as a loss, and the next call makes a new one and says that the server is back', async () => {
+  describe('a lost connection', () => {
+    test('is counted, and the next call reconnects and reports it', async () => {
       await using cut = await startSshd(need('sshd'))
       const { links, link } = linksTo(cut, partOf('docker'))
       const back: string[] = []
@@ -174,8 +174,8 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
     })
   })
 
-  describe('its files', () => {
-    test('are read whole, within a bound, and what is no file is not opened', async () => {
+  describe('files of the server', () => {
+    test('are read up to a limit, and only regular files are opened', async () => {
       const { links, link } = connect()
       const content = Buffer.alloc(700_000, 'berth ')
       await writeFile(join(folder.path, 'compose.yaml'), content)
@@ -190,7 +190,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await links.close()
     })
 
-    test('that the login may not read are reported as such', async ({ skip }) => {
+    test('that the user may not read are reported as such', async ({ skip }) => {
       if (process.getuid?.() !== 0) skip('only root can let another user in')
       await mkdir(join(folder.path, 'closed'))
       await writeFile(join(folder.path, 'closed', '.env'), 'A=b')

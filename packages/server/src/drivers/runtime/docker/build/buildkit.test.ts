@@ -62,7 +62,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
     for (const one of [folder, source]) await rm(one, { recursive: true, force: true })
   })
 
-  test('that says $BUILDPLATFORM and asks for the platform is built for that of the engine', async () => {
+  test('with --platform=$BUILDPLATFORM and TARGETARCH is built for the platform of the engine', async () => {
     await build(
       `FROM --platform=$BUILDPLATFORM ${partOf('busyboxImage')}\nARG TARGETARCH\nARG TARGETOS\nRUN echo "for $TARGETOS-$TARGETARCH"\n`,
     )
@@ -70,7 +70,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
     expect(lines).toEqual(expect.arrayContaining(['Building with BuildKit', `for linux-${Arch}`]))
   })
 
-  test('with # syntax=, a cache and a secret is built by BuildKit; the secret is in no layer, setting or history', async () => {
+  test('with # syntax=, a cache and a secret is built by BuildKit, and the secret is in no layer, configuration or history', async () => {
     const mounts = '--mount=type=cache,target=/kept --mount=type=secret,id=npm_token --mount=type=secret,id=other'
     let artifact = { reference: '' }
     // Neighbours clear the engine's cache, perhaps between the two steps: such a build is done once more.
@@ -102,7 +102,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
       '512 processes',
     ],
   ])(
-    'whose step in BuildKit %s without end is stopped and says so; nothing of it goes on',
+    'whose BuildKit step %s without end is stopped with an error, and no process remains',
     async (_, code, failure, errorText) => {
       const text = `FROM ${partOf('nodeImage')}\nRUN --mount=type=cache,target=/kept ${program(code)}\n`
       await expect(build(text)).rejects.toMatchObject({ code: failure, message: expect.stringContaining(errorText) })
@@ -110,7 +110,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
     },
   )
 
-  test('that is cancelled in BuildKit ends at once, with everything of it', async () => {
+  test('that is cancelled in BuildKit ends at once with all its processes', async () => {
     const cancel = new AbortController()
     const code = `console.log('working'); setInterval(() => {}, 1000)`
     const going = build(`FROM ${partOf('nodeImage')}\nRUN --mount=type=cache,target=/kept ${program(code)}\n`, {

@@ -5,7 +5,7 @@ import { dependencyFiles } from './dependency-layer.ts'
 const choose = (stack: StackName, installCommand: string | null, files: Record<string, string>) =>
   dependencyFiles(stack, { installCommand }, { paths: Object.keys(files), read: async (path) => files[path] ?? '' })
 
-describe('only manifests and lockfiles decide whether dependencies are installed again', () => {
+describe('dependencies are installed again only if a manifest or lockfile changes', () => {
   test.each<[StackName, string, Record<string, string>, string[]]>([
     [
       'node',
@@ -37,7 +37,7 @@ describe('only manifests and lockfiles decide whether dependencies are installed
   })
 })
 
-describe('an install that reads more than manifests runs with the whole source there', () => {
+describe('a command that reads other files has no dependency layer', () => {
   test.each<[string, StackName, string, Record<string, string>]>([
     ['a script after it', 'node', 'npm ci', { 'package.json': '{"scripts":{"postinstall": "node x.js"}}' }],
     ['a folder of the project as a package', 'node', 'npm ci', { 'package.json': '{"dependencies":{"a":"file:a"}}' }],

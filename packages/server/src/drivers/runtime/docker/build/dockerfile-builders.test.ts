@@ -104,7 +104,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     for (const path of folders) await rm(path, { recursive: true, force: true })
   })
 
-  test('is built by BuildKit where the engine has it and its steps can be held to limits', async () => {
+  test('is built by BuildKit if the engine has it and can limit its steps', async () => {
     await build('buildkit', `FROM ${base}\nRUN echo ${seed}\n`)
     expect(lines).toContain('Building with BuildKit')
     await build('classic', `FROM ${base}\nRUN echo ${seed}\n`)
@@ -117,7 +117,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
       { builder, what: 'one step', steps: ['write /one 48 && sleep 600'] },
       { builder, what: 'several steps together', steps: ['write /one 20', 'write /two 20 && sleep 600'] },
     ]),
-  )('$builder: a build that writes more than it may is ended while it writes: $what', async ({ builder, steps }) => {
+  )('$builder: a build over its disk limit is stopped while it writes: $what', async ({ builder, steps }) => {
     const write = (step: string) => step.replace(/write (\S+) (\d+)/, 'dd if=/dev/zero of=$1 bs=1048576 count=$2')
     const text = [`FROM ${base}`, ...steps.map((step) => `RUN : ${seed} && ${write(step)}`)].join('\n')
     const failed = build(builder, text, { request: { resources: { cpuCores: 1, memoryMb: 256, diskMb: 32 } } })
@@ -127,19 +127,16 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     })
   })
 
-  test.each(builders)(
-    '%s: a result that is larger than a build may write is refused, however fast it was written',
-    async (builder) => {
-      const text = `FROM ${base}\nRUN : ${seed} && dd if=/dev/zero of=/big bs=1048576 count=40\n`
-      const request = { resources: { cpuCores: 1, memoryMb: 256, diskMb: 32 } }
-      await expect(build(builder, text, { request })).rejects.toMatchObject({ code: 'disk_full' })
-      expect(await build(builder, text, { request: { resources: { ...request.resources, diskMb: 64 } } })).toMatchObject({
-        kind: 'image',
-      })
-    },
-  )
+  test.each(builders)('%s: a result over the disk limit is refused, even if written faster than the check', async (builder) => {
+    const text = `FROM ${base}\nRUN : ${seed} && dd if=/dev/zero of=/big bs=1048576 count=40\n`
+    const request = { resources: { cpuCores: 1, memoryMb: 256, diskMb: 32 } }
+    await expect(build(builder, text, { request })).rejects.toMatchObject({ code: 'disk_full' })
+    expect(await build(builder, text, { request: { resources: { ...request.resources, diskMb: 64 } } })).toMatchObject({
+      kind: 'image',
+    })
+  })
 
-  test.each(builders)('%s: a stage that the result does not need is not built; the target is the result', async (builder) => {
+  test.each(builders)('%s: an unneeded stage is not built; the target is the result', async (builder) => {
     const text = [
       `FROM ${base} AS build`,
       `RUN echo made-${seed} > /made`,
@@ -159,7 +156,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     )
   })
 
-  test.each(builders)('%s: the image holds the files of the project and no others', async (builder) => {
+  test.each(builders)('%s: the image contains exactly the files of the project', async (builder) => {
     const files = {
       Dockerfile: `FROM ${base}\nCOPY . /app\n`,
       '.dockerignore': 'left\n**/*.log\n',
@@ -179,7 +176,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     expect((await filesIn(await build(builder, {}, { source }), '/app')).sort()).toEqual(['./empty', './link'])
   })
 
-  test.each(builders)('%s: the same files are built from the cache by another control plane', async (builder) => {
+  test.each(builders)('%s: another control plane builds the same files from the cache', async (builder) => {
     const files = {
       Dockerfile: `FROM ${base}\nCOPY . /app\nRUN date +%N > /when\nRUN cat /when\n`,
       'large.bin': 'x'.repeat(300_000),
@@ -190,7 +187,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     expect(one?.RootFS?.Layers).toEqual(other?.RootFS?.Layers)
   })
 
-  test.each(builders)('%s: a file of the same size and time but other content is another file', async (builder) => {
+  test.each(builders)('%s: a file with the same size and time but other content is not taken from the cache', async (builder) => {
     const source = await folder({ Dockerfile: `FROM ${base}\nCOPY page /page\nRUN cat /page\n`, page: `one-${seed}` })
     const time = new Date(0)
     await utimes(join(source, 'page'), time, time)
@@ -202,7 +199,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
   })
 
   test.each(builders)(
-    '%s: an ARG has the variable of its name; a secret one is left empty, and the log says so',
+    '%s: an ARG gets the variable of its name; a secret one stays empty, with a line in the log',
     async (builder) => {
       const text = `ARG BASE\nFROM \${BASE:-${base}}\nARG PLAIN\nARG SECRET\nARG GIVEN=default\nRUN echo "has $PLAIN,$SECRET,$GIVEN"\n`
       const secrets = { PLAIN: `plain-${seed}`, SECRET: secret, GIVEN: 'of the variable' }
@@ -215,7 +212,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
     },
   )
 
-  test.each(builders)('%s: an image is not named by its id', async (builder) => {
+  test.each(builders)('%s: an image cannot be named by its id', async (builder) => {
     const { Id } = await engine.getImage(base).inspect()
     for (const id of [Id, Id.replace('sha256:', '')])
       for (const text of [`FROM ${id}\n`, `FROM ${base}\nCOPY --from=${id} /bin /x\n`])
@@ -224,49 +221,55 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
         )
   })
 
-  test.each(builders)('%s: what builds of a project leave goes with it, and that of others stays', async (builder) => {
-    const projectId = `prj_${seed}${builder}gone`
-    const text = (word: string) =>
-      [
-        `FROM ${base} AS build`,
-        `RUN head -c 1000 /dev/urandom > /made-${word}`,
-        `FROM ${base} AS other`,
-        'COPY . /source',
-        `RUN head -c 1000 /dev/urandom > /other-${word}`,
-        `FROM ${base}`,
-        `COPY --from=build /made-${word} /made`,
-        `COPY --from=other /other-${word} /other`,
-      ].join('\n')
-    const [going, staying] = [`${seed}${builder}going`, `${seed}${builder}staying`]
-    const kept = await build(builder, { Dockerfile: text(staying), file: staying })
-    for (const word of ['one', 'two', 'three'])
-      await build(builder, { Dockerfile: text(`${going}${word}`), file: word }, { projectId })
-    await expect(build(builder, `${text(`${going}failed`)}\nRUN exit 3\n`, { projectId })).rejects.toThrow()
-    expect(await leftOf(going)).toBeGreaterThan(0)
-    await runtimes[builder].removeBuilds(projectId, never)
-    expect(await leftOf(going)).toBe(0)
-    expect((await runtimes[builder].listArtifacts()).map(({ reference }) => reference)).toContain(kept.reference)
-    const again = await build(builder, { Dockerfile: text(staying), file: staying })
-    const [one, other] = await Promise.all([kept, again].map(({ reference }) => engine.getImage(reference).inspect()))
-    expect(one?.RootFS?.Layers).toEqual(other?.RootFS?.Layers)
-  })
+  test.each(builders)(
+    '%s: remains of the builds of a project are removed with it, and those of other projects are kept',
+    async (builder) => {
+      const projectId = `prj_${seed}${builder}gone`
+      const text = (word: string) =>
+        [
+          `FROM ${base} AS build`,
+          `RUN head -c 1000 /dev/urandom > /made-${word}`,
+          `FROM ${base} AS other`,
+          'COPY . /source',
+          `RUN head -c 1000 /dev/urandom > /other-${word}`,
+          `FROM ${base}`,
+          `COPY --from=build /made-${word} /made`,
+          `COPY --from=other /other-${word} /other`,
+        ].join('\n')
+      const [going, staying] = [`${seed}${builder}going`, `${seed}${builder}staying`]
+      const kept = await build(builder, { Dockerfile: text(staying), file: staying })
+      for (const word of ['one', 'two', 'three'])
+        await build(builder, { Dockerfile: text(`${going}${word}`), file: word }, { projectId })
+      await expect(build(builder, `${text(`${going}failed`)}\nRUN exit 3\n`, { projectId })).rejects.toThrow()
+      expect(await leftOf(going)).toBeGreaterThan(0)
+      await runtimes[builder].removeBuilds(projectId, never)
+      expect(await leftOf(going)).toBe(0)
+      expect((await runtimes[builder].listArtifacts()).map(({ reference }) => reference)).toContain(kept.reference)
+      const again = await build(builder, { Dockerfile: text(staying), file: staying })
+      const [one, other] = await Promise.all([kept, again].map(({ reference }) => engine.getImage(reference).inspect()))
+      expect(one?.RootFS?.Layers).toEqual(other?.RootFS?.Layers)
+    },
+  )
 
-  test.each(builders)('%s: of many builds of a project no more is kept than the newest can use again', async (builder) => {
-    const projectId = `prj_${seed}${builder}many`
-    const word = `${seed}${builder}many`
-    const text = (at: number) =>
-      `FROM ${base} AS one\nRUN echo ${word}${at} > /x\nFROM ${base} AS two\nCOPY --from=one /x /y\nRUN echo ${word} ${at}\nFROM ${base}\nCOPY --from=two /y /y\n`
-    for (let at = 0; at < 3; at += 1) {
-      const { reference } = await build(builder, text(at), { projectId })
-      await runtimes[builder].removeArtifact({ kind: 'image', reference, sizeBytes: 1, startCommand: null }, never)
-    }
-    const stages = await engine.listImages({ filters: { label: ['berth.kind=stage', `berth.project=${projectId}`] } })
-    expect(stages.length).toBeLessThanOrEqual(2)
-  })
+  test.each(builders)(
+    '%s: after many builds of a project, only layers that the newest build can reuse are kept',
+    async (builder) => {
+      const projectId = `prj_${seed}${builder}many`
+      const word = `${seed}${builder}many`
+      const text = (at: number) =>
+        `FROM ${base} AS one\nRUN echo ${word}${at} > /x\nFROM ${base} AS two\nCOPY --from=one /x /y\nRUN echo ${word} ${at}\nFROM ${base}\nCOPY --from=two /y /y\n`
+      for (let at = 0; at < 3; at += 1) {
+        const { reference } = await build(builder, text(at), { projectId })
+        await runtimes[builder].removeArtifact({ kind: 'image', reference, sizeBytes: 1, startCommand: null }, never)
+      }
+      const stages = await engine.listImages({ filters: { label: ['berth.kind=stage', `berth.project=${projectId}`] } })
+      expect(stages.length).toBeLessThanOrEqual(2)
+    },
+  )
 })
 
 describeNeeding(['docker', 'busyboxImage'], 'The build cache', () => {
-  test('has a bound: the longest unused records go, and those of others are neither counted nor removed', async () => {
+  test('is limited: the least recently used records are removed, and those of others are neither counted nor removed', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'berth-cache-'))
     const engine = openEngine(partOf('docker'))
     const [seed, maxBytes] = [randomBytes(6).toString('hex'), 3_000_000]

@@ -18,7 +18,7 @@ const validate = async (text: string, changes: Partial<DockerfileGuard> = {}) =>
   return guardDockerfile(text, { ...guard, ...changes })
 }
 
-test('an honest Dockerfile stays as it is, but for its image filled in', async () => {
+test('an ordinary Dockerfile is unchanged except for its image names', async () => {
   const text = [
     '# syntax=docker/dockerfile:1',
     'ARG VERSION=24',
@@ -41,7 +41,7 @@ test('an honest Dockerfile stays as it is, but for its image filled in', async (
 })
 
 describe('platforms', () => {
-  test('the one that is built on need not be said, and its parts are there for who asks', async () => {
+  test('the platform of the build is removed, and its build arguments are set on demand', async () => {
     const text = 'FROM --platform=$BUILDPLATFORM a AS b\nARG TARGETARCH\nARG TARGETOS=other\nFROM --platform=linux/amd64 c\n'
     const verdict = await validate(text)
     expect(verdict.text).toBe('FROM a AS b\nARG TARGETARCH\nARG TARGETOS=other\nFROM c\n')
@@ -50,7 +50,7 @@ describe('platforms', () => {
     expect((await validate('FROM --platform=linux/arm64/v8 a', { platform: 'linux/arm64' })).text).toBe('FROM a')
   })
 
-  test('another one is said as it is, and one that is not known is refused', async () => {
+  test('another platform is kept, and one that is unknown before the build is refused', async () => {
     expect((await validate('ARG P=linux/s390x\nFROM --platform=$P a')).text).toBe(
       'ARG P=linux/s390x\nFROM --platform=linux/s390x a',
     )
@@ -58,11 +58,11 @@ describe('platforms', () => {
   })
 })
 
-test('a step that asks for an SSH agent is told what to do', async () => {
+test('the error for an SSH mount names the alternative', async () => {
   await expect(validate('FROM a\nRUN --mount=type=ssh x')).rejects.toThrow('--mount=type=secret')
 })
 
-test('no build argument names another program to read the file with', async () => {
+test('a build argument cannot select another frontend', async () => {
   await expect(validate('FROM a', { buildArguments: { BUILDKIT_SYNTAX: 'evil/reader' } })).rejects.toThrow('BUILDKIT_SYNTAX')
 })
 
@@ -75,11 +75,11 @@ describe('images', () => {
     'FROM a\nRUN --mount=from=berth-x/prj_other:dep,target=/y cat /y/secret',
     '# escape=`\nFROM a\nCOPY `\n --from=berth-x/prj_other:dep /app /app',
     'FROM a AS b\nCOPY --from=berth-x/prj_other:dep /app /app\nFROM c AS berth-x/prj_other:dep',
-  ])('another place to name an image than FROM is asked about: %j', async (text) => {
+  ])('an image named outside FROM is checked: %j', async (text) => {
     await expect(validate(text)).rejects.toThrow(/is not for this project|is not a valid FROM/)
   })
 
-  test('an image has its local name; stages are not images', async () => {
+  test('an image gets its local name; stages do not', async () => {
     expect((await validate('FROM a AS x\nCOPY --from=nginx:1 /x /\nCOPY --from=X / /')).text).toBe(
       'FROM a AS x\nCOPY --from=here/nginx:1 /x /\nCOPY --from=X / /',
     )
@@ -106,12 +106,12 @@ describe('images', () => {
     '// syntax=evil\nFROM a',
     'FROM a\nONBUILD COPY --from=b / /\nFROM 0',
     'FROM a\nONBUILD ADD http://127.0.0.1/ /x',
-  ])('an image that cannot be checked beforehand is refused: %j', async (text) => {
+  ])('an image that cannot be checked before the build is refused: %j', async (text) => {
     await expect(validate(text)).rejects.toThrow(/^(?!.*not for this project)/)
     await expect(validate(text)).rejects.toHaveProperty('name', 'DockerfileRefused')
   })
 
-  test('a cache that is kept between builds is the project’s own', async () => {
+  test('the id of a cache mount is prefixed with the project', async () => {
     expect((await validate('FROM a\nRUN --mount=type=cache,target=/root/.npm npm ci')).text).toBe(
       'FROM a\nRUN --mount=type=cache,target=/root/.npm,id=prj_own//root/.npm npm ci',
     )
@@ -129,7 +129,7 @@ describe('addresses', () => {
     ['ADD ["https://example.com/a.tgz", "/opt/"]', ''],
     [`ARG H=example.com\nENV U=https://$H\nADD \${U}/a.tgz /opt/`, 'ARG H=example.com\nENV U=https://$H\n'],
     [`ADD --checksum=sha256:${'0'.repeat(64)} https://example.com/a.tgz /opt/`, ''],
-  ])('%j is fetched by us and copied', async (line, before) => {
+  ])('%j is downloaded by the control plane and copied', async (line, before) => {
     const { text, added } = await validate(`FROM a\n${line}`)
     expect(text).toBe(`FROM a\n${before}COPY [".berth-added/0/a.tgz","/opt/"]`)
     expect(added).toMatchObject([{ url: 'https://example.com/a.tgz', path: '.berth-added/0/a.tgz' }])
@@ -147,12 +147,12 @@ describe('addresses', () => {
     await expect(validate(`FROM a\n${line}`)).rejects.toHaveProperty('name', 'DockerfileRefused')
   })
 
-  test('substituted values are written into the file, so that a variable of the image changes nothing', async () => {
+  test('substituted values are written into the file, so that variables of the image have no effect', async () => {
     expect((await validate('FROM a\nARG X=app.jar\nADD $X /app/')).text).toBe('FROM a\nARG X=app.jar\nADD ["app.jar","/app/"]')
   })
 })
 
-test('here-documents are left alone where the builder surely knows them, and read as instructions where it may not', async () => {
+test('here-documents are kept if the builder supports them, and parsed as instructions otherwise', async () => {
   const text = 'FROM a\nRUN <<EOF\nADD http://127.0.0.1/x /\nEOF\nCOPY <<"A" <<-B /x/\nFROM q\nA\n\tB\nUSER 1'
   expect(await validate(text)).toMatchObject({ text, added: [], hasHeredocs: true })
   await expect(validate(text, { supportsHeredocs: false })).rejects.toThrow(/syntax=docker\/dockerfile/)
@@ -160,7 +160,7 @@ test('here-documents are left alone where the builder surely knows them, and rea
   await expect(validate(hidden)).rejects.toThrow(/not an instruction/)
 })
 
-test('ONBUILD instructions that reach outside are refused', () => {
+test('ONBUILD instructions that use resources outside the project are refused', () => {
   for (const honest of ['COPY . /app', 'RUN npm ci', 'ADD src /app', 'USER 1']) expect(() => refuseTrigger(honest)).not.toThrow()
   for (const trigger of [
     'COPY --from=berth-x/y:z / /',
@@ -171,7 +171,7 @@ test('ONBUILD instructions that reach outside are refused', () => {
     expect(() => refuseTrigger(trigger)).toThrow(/outside/)
 })
 
-describe('a Dockerfile that is made to take long', () => {
+describe('a Dockerfile made to be slow to parse', () => {
   const size = 200_000
   // Each of them kept everybody waiting for minutes, or took all memory, before it was read in one walk.
   test.each([
@@ -181,11 +181,11 @@ describe('a Dockerfile that is made to take long', () => {
     ['blanks in a mount', `FROM a\nRUN --mount=target=/x,id=\u2003${'\u2003'.repeat(size)}b y\n`],
     ['blanks in the name of a mount', `FROM a\nRUN --mount=target=/x,a${'\u00a0'.repeat(size)}b y\n`],
     ['a value without end', `FROM a\nARG A=xx\n${'ENV A=$A$A\n'.repeat(60)}RUN x\n`],
-  ])('is read in no time: %s', async (_, text) => {
+  ])('is parsed in linear time: %s', async (_, text) => {
     expect((await validate(text)).text.length).toBeGreaterThan(0)
   })
 
-  test('with a value without end does not take it for anything', async () => {
+  test('with endlessly growing values is refused', async () => {
     await expect(validate(`FROM a\nARG A=xx\n${'ENV A=$A$A\n'.repeat(60)}ADD $A /x\n`)).rejects.toThrow(
       'cannot be resolved before the build',
     )
@@ -194,7 +194,7 @@ describe('a Dockerfile that is made to take long', () => {
     )
   })
 
-  test('is refused when it is larger, or has more instructions, than any', async () => {
+  test('is refused above 256 KiB or 2,000 instructions', async () => {
     await expect(validate(`FROM a\n#${'x'.repeat(256 * 1024)}`)).rejects.toThrow('larger than 256 KiB')
     await expect(validate(`FROM a\n${'RUN x\n'.repeat(2_000)}`)).rejects.toThrow('more than 2000 instructions')
   })

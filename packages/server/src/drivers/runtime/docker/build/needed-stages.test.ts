@@ -44,7 +44,7 @@ test('arguments declared before the first stage and inside a stage are found', (
 })
 
 test.each(['FROM b', 'FROM b\n\n', 'FROM b\nRUN y \\', 'FROM b\nRUN y \\\n\n', '# escape=`\nFROM b\nRUN y `\n'])(
-  'labels follow each FROM that has instructions, and end the result: %j',
+  'labels follow each FROM with instructions, and end the file: %j',
   (end) => {
     const stages = 'FROM scratch AS left\nFROM \\\n a AS one\nRUN x\n'
     const text = end.startsWith('#') ? end : stages + end

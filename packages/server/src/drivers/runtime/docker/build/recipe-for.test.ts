@@ -70,7 +70,7 @@ describe('each stack has an image, and the tools that the image lacks', () => {
   })
 })
 
-describe('the version that the project asks for', () => {
+describe('the requested version', () => {
   test.each([
     ['22', 'node:22-bookworm'],
     ['22.11.0', 'node:22-bookworm'],

@@ -24,6 +24,6 @@ test('without the frontend the engine parses the file itself, with a warning, un
   )
 })
 
-test.each(['FROM a\n# syntax=docker/dockerfile:1\n', 'FROM a\n'])('a comment further down is none: %j', async (other) => {
+test.each(['FROM a\n# syntax=docker/dockerfile:1\n', 'FROM a\n'])('a later comment is not a syntax line: %j', async (other) => {
   expect(await withLocalSyntaxImage(other, { findImage: missing, isNeeded: true, report: () => undefined })).toBe(other)
 })

@@ -10,7 +10,7 @@ test.each<[string, string[]]>([
   ['php -S 0.0.0.0:$PORT', ['/bin/sh', '-c', 'exec php -S 0.0.0.0:$PORT']],
   ['npm run migrate && npm start', ['/bin/sh', '-c', 'npm run migrate && npm start']],
   ['A=1 node server.js', ['/bin/sh', '-c', 'A=1 node server.js']],
-])('the signal to stop reaches the program: %s', (command, words) => {
+])('the start command receives the stop signal: %s', (command, words) => {
   expect(startArgv(command)).toEqual(words)
 })
 
@@ -48,11 +48,11 @@ test.each<[string, boolean]>([
   ['FROM a\nCOPY --link . .', true],
   ['FROM a\nRUN <<EOF\nmake\nEOF', true],
   ['FROM a\nCOPY --from=b . .', false],
-])('only what needs BuildKit is built by it: %j', (text, needed) => {
+])('whether BuildKit is needed: %j', (text, needed) => {
   expect(needsBuildKit(text)).toBe(needed)
 })
 
-test('a timestamp keeps all of its nanoseconds', () => {
+test('a timestamp keeps its nanoseconds', () => {
   expect(sinceOf('2026-01-02T03:04:05.123456789Z')).toBe('1767323045.123456789')
   expect(sinceOf('2026-01-02T03:04:05.1Z')).toBe('1767323045.100000000')
 })

@@ -23,7 +23,7 @@ const ways = [
 ]
 
 describe.each(ways)('an attacking project on plain processes: $name', ({ kind, uid, skip }) => {
-  test.skipIf(skip)('gets nothing that is not its own', async () => {
+  test.skipIf(skip)('gets no data or rights of others', async () => {
     const location = await mkdtemp(join(tmpdir(), 'berth-attack-'))
     try {
       // Other users can enter this folder, so only the sandbox protects the data.

@@ -14,7 +14,7 @@ const ways = [
 ]
 
 describe.each(ways)('volumes inside folders that a project can change, $name', ({ uid, skip }) => {
-  test.skipIf(skip)('a link leads no mount point out of the sandbox; folders are mounted', async () => {
+  test.skipIf(skip)('a symlink moves no mount point out of the sandbox; folders are mounted', async () => {
     const dataDir = await mkdtemp('/tmp/berth-nested-')
     try {
       await chmod(dataDir, 0o755)

@@ -41,7 +41,7 @@ test('a growing disk is measured at once; the others one at a time, the longest 
   await second
 })
 
-test('after a look at one that only may have filled it there is a rest of nine times its length', async () => {
+test('after measuring a disk that only may be full, there is a pause of nine times the duration', async () => {
   const { all, looked, endAll } = programs([])
   const rounds = new DiskRounds()
   const began = performance.now()

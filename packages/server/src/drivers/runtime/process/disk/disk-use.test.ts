@@ -20,7 +20,7 @@ async function justLooked(folder: string): Promise<{ check: DiskMeasurement; roo
   return { check, room }
 }
 
-test('a disk that fills up is a reason to look, also when others have made room on it since the last look', async () => {
+test('a disk that fills up is due for a measurement, even if space was freed since the last one', async () => {
   await using folder = await tempFolder('disk-use')
   const { check: look, room } = await justLooked(folder.path)
   await expect.poll(() => look.isDue({ ...room, bytes: room.bytes - 9 * megabyte })).toBe(true)
@@ -32,7 +32,7 @@ test('a disk with shrinking free inodes is due too, regardless of file content',
   await expect.poll(() => look.isDue({ ...room, inodes: room.inodes - 9 * 1024 })).toBe(true)
 })
 
-test('the project that filled the disk is told from the others, once each time the disk fills up', async () => {
+test('the project that filled the disk is distinguished from others, once each time the disk fills up', async () => {
   await using folder = await tempFolder('disk-use')
   const { check: look, room } = await justLooked(folder.path)
   const fuller = { ...room, bytes: room.bytes - 9 * megabyte }
@@ -47,7 +47,7 @@ test('a program whose written bytes are unknown counts as one that writes', asyn
   expect(await look.assessWrites({ ...room, bytes: room.bytes - 9 * megabyte }, undefined)).toBe('writes')
 })
 
-test('now and then there is a look by the clock, but none at a program that has written next to nothing', async () => {
+test('a measurement is due after a time, but not for a program that wrote almost nothing', async () => {
   await using folder = await tempFolder('disk-use')
   // The monotonic clock is faked as well: a measurement takes no time, so no rest follows it.
   vi.useFakeTimers({ toFake: ['Date', 'performance'] })

@@ -30,7 +30,7 @@ test.each([
     '/sys',
   ],
   ...['/tmp', '/run', '/run/berth', '/run/berth/volumes/x', '/run//berth', '/nix', '/srv', app, `${app}/data`],
-])('a volume at %s is refused by its path', (path) => {
+])('a volume at %s is refused', (path) => {
   expect(refused(path)).toContain(`cannot be mounted at ${normalMountPath(path)}:`)
 })
 

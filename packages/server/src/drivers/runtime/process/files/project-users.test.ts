@@ -25,7 +25,7 @@ function colliding(): [one: string, other: string] {
   }
 }
 
-test('no two projects have the same user, and each keeps its own over restarts', () => {
+test('two projects never have the same user, and each keeps its user after restarts', () => {
   const [one, other] = colliding()
   const before = open()
   const users = [before.userIdOf(one), before.userIdOf(other)]
@@ -36,14 +36,14 @@ test('no two projects have the same user, and each keeps its own over restarts',
   expect([after.userIdOf(other), after.userIdOf(one)]).toEqual(users.toReversed())
 })
 
-test('ten thousand projects have ten thousand users, all of them above those of the machine', () => {
+test('ten thousand projects have distinct users, outside the range of the machine', () => {
   const users = open()
   const given = new Set(Array.from({ length: 10_000 }, (_, at) => users.userIdOf(`prj_${at}`)))
   expect(given.size).toBe(10_000)
   for (const user of given) expect(user >= 0x10000000 && user < 0x20000000).toBe(true)
 })
 
-test('two that ask at the same time on one folder do not get the same', () => {
+test('concurrent requests on one folder never get the same user', () => {
   const [one, other] = colliding()
   const [here, there] = [open(), open()]
   here.userIdOf('prj_x')
@@ -52,7 +52,7 @@ test('two that ask at the same time on one folder do not get the same', () => {
   expect(there.userIdOf(one)).toBe(here.userIdOf(one))
 })
 
-test.skipIf(!isRoot)('a project keeps the user it had before users were recorded, also against a new project', () => {
+test.skipIf(!isRoot)('a project keeps a user from before users were recorded, also against a new project', () => {
   const [one, other] = colliding()
   const home = join(folder, 'homes', other)
   mkdirSync(home, { recursive: true })

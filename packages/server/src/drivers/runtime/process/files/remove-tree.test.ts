@@ -28,7 +28,7 @@ const fill = (folder: string) => {
 }
 
 describe('a tree that a project changes while it is removed', () => {
-  test.each([1, 2, 3, 4, 5, 6])('a folder that becomes a link before step %i leads nowhere', async (step) => {
+  test.each([1, 2, 3, 4, 5, 6])('a folder that becomes a symlink before step %i is not followed', async (step) => {
     fill(tree)
     let steps = 0
     const swap = async () => {
@@ -45,7 +45,7 @@ describe('a tree that a project changes while it is removed', () => {
     expect(await readdir(trash)).toEqual([])
   })
 
-  test('a process that swaps a folder for a link without end', async () => {
+  test('a process that repeatedly swaps a folder for a symlink deletes nothing outside', async () => {
     const [ours, theirs] = [tree, canary]
     for (let round = 0; round < 4; round++) {
       for (let at = 0; at < parts; at++) fill(join(ours, `part-${at}`))
@@ -78,7 +78,7 @@ async function startSwapper(folder: string): Promise<ChildProcess> {
   return child
 }
 
-test('no depth is too deep and no name is too strange', async () => {
+test('a tree with any depth and any names is removed', async () => {
   fill(tree)
   let folder = await DirectoryHandle.open(tree)
   for (let depth = 0; depth < 600 && folder; depth++) {
@@ -103,7 +103,7 @@ test('leftovers of a killed removal are removed later; a missing tree counts as 
   await removeTree(tree, trash)
 })
 
-test('a size is that of the folder, whatever its links lead to', async () => {
+test('a size excludes symlink targets', async () => {
   fill(tree)
   writeFileSync(join(canary, 'large'), Buffer.alloc(100_000))
   symlinkSync(canary, join(tree, 'link'))

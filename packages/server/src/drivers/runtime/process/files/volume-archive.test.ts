@@ -41,7 +41,7 @@ const entries = (...list: (Parameters<ReturnType<typeof pack>['entry']>[0] & { t
   return archive as AsyncIterable<Uint8Array>
 }
 
-test('folders without end are refused before they use up what may be open', async () => {
+test('too deep folders are refused before they use up file descriptors', async () => {
   mkdirSync(join(paths.folder, ...Array.from({ length: 401 }, () => 'a')), { recursive: true })
   const read = async () => {
     for await (const _ of packVolume(paths.folder, reading)) void _
@@ -49,7 +49,7 @@ test('folders without end are refused before they use up what may be open', asyn
   await expect(read()).rejects.toMatchObject({ name: 'VolumeUnreadable' })
 })
 
-test('an archive whose link leads out and whose next file goes through it is refused, and the old volume stays', async () => {
+test('an archive that writes through its own symlink is refused, and the old volume is kept', async () => {
   const tar = entries({ name: 'way', type: 'symlink', linkname: join(path, 'canary') }, { name: 'way/planted', text: 'mine' })
   await expect(replaceVolumeContent(paths, tar, never)).rejects.toThrow()
   expect(await readdir(join(path, 'canary'))).toEqual(['secret'])
@@ -60,13 +60,13 @@ test.each(['../planted', 'a/../../planted', '..'])('the name %s is refused', asy
   await expect(replaceVolumeContent(paths, entries({ name, text: 'mine' }), never)).rejects.toThrow('points outside')
 })
 
-test("everything in it is the volume's owner's, and brings no rights along", async () => {
+test('all entries belong to the owner of the volume, without special rights', async () => {
   await replaceVolumeContent(paths, entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }), never)
   const [volume, program] = [statSync(paths.folder), statSync(join(paths.folder, 'deep', 'program'))]
   expect([program.uid, program.gid, program.mode & 0o7777]).toEqual([volume.uid, volume.gid, 0o755])
 })
 
-test('a folder that becomes a link while it is read is not followed', async () => {
+test('a folder that becomes a symlink during the read is not followed', async () => {
   for (const name of ['a', 'b', 'c']) {
     mkdirSync(join(paths.folder, name))
     writeFileSync(join(paths.folder, name, 'large'), Buffer.alloc(300_000))
@@ -84,7 +84,7 @@ test('a folder that becomes a link while it is read is not followed', async () =
   expect(Buffer.concat(chunks).includes('SECRET')).toBe(false)
 })
 
-test('names that are not text come back byte for byte, of files, folders and what links lead to', async () => {
+test('names that are not UTF-8 are restored byte for byte, of files, folders and symlink targets', async () => {
   const odd = Buffer.from([0x66, 0xff, 0xfe, 0x80])
   const at = (...names: Buffer[]) => Buffer.concat(names.flatMap((name, n) => (n === 0 ? [name] : [Buffer.from('/'), name])))
   const folder = Buffer.from(paths.folder)
@@ -109,7 +109,7 @@ test('names that are not text come back byte for byte, of files, folders and wha
   expect(await readFile(at(folder, Buffer.from('way')), 'utf8')).toBe('inside')
 })
 
-test('GNU tar reads what is made, and what it makes is read, with names that are not text', async () => {
+test('GNU tar reads the archive, and its archives are read, with names that are not UTF-8', async () => {
   const odd = Buffer.concat([Buffer.from(`${paths.folder}/`), Buffer.alloc(120, 0x62), Buffer.from([0xff])])
   writeFileSync(odd, 'odd')
   writeFileSync(join(path, 'ours.tar'), Buffer.concat(await Array.fromAsync(packVolume(paths.folder, reading))))
@@ -128,7 +128,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-test('a file with holes costs what is in it, and comes back with its holes: here, and by tar alone', async () => {
+test('a sparse file uses only its data in the archive, and is restored sparse, here and by tar', async () => {
   const terabyte = 1024 ** 4
   const middle = 300 * 1024 ** 3 + 1
   const file = join(paths.folder, 'disk.img')
@@ -164,7 +164,7 @@ test.each([
   ['a piece beyond the end', '1\n900\n200\n'],
   ['no numbers', 'x\n'],
   ['more pieces than any file has', '99999999\n'],
-])('a file with holes that was tampered with is refused: %s', async (_, map) => {
+])('a tampered sparse file is refused: %s', async (_, map) => {
   const content = Buffer.alloc(1024)
   content.write(map, 'latin1')
   const header = { name: 'f', type: 'file', size: 1024, mode: 0o600, uid: 0, gid: 0, mtime: new Date(0), linkname: '' } as const

@@ -3,7 +3,7 @@ import { takenPortIn } from './taken-port.ts'
 
 const isTaken = (port: number) => [3000, 5000, 8000, 8080, 9292].includes(port)
 
-describe('the port that a program did not get, by its last words', () => {
+describe('the unavailable port of a program, from its last lines of output', () => {
   test.each([
     [
       'Error: listen EADDRINUSE: address already in use :::3000\n    at Server.setupListenHandle (node:net:1940:16)\n  errno: -98,\n  port: 3000\n}',
@@ -20,7 +20,7 @@ describe('the port that a program did not get, by its last words', () => {
     expect(takenPortIn(output, null, isTaken)).toBe(port)
   })
 
-  test('is the one that the source names, or one of the lines before, where they name none', () => {
+  test('is the port of the source, else one of the preceding lines', () => {
     const trace =
       "  server = HTTPServer(('127.0.0.1', 8000), Handler)\n    at\n    one\n    two\n    three\nOSError: [Errno 98] Address already in use"
     expect(takenPortIn(trace, 5000, isTaken)).toBe(5000)
@@ -31,7 +31,7 @@ describe('the port that a program did not get, by its last words', () => {
   test.each([
     ['it ended for another reason', 'Error: connect ECONNREFUSED 127.0.0.1:5432'],
     ['a port that is taken has nothing to do with it', 'connected to 10.0.0.8:8080\n'.repeat(5)],
-  ])('none is found if %s', (_, output) => {
+  ])('is null if %s', (_, output) => {
     expect(takenPortIn(output, 3000, isTaken)).toBeNull()
   })
 })

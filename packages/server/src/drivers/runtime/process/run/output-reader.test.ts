@@ -9,7 +9,7 @@ import { readOutput } from './output-reader.ts'
 
 const megabyte = 1024 * 1024
 
-describe('the output of a program that writes faster than it can be read', () => {
+describe('output written faster than it can be read', () => {
   let folder: string
   let file: string
   const record = { instanceId: 'one', cutOff: { stdout: 0, stderr: 0 } } as InstanceRecord
@@ -29,20 +29,20 @@ describe('the output of a program that writes faster than it can be read', () =>
     return found
   }
 
-  test('does not fill the disk: the rest is left out, and a line says how much', async () => {
+  test('does not fill the disk: the rest is dropped, and a line says how much', async () => {
     writeFileSync(file, `${'x'.repeat(1023)}\n`.repeat(64 * 1024))
     expect(await wholeOf(read())).toEqual([expect.stringMatching(/^\[64 MB of output dropped/)])
     expect(statSync(file).size).toBe(0)
   })
 
-  test('nor does a program that makes the file look larger than the disk', async () => {
+  test('is dropped as well if the file only looks larger than the disk', async () => {
     writeFileSync(file, '')
     truncateSync(file, 1024 * 1024 * megabyte)
     expect(await wholeOf(read())).toEqual([expect.stringMatching(/^\[1048576 MB of output dropped/)])
     expect(statSync(file).size).toBe(0)
   })
 
-  test('later output is read, also after the program truncated the file', async () => {
+  test('continues to be read later, also after the program truncated the file', async () => {
     writeFileSync(file, `${'x'.repeat(1023)}\n`.repeat(32 * 1024))
     const abort = new AbortController()
     const lines = read(abort.signal, () => false)
@@ -57,12 +57,12 @@ describe('the output of a program that writes faster than it can be read', () =>
     await lines.return(undefined)
   })
 
-  test('up to that, every line is kept', async () => {
+  test('is complete below the limit', async () => {
     writeFileSync(file, `${'x'.repeat(1023)}\n`.repeat(8 * 1024))
     expect(await wholeOf(read())).toHaveLength(8 * 1024)
   })
 
-  test('many small writes are read together, in order, and few of them wake the reader', async () => {
+  test('is read in order and in few reads for many small writes', async () => {
     writeFileSync(file, '')
     const reads = vi.spyOn(OutputFile.prototype, 'readNext')
     const abort = new AbortController()
@@ -82,7 +82,7 @@ describe('the output of a program that writes faster than it can be read', () =>
     reads.mockRestore()
   })
 
-  test('a program that writes again after a pause is read again', async () => {
+  test('is read again after a pause of the program', async () => {
     writeFileSync(file, '')
     const abort = new AbortController()
     const lines = read(abort.signal, () => false)

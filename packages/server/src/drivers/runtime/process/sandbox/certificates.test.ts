@@ -41,8 +41,8 @@ afterAll(async () => {
   rmSync(location, { recursive: true, force: true })
 })
 
-describe.each(ways)("the operator's certificates, isolation $kind", ({ kind, skip }) => {
-  test.skipIf(skip)('a build trusts the authority; npm reads the file', async () => {
+describe.each(ways)('certificates of the operator, isolation $kind', ({ kind, skip }) => {
+  test.skipIf(skip)('a build trusts the authority, and npm reads the file', async () => {
     const folder = join(location, kind)
     const sourceFolder = join(folder, 'source')
     mkdirSync(sourceFolder, { recursive: true })
@@ -86,7 +86,7 @@ console.log(await (await fetch('${address}')).text(), hasKey, String(npm_config_
   })
 })
 
-test('a variable without a certificate file is left out', () => {
+test('a variable that names no certificate file is omitted', () => {
   const key = join(location, 'private', 'company.key')
   const variables = {
     NODE_EXTRA_CA_CERTS: '/no/such/file',

@@ -10,7 +10,7 @@ const stages = [
   { name: 'Node', words: lastStage(process.execPath, { perl: null }), skip: false },
 ]
 
-describe.each(stages)('the last stage in $name', ({ words, skip }) => {
+describe.each(stages)('the handover to the program in $name', ({ words, skip }) => {
   const become = (handover: Handover | string) =>
     new Promise<{ code: number | null; stdout: Buffer; stderr: string }>((resolve) => {
       const [program, ...args] = words as [string, ...string[]]
@@ -26,7 +26,7 @@ describe.each(stages)('the last stage in $name', ({ words, skip }) => {
       ;(child.stdio[3] as Writable).end(typeof handover === 'string' ? handover : encodeHandover(handover))
     })
 
-  test.skipIf(skip)('every variable and word arrives byte for byte', async () => {
+  test.skipIf(skip)('every variable and argument is passed byte for byte', async () => {
     const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,20}$/)
     const text = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((one) => !one.includes('\0'))
     const special = ['IFS', 'OPTIND', 'UID', 'PPID', 'PWD', 'LD_PRELOAD', 'PERL5OPT', 'NODE_OPTIONS', 'SHELLOPTS', '_', 'LINENO']
@@ -48,16 +48,13 @@ describe.each(stages)('the last stage in $name', ({ words, skip }) => {
     }
   })
 
-  test.skipIf(skip)(
-    'the program finds its folder, nothing of the handover, nothing else that was open and no signal ignored',
-    async () => {
-      const script = 'pwd; for one in 3 4 5; do test -e /proc/$$/fd/$one && echo open; done; grep SigIgn /proc/self/status'
-      const { stdout } = await become({ argv: ['sh', '-c', script], cwd: '/usr', env: { PATH: '/usr/bin:/bin' } })
-      expect(stdout.toString()).toBe('/usr\nSigIgn:\t0000000000000000\n')
-    },
-  )
+  test.skipIf(skip)('the program has its working folder, no inherited file descriptors and no ignored signals', async () => {
+    const script = 'pwd; for one in 3 4 5; do test -e /proc/$$/fd/$one && echo open; done; grep SigIgn /proc/self/status'
+    const { stdout } = await become({ argv: ['sh', '-c', script], cwd: '/usr', env: { PATH: '/usr/bin:/bin' } })
+    expect(stdout.toString()).toBe('/usr\nSigIgn:\t0000000000000000\n')
+  })
 
-  test.skipIf(skip)('a handover that was cut off starts nothing; a program that is not there is 127', async () => {
+  test.skipIf(skip)('a truncated handover starts nothing; a missing program is exit code 127', async () => {
     const whole = encodeHandover({ argv: ['echo', 'hello'], cwd: '/', env: { PATH: '/bin', A: 'b' } })
     expect(await become(whole.slice(0, -4))).toMatchObject({ code: 125, stdout: Buffer.alloc(0) })
     expect(await become('')).toMatchObject({ code: 125 })
@@ -66,6 +63,6 @@ describe.each(stages)('the last stage in $name', ({ words, skip }) => {
   })
 })
 
-test('a zero byte is refused before anything is started', () => {
+test('a NUL byte is refused before anything is started', () => {
   expect(() => encodeHandover({ argv: ['a'], cwd: '/', env: { A: 'b\0c' } })).toThrow('NUL byte')
 })

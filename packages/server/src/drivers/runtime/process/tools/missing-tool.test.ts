@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { missingMessage, missingProgramIn } from './missing-tool.ts'
 
-describe('a program that is not there', () => {
+describe('a missing program', () => {
   test.each([
     ['go: No such file or directory', 'go'],
     ['go: no such program', 'go'],
@@ -11,11 +11,11 @@ describe('a program that is not there', () => {
     ['bash: bundle: command not found', 'bundle'],
     ["/usr/bin/env: 'php': No such file or directory", 'php'],
     ['env: ‘dotnet’: No such file or directory', 'dotnet'],
-  ])('is known by %s', (line, program) => {
+  ])('is recognised in %s', (line, program) => {
     expect(missingProgramIn(['> app@1.0.0 build', line, ''])).toBe(program)
   })
 
-  test('is not guessed from other words', () => {
+  test('is not recognised in other messages', () => {
     expect(missingProgramIn(['Error: module ./x not found', 'page not found', "cat: notes.txt: can't open"])).toBeNull()
   })
 

@@ -27,7 +27,7 @@ const pnpm = (version: string) => ({
 
 const best = ways.find(({ skip }) => !skip)?.kind
 
-describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, skip }) => {
+describe.each(ways)('requested tools, isolation $kind', ({ kind, skip }) => {
   // Fetching is slow, and the storage does not depend on the isolation.
   const testOnce = test.skipIf(kind !== best)
   let folder: string
@@ -74,7 +74,7 @@ describe.each(ways)('tools that a project asks for, isolation $kind', ({ kind, s
     )
   const node22 = { runtimeVersion: { node: '22' }, buildCommand: 'node --version' }
 
-  test('are fetched once, however many ask, and are there for the build and for what it made', async () => {
+  test('are downloaded once for concurrent builds, and exist for the build and the built program', async () => {
     await registry.publish(nodePackage, '22.4.0', says('v22.4.0'))
     await registry.publish(nodePackage, '22.5.0', says('v22.5.0'))
     await registry.publish('pnpm', '9.1.0', pnpm('9.1.0'))

