@@ -30,8 +30,8 @@ afterAll(async () => {
   await Promise.all(upstreams.map((upstream) => upstream.close()))
 })
 
-describe('when something breaks', () => {
-  test('a client that goes away ends the request at the upstream', async () => {
+describe('failures of clients and upstreams', () => {
+  test('a disconnected client ends the request at the upstream', async () => {
     let gone = false
     const upstream = keep(
       await startUpstream((request, response) => {
@@ -54,7 +54,7 @@ describe('when something breaks', () => {
     expect((await edge.record('/silent')).status).toBe(499)
   })
 
-  test("an upstream that dies in the middle of an answer breaks the client's connection, whatever the framing", async () => {
+  test('an upstream that fails during a response closes the client connection, with any framing', async () => {
     const upstream = keep(
       await startRawUpstream((socket) => {
         socket.once('data', (request) => {
@@ -72,7 +72,7 @@ describe('when something breaks', () => {
     expect(await edge.driver.switchCounters(`project-${upstream.id}`)).toEqual({ total: 2, failed: 2 })
   })
 
-  test('an answer that ends with the connection is passed on whole', async () => {
+  test('a response that ends with the connection is forwarded completely', async () => {
     const upstream = keep(
       await startRawUpstream((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\nall of it'))),
     )
@@ -81,14 +81,14 @@ describe('when something breaks', () => {
     expect([answer.headers['transfer-encoding'], answer.body]).toEqual(['chunked', 'all of it'])
   })
 
-  test('an upstream that cannot be understood is 502', async () => {
+  test('an upstream with an invalid response is 502', async () => {
     const upstream = keep(await startRawUpstream((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH\r\n\r\n'))))
     await edge.route({ 'ssh.test': serve(upstream) })
     const answer = await edge.request('ssh.test', '/', { headers: { accept: 'application/json' } })
     expect([answer.status, JSON.parse(answer.body).code]).toEqual([502, 'upstream_unreachable'])
   })
 
-  test('GET is tried once more on a fresh connection when the kept one was closed, POST is not sent twice', async () => {
+  test('GET is retried on a fresh connection if the kept one was closed, POST is not sent twice', async () => {
     const seen: string[] = []
     const upstream = keep(
       await startRawUpstream((socket) => {
@@ -109,7 +109,7 @@ describe('when something breaks', () => {
     expect(seen.slice(3)).toEqual(['POST'])
   })
 
-  test('an upstream that refuses connections gives way to its sibling, with the body of the request', async () => {
+  test('if an upstream refuses connections, another one gets the request with its body', async () => {
     const closed = keep(await startUpstream(() => {}))
     await closed.close()
     await edge.route({ 'sibling.test': serve(closed, echo) })
@@ -121,7 +121,7 @@ describe('when something breaks', () => {
     expect((await edge.request('refused.test')).status).toBe(502)
   })
 
-  test('an answer that comes before the end of the request is passed on and ends it', async () => {
+  test('a response before the end of the request is forwarded and ends the request', async () => {
     const upstream = keep(
       await startUpstream((_, response) => {
         response.writeHead(413, { connection: 'close' }).end('too large')

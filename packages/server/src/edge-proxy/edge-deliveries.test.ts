@@ -36,16 +36,16 @@ const request = async (host: string, at = path, method = 'POST', headers: Record
   return { status, heard: body.startsWith('{') ? JSON.parse(body).headers : null }
 }
 
-describe('a delivery', () => {
+describe('a webhook delivery', () => {
   test.each(['hooks.test', 'new.test', 'guarded.test', 'asleep.test'])(
-    'to %s goes to the control plane, with who sent it',
+    'to %s is forwarded to the control plane with the address of the sender',
     async (host) => {
       const { status, heard } = await request(host)
       expect([status, heard['berth-edge'], heard.host.split(':')[0]]).toEqual([200, 'k1 127.0.0.1 http', host])
     },
   )
 
-  test('that names a client itself is not believed: the edge speaks first', async () => {
+  test('with a forged sender gets the sender that the edge sees', async () => {
     const { heard } = await request('hooks.test', path, 'POST', {
       'berth-edge': 'k1 203.0.113.9',
       'x-forwarded-for': '203.0.113.9',
@@ -61,12 +61,12 @@ describe('a delivery', () => {
     ['hooks.test', '/api/webhooks/backup', 'POST'],
     ['hooks.test', '/api/projects', 'POST'],
     ['other.test', path, 'POST'],
-  ])('is nothing else: %s %s %s is for the project', async (host, at, method) => {
+  ])('is not recognised in other requests: %s %s %s is forwarded to the project', async (host, at, method) => {
     const { status, heard } = await request(host, at, method)
     expect([status, heard?.['berth-edge']]).toEqual([200, undefined])
   })
 
-  test('to a name that is not in the table any more is unknown', async () => {
+  test('to a host that is no longer in the table is 404', async () => {
     expect((await request('gone.test')).status).toBe(404)
     await edge.route({}, { deliveries: undefined as never })
     expect((await request('new.test')).status).toBe(404)

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const statusesIn = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1]))
 
-describe('a client that smuggles', () => {
+describe('request smuggling', () => {
   const inner = 'GET /smuggled HTTP/1.1\r\nHost: host.test\r\n\r\n'
   test.each([
     [
@@ -57,13 +57,13 @@ describe('a client that smuggles', () => {
       'chunk lines with a bare line feed',
       `POST / HTTP/1.1\r\nHost: host.test\r\nTransfer-Encoding: chunked\r\n\r\n0\n\n${inner}`,
     ],
-  ])('with %s is refused, and nothing behind it is served', async (_, text) => {
+  ])('with %s is refused, and nothing after it is served', async (_, text) => {
     seen.length = 0
     expect(statusesIn(await rawRequest(edge.port, text))).toEqual([400])
     expect(seen.filter((line) => line.includes('smuggled'))).toEqual([])
   })
 
-  test('in chunk extensions and trailers gets nothing of them to the upstream', async () => {
+  test('in chunk extensions and trailers does not reach the upstream', async () => {
     let received = ''
     const raw = await startRawUpstream((socket) =>
       socket.on('data', (part) => {
@@ -80,7 +80,7 @@ describe('a client that smuggles', () => {
     await raw.close()
   })
 
-  test('by an upstream that says more than it announced gets no second answer', async () => {
+  test('by an upstream response longer than announced gives no second response', async () => {
     const raw = await startRawUpstream((socket) =>
       socket.on('data', () =>
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'),
@@ -92,15 +92,15 @@ describe('a client that smuggles', () => {
   })
 })
 
-describe('a client that is slow or large', () => {
-  test('sends a head too large: 431', async () => {
+describe('a slow or large request', () => {
+  test('with a too large head is 431', async () => {
     expect(
       statusesIn(await rawRequest(edge.port, `GET / HTTP/1.1\r\nHost: host.test\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)),
     ).toEqual([431])
     expect(statusesIn(await rawRequest(edge.port, `GET /${'x'.repeat(70_000)}`))).toEqual([431])
   })
 
-  test('drips its head: 408 after the time limit, however often it sends a byte', async () => {
+  test('with a slow head is 408 after the time limit, however often a byte arrives', async () => {
     const socket = net.connect(edge.port, '127.0.0.1')
     let text = ''
     socket.on('data', (part) => {
@@ -114,18 +114,18 @@ describe('a client that is slow or large', () => {
     socket.destroy()
   })
 
-  test('says nothing at all, or nothing more: the connection is closed', async () => {
+  test('that does not arrive at all closes the connection', async () => {
     expect(await rawRequest(edge.port, '')).toBe('')
     expect(statusesIn(await rawRequest(edge.port, 'GET / HTTP/1.1\r\nHost: host.test\r\n\r\n'))).toEqual([200])
   })
 
-  test('stops in the middle of its body: 408', async () => {
+  test('with an incomplete body is 408', async () => {
     expect(
       statusesIn(await rawRequest(edge.port, 'POST / HTTP/1.1\r\nHost: host.test\r\nContent-Length: 10\r\n\r\nhalf')),
     ).toEqual([408])
   })
 
-  test('waits for an upstream that never answers: 504', async () => {
+  test('to an upstream that never answers is 504', async () => {
     const silent = await startUpstream(() => {})
     await edge.route({ 'silent.test': serve(silent) }, { limits: { responseHeadMs: 300 } })
     expect((await edge.request('silent.test')).status).toBe(504)
@@ -133,7 +133,7 @@ describe('a client that is slow or large', () => {
     await silent.close()
   })
 
-  test('sends nonsense: 400, and the edge serves on', async () => {
+  test('with an invalid head is 400, and the edge keeps serving', async () => {
     for (const text of [
       '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
       'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
@@ -144,7 +144,7 @@ describe('a client that is slow or large', () => {
     expect((await edge.request('host.test')).status).toBe(200)
   })
 
-  test('sends random bytes a thousand times: the edge serves on and has logged nothing', async () => {
+  test('of random bytes, a thousand times, leaves the edge serving without a log line', async () => {
     const pieces = [
       'GET / HTTP/1.1\r\n',
       'Host: host.test\r\n',

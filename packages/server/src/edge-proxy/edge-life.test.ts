@@ -66,7 +66,7 @@ async function startControlSide(): Promise<{ child: ChildProcess; port: number }
 }
 
 describe('the edge and its control plane', () => {
-  test('kill -9 of the control plane leaves the edge serving; the next one finds it, with its connections', async () => {
+  test('after kill -9 of the control plane the edge keeps serving, and the next control plane reuses it with its connections', async () => {
     const { child, port } = await startControlSide()
     const pid = await pidOf()
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
@@ -86,7 +86,7 @@ describe('the edge and its control plane', () => {
     agent.destroy()
   })
 
-  test('a request that is held while the control plane is away wakes the project when it comes back', async () => {
+  test('a request held without a control plane wakes the project when the control plane is back', async () => {
     const first = driver()
     const { http: at } = await first.start()
     await first.apply({ version: 1, hosts: { 'zzz.test': { target: { kind: 'sleeping', projectId: 'zzz' } } } })
@@ -99,7 +99,7 @@ describe('the edge and its control plane', () => {
     expect((await answer).body).toBe('served')
   })
 
-  test('an edge that is killed is started again and serves the last table', async () => {
+  test('a killed edge is started again and serves the last table', async () => {
     const edge = driver({ http: { host: '127.0.0.1', port: await freePort() } })
     const { http: at } = await edge.start()
     await edge.apply(table())
@@ -110,7 +110,7 @@ describe('the edge and its control plane', () => {
     expect(await edge.apply(table(7))).toMatchObject({ version: 7 })
   })
 
-  test('a table that is applied while the edge is down is in force when the call resolves', async () => {
+  test('a table applied while the edge is down is active when the call resolves', async () => {
     const edge = driver({ http: { host: '127.0.0.1', port: await freePort() } })
     const { http: at } = await edge.start()
     await edge.apply({ version: 1, hosts: {} })
@@ -119,14 +119,14 @@ describe('the edge and its control plane', () => {
     expect(await statusAt(at.port)).toBe(200)
   })
 
-  test('a started edge serves the table on disk before any control plane says a word', async () => {
+  test('an edge serves the table on disk before a control plane connects', async () => {
     await mkdir(join(folder, 'edge'), { recursive: true })
     await writeFile(join(folder, 'edge', 'table.jsonl'), lines(table(41)))
     const { http: at } = await driver().start()
     expect(await statusAt(at.port)).toBe(200)
   })
 
-  test('a table on disk that was cut short is ignored', async () => {
+  test('a truncated table on disk is ignored', async () => {
     await mkdir(join(folder, 'edge'), { recursive: true })
     await writeFile(join(folder, 'edge', 'table.jsonl'), lines(table()).slice(0, 20))
     const edge = driver()
@@ -136,7 +136,7 @@ describe('the edge and its control plane', () => {
     expect((await new TableFile(join(folder, 'edge', 'table.jsonl')).read()).version).toBe(1)
   })
 
-  test('a folder whose path is too long for a socket will do', async () => {
+  test('a folder whose path is too long for a socket works', async () => {
     const deep = join(folder, 'x'.repeat(90), 'y'.repeat(60))
     const edge = driver({ folder: deep })
     const { http: at } = await edge.start()
@@ -146,7 +146,7 @@ describe('the edge and its control plane', () => {
     expect((await other.start()).http.port).toBe(at.port)
   })
 
-  test('socket and table can be opened by no other user', async () => {
+  test('socket and table are accessible to their owner only', async () => {
     const edge = driver()
     await edge.start()
     await edge.apply(table())
@@ -155,7 +155,7 @@ describe('the edge and its control plane', () => {
     expect((await stat(join(folder, 'edge'))).mode & 0o777).toBe(0o700)
   })
 
-  test('stop ends the process; what is under way is finished first', async () => {
+  test('stop ends the process after running requests have finished', async () => {
     let finish = () => {}
     const slow = await startUpstream((_, response) => {
       response.write('a')
@@ -176,7 +176,7 @@ describe('the edge and its control plane', () => {
     await slow.close()
   })
 
-  test('stop answers a request that is held, with 503', async () => {
+  test('stop answers held requests with 503', async () => {
     const edge = driver()
     const { http: at } = await edge.start()
     await edge.apply({ version: 1, hosts: { 'zzz.test': { target: { kind: 'sleeping', projectId: 'zzz' } } } })
@@ -187,18 +187,18 @@ describe('the edge and its control plane', () => {
     expect(await status).toBe(503)
   })
 
-  test('an address that is taken stops the start with the reason', async () => {
+  test('a port in use stops the start with the reason', async () => {
     const edge = driver({ http: { host: '127.0.0.1', port: upstream.port } })
     await expect(edge.start()).rejects.toThrow(/EADDRINUSE/)
   })
 
-  test('two control planes cannot start two edges in one folder', async () => {
+  test('two control planes in one folder start one edge', async () => {
     const [one, two] = [driver(), driver()]
     const [a, b] = await Promise.all([one.start(), two.start()])
     expect(a.http.port).toBe(b.http.port)
   })
 
-  test('an edge whose folder is removed ends by itself: no control plane could find it again', async () => {
+  test('an edge whose folder is removed exits, since no control plane could find it', async () => {
     const edge = driver({ orphanExitMs: null })
     await edge.start()
     const pid = await pidOf()
@@ -207,7 +207,7 @@ describe('the edge and its control plane', () => {
     await eventually(() => !isAlive(pid))
   })
 
-  test('an edge without a control plane ends by itself where that is asked for', async () => {
+  test('an edge without a control plane exits after orphanExitMs', async () => {
     // Longer than a busy machine takes to connect to the edge that it has started.
     const edge = driver({ orphanExitMs: 5_000 })
     await edge.start()
@@ -218,7 +218,7 @@ describe('the edge and its control plane', () => {
 })
 
 describe('another build of the edge', () => {
-  test('takes over under load without one failed request or refused connection, and finishes what is under way', async () => {
+  test('takes over under load without a failed request or refused connection, after running requests have finished', async () => {
     const old = driver({ buildId: 'one' })
     const { http: at } = await old.start()
     let finish = () => {}
@@ -273,7 +273,7 @@ describe('another build of the edge', () => {
 })
 
 describe('several workers', () => {
-  test('serve on one port, follow every table, share a rate limit and add up their numbers', async () => {
+  test('serve on one port, follow every table, share a rate limit and sum up their counts', async () => {
     const edge = driver({ workers: 3 })
     const { http: at } = await edge.start()
     const host = {

@@ -86,8 +86,8 @@ async function outsider(listen: net.ListenOptions, greeting = ''): Promise<{ por
   return { port: (listener.address() as net.AddressInfo).port, heard }
 }
 
-describe('a listener by its user', () => {
-  test.runIf(isRoot)('the own one is served, whatever address it listens on', async () => {
+describe('a listener is identified by its user', () => {
+  test.runIf(isRoot)('the listener of the project is used, on any address', async () => {
     for (const listen of ["0, '127.0.0.1'", "0, '0.0.0.0'", "0, '::ffff:127.0.0.1'"]) {
       const { port } = await run([process.execPath, '-e', server(listen)], { uid: projectUid })
       const host = await routeTo(port, { uid: projectUid })
@@ -95,7 +95,7 @@ describe('a listener by its user', () => {
     }
   })
 
-  test.runIf(isRoot)('the one who takes the port of one that crashed hears nothing', async () => {
+  test.runIf(isRoot)('a foreign listener on the port of a crashed project gets no request', async () => {
     const { child, port } = await run([process.execPath, '-e', server("0, '127.0.0.1'")], { uid: projectUid })
     const host = await routeTo(port, { uid: projectUid })
     expect(await edge.request(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
@@ -108,14 +108,14 @@ describe('a listener by its user', () => {
     expect(heard).toEqual([])
   })
 
-  test('an answer that another user’s listener sends first is not passed on either', async () => {
+  test('a response that a foreign listener sends first is not forwarded', async () => {
     const { port, heard } = await outsider({ port: 0, host: '127.0.0.1' }, 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nstolen')
     const host = await routeTo(port, { uid: projectUid })
     for (let visit = 0; visit < 20; visit++) expect((await edge.request(host, '/', withCookie)).body).not.toContain('stolen')
     expect(heard).toEqual([])
   })
 
-  test.runIf(isRoot)('a stranger on the same number of IPv6 alone changes nothing', async () => {
+  test.runIf(isRoot)('a foreign listener on the same port of IPv6 only has no effect', async () => {
     const { port } = await run([process.execPath, '-e', server("0, '0.0.0.0'")], { uid: projectUid })
     const beside = await outsider({ port, host: '::', ipv6Only: true }).catch(() => undefined)
     const host = await routeTo(port, { uid: projectUid })
@@ -124,8 +124,8 @@ describe('a listener by its user', () => {
   })
 })
 
-describe('a listener by its process', () => {
-  test('the process itself, its descendants and what left its session are its own', async () => {
+describe('a listener is identified by its process', () => {
+  test('the process, its descendants and detached children are accepted', async () => {
     const program = server("0, '127.0.0.1'")
     const commands = [
       [process.execPath, '-e', program],
@@ -141,7 +141,7 @@ describe('a listener by its process', () => {
     }
   })
 
-  test.runIf(existsSync(bwrap))('a program in a pid namespace of its own is found', async () => {
+  test.runIf(existsSync(bwrap))('a program in its own pid namespace is found', async () => {
     const inside = [process.execPath, '-e', server("0, '127.0.0.1'")]
     const words = ['--bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--unshare-pid', '--unshare-user', '--new-session']
     const { child, port } = await run([bwrap, ...words, '--', ...inside])
@@ -149,7 +149,7 @@ describe('a listener by its process', () => {
     expect(await edge.request(host, '/', withCookie)).toMatchObject({ status: 200, body: 'own' })
   })
 
-  test('a process of the same user that is another one hears nothing', async () => {
+  test('another process of the same user gets no request', async () => {
     const { child, port } = await run([process.execPath, '-e', server("0, '127.0.0.1'")])
     const owner = treeOf(child)
     const host = await routeTo(port, owner)
@@ -166,7 +166,7 @@ describe('a listener by its process', () => {
     expect(heard).toEqual([])
   })
 
-  test('a process that shares the port gets no connections', async () => {
+  test('a process that shares the port gets no request', async () => {
     const { child, port } = await run([process.execPath, '-e', server("{ port: 0, host: '127.0.0.1', reusePort: true }")])
     const host = await routeTo(port, treeOf(child))
     expect((await edge.request(host, '/', withCookie)).status).toBe(200)

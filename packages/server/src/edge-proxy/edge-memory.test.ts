@@ -126,7 +126,7 @@ function floodFrom(host: string, first: string, piece: Buffer): { host: Promise<
   return { host: route(host, answer), flood }
 }
 
-describe('an upstream that never ends', () => {
+describe('an endless upstream, in bounded memory', () => {
   test.each([
     ['interim answers', '', 'HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n'],
     ['large interim answers', '', `HTTP/1.1 103 Early Hints\r\nX: ${'x'.repeat(30_000)}\r\n\r\n`],
@@ -150,13 +150,13 @@ describe('an upstream that never ends', () => {
     await expectBounded(await source.flood)
   })
 
-  test('in its chunks to a client of HTTP/1.0', async () => {
+  test('with chunks to a client of HTTP/1.0', async () => {
     const source = floodFrom('old.test', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', many('1\r\nx\r\n'))
     deafClient(`GET / HTTP/1.0\r\nHost: ${await source.host}\r\n\r\n`)
     await expectBounded(await source.flood)
   })
 
-  test('a few interim answers still pass; more end the request with 502', async () => {
+  test('a few interim responses are forwarded; more are 502', async () => {
     const hints = (count: number) => (socket: net.Socket) =>
       socket.on('data', () =>
         socket.write(`${'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(count)}HTTP/1.1 204 No Content\r\n\r\n`),
@@ -172,7 +172,7 @@ describe('an upstream that never ends', () => {
   })
 })
 
-describe('a client that never ends', () => {
+describe('an endless client, in bounded memory', () => {
   const deafUpstream = (host: string, answer = '') =>
     route(host, (socket) => {
       socket.pause()
@@ -206,11 +206,11 @@ describe('a client that never ends', () => {
     ],
     ['an address where nothing is', async () => 'nothing.test'],
     ['a site', async () => staticSite('pipe-site.test')],
-  ])('asking %s again and again without reading an answer', async (_, host) => {
+  ])('requesting %s repeatedly without reading the response', async (_, host) => {
     await expectBounded(new Flood(deafClient(''), many(get(await host()))))
   })
 
-  test('requests a large file over https again and again', async () => {
+  test('requesting a large file over https repeatedly', async () => {
     const host = await staticSite('secure-site.test')
     await edge.route({}, { certificates: { [host]: await certificate(host) } })
     const clients = Array.from({ length: 40 }, () => {
@@ -235,7 +235,7 @@ describe('a client that never ends', () => {
   }
 })
 
-test('an upstream that drips its head is given up on at the time limit of the whole head', async () => {
+test('an upstream with a slow response head times out', async () => {
   await edge.route({}, { limits: { responseHeadMs: 400 } })
   let drip: NodeJS.Timeout | undefined
   const host = await route('drip.test', (socket) => {

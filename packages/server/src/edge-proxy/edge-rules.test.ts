@@ -27,7 +27,7 @@ const statuses = async (host: string, count: number, path = '/', headers: Record
 }
 
 describe('route rules on the edge', () => {
-  test('a rate limit lets its number through and refuses the rest with 429 and Retry-After', async () => {
+  test('a rate limit passes the given number of requests and refuses further ones with 429 and Retry-After', async () => {
     await withRules('rate.test', { id: 'rate', kind: 'rate-limit', enabled: true, config: { requests: 3, windowSeconds: 60 } })
     reached = 0
     expect(await statuses('rate.test', 5)).toEqual([200, 200, 200, 429, 429])
@@ -38,7 +38,7 @@ describe('route rules on the edge', () => {
     expect(await edge.driver.ruleHits()).toEqual({})
   })
 
-  test('a rate limit counts by the address that a trusted proxy names, and survives a change elsewhere', async () => {
+  test('a rate limit counts by the address from a trusted proxy, and is kept when other hosts change', async () => {
     const rule: EdgeRule = { id: 'by-client', kind: 'rate-limit', enabled: true, config: { requests: 1, windowSeconds: 60 } }
     await edge.route({ 'clients.test': { ...serve(upstream), rules: [rule] } }, { trustedProxies: ['127.0.0.1'] })
     expect(await statuses('clients.test', 2, '/', { 'x-forwarded-for': '198.51.100.1' })).toEqual([200, 429])
@@ -48,7 +48,7 @@ describe('route rules on the edge', () => {
     await edge.route({}, { trustedProxies: [] })
   })
 
-  test('a ban refuses with 403 and says nothing to the upstream; others pass', async () => {
+  test('a ban refuses with 403 without contacting the upstream; other clients pass', async () => {
     await withRules('ban.test', {
       id: 'ban',
       kind: 'ban',
@@ -63,7 +63,7 @@ describe('route rules on the edge', () => {
     expect(await statuses('ban.test', 1)).toEqual([403])
   })
 
-  test('allow-deny refuses who is denied or not allowed, and methods that may not pass', async () => {
+  test('allow-deny refuses denied clients, clients that are not allowed, and other methods', async () => {
     const rule = (config: object): EdgeRule => ({ id: 'ad', kind: 'allow-deny', enabled: true, config })
     await withRules('ad.test', rule({ allow: ['127.0.0.1'] }))
     expect(await statuses('ad.test', 1)).toEqual([200])
@@ -79,7 +79,7 @@ describe('route rules on the edge', () => {
     expect((await edge.request('ad.test', '/', { method: 'DELETE' })).status).toBe(403)
   })
 
-  test('a rule for a path leaves others alone, a dry run only counts, an expired one does nothing', async () => {
+  test('a rule with a path applies to that path, a dry run only counts, an expired rule does nothing', async () => {
     const all = { ips: ['0.0.0.0/0', '::/0'] }
     await edge.driver.ruleHits()
     await withRules(
@@ -96,14 +96,14 @@ describe('route rules on the edge', () => {
     expect(await edge.driver.ruleHits()).toEqual({ path: 2, dry: 2 })
   })
 
-  test('a rule that expires stops by itself', async () => {
+  test('a rule stops when it expires', async () => {
     const expiresAt = new Date(Date.now() + 2_000).toISOString()
     await withRules('soon.test', { id: 'soon', kind: 'ban', enabled: true, expiresAt, config: { ips: ['127.0.0.1'] } })
     expect(await statuses('soon.test', 1)).toEqual([403])
     await eventually(async () => (await edge.request('soon.test')).status === 200)
   })
 
-  test('a rule is in force when it has been applied, on a connection that stays open all the while', async () => {
+  test('a rule applies as soon as apply resolves, also on an open connection', async () => {
     await withRules('live.test')
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     const ports = new Set<number>()

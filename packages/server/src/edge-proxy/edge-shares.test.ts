@@ -86,14 +86,14 @@ const connectMany = (count: number, from: string, port = edge.port) =>
   Promise.all(Array.from({ length: count }, () => connect(from, port)))
 
 describe('one client with idle connections', () => {
-  test('keeps no other client out: its own are closed when its share is full', async () => {
+  test('does not block other clients: its own are closed when its share is used up', async () => {
     const greedy = await connectMany(100, '127.0.0.2')
     await eventually(() => greedy.filter(({ closed }) => !closed).length <= 10)
     expect(await (await connect('127.0.0.3')).request('/')).toBe('200')
     expect(await greedy.findLast(({ closed }) => !closed)!.request('/')).toBe('200')
   })
 
-  test('the quietest go first, and one that has a request under way stays', async () => {
+  test('the longest idle are closed first, and one with a running request is kept', async () => {
     const busy = await connect('127.0.0.2')
     expect(await busy.request('/busy')).toBe('200')
     const greedy = await connectMany(30, '127.0.0.2')
@@ -104,7 +104,7 @@ describe('one client with idle connections', () => {
     expect(busy.closed).toBe(false)
   })
 
-  test.each(['a part of a head', 'nothing on the port of https'])('that sends %s keeps no client out either', async (what) => {
+  test.each(['a part of a head', 'nothing on the port of https'])('that sends %s does not block other clients', async (what) => {
     const head = what === 'a part of a head'
     const greedy = await connectMany(60, '127.0.0.2', head ? edge.port : edge.tlsPort)
     if (head) for (const { socket } of greedy) socket.write('GET / HTTP/1.1\r\nHost')
@@ -112,7 +112,7 @@ describe('one client with idle connections', () => {
     expect(await (await connect('127.0.0.3')).request('/')).toBe('200')
   })
 
-  test('at the limit, idle connections of the clients that hold most are closed', async () => {
+  test('at the limit, idle connections of the clients with the most connections are closed', async () => {
     const small = await connect('127.0.0.9')
     for (const from of ['127.0.0.2', '127.0.0.4', '127.0.0.5', '127.0.0.6']) await connectMany(10, from)
     const late = await connectMany(3, '127.0.0.7')
@@ -122,8 +122,8 @@ describe('one client with idle connections', () => {
   })
 })
 
-describe('one client with requests under way', () => {
-  test('has its share of them, and others are served', async () => {
+describe('one client with running requests', () => {
+  test('is limited to its share, and others are served', async () => {
     const busy = await connectMany(10, '127.0.0.2')
     for (const [at, client] of busy.entries()) expect(await client.request(`/slow-${at}`)).toBe('200')
     expect(await (await connect('127.0.0.2')).request('/')).toBe('closed')
@@ -131,7 +131,7 @@ describe('one client with requests under way', () => {
     expect(busy.some(({ closed }) => closed)).toBe(false)
   })
 
-  test('is told apart behind a trusted proxy by the address that the proxy names', async () => {
+  test('behind a trusted proxy is identified by the address from the proxy', async () => {
     await edge.route({}, { trustedProxies: ['127.0.0.2'] })
     const proxied = await connectMany(14, '127.0.0.2')
     const from = (address: string) => `X-Forwarded-For: 6.6.6.6, ${address}\r\n`
@@ -161,7 +161,7 @@ test('a project is limited to its share of running requests; another is served m
   expect(await other.request('/')).toBe('200')
 })
 
-test('places are given back: many connections in a row find one each', async () => {
+test('slots are released: many connections in a row each get one', async () => {
   await edge.route({}, { limits: { connections: 4 } })
   for (let at = 0; at < 40; at += 1) {
     const client = await connect('127.0.0.2')

@@ -133,12 +133,12 @@ describe('a static site', () => {
     '/docs/..%2f.env',
     '//etc/passwd',
     '/site/../../outside.txt',
-  ])('never gives out what is hidden or outside: %s', async (path) => {
+  ])('does not serve hidden files or files outside: %s', async (path) => {
     const answer = await edge.request('site.test', path)
     expect([answer.status, answer.body]).toEqual([404, 'not here'])
   })
 
-  test('without a page for it says 404 itself; a folder that is gone is not found', async () => {
+  test('without its own page is a 404 of the edge; a missing folder is 404', async () => {
     expect((await edge.request('bare.test', '/nothing')).status).toBe(404)
     expect((await edge.request('gone.test', '/')).status).toBe(404)
   })
@@ -151,7 +151,7 @@ describe('a static site', () => {
     expect([post.status, post.headers.allow]).toEqual([405, 'GET, HEAD'])
   })
 
-  test('answers 304 to who has it already, by tag or by time', async () => {
+  test('answers 304 if the client has the file, by ETag or by time', async () => {
     const first = await edge.request('site.test', '/plain.txt')
     const { etag, 'last-modified': modified } = first.headers
     expect(etag).toMatch(/^"[\w-]+"$/)
@@ -182,7 +182,7 @@ describe('a static site', () => {
     ).toBe(200)
   })
 
-  test('streams big files whole', async () => {
+  test('streams big files completely', async () => {
     const answer = await edge.request('site.test', '/big.bin', { headers: { 'accept-encoding': 'br' } })
     expect(answer.headers['content-encoding']).toBeUndefined()
     expect(answer.bytes.equals(big)).toBe(true)
@@ -192,7 +192,7 @@ describe('a static site', () => {
     ['br', brotliDecompressSync],
     ['zstd', zstdDecompressSync],
     ['gzip', gunzipSync],
-  ])('compresses text with %s and tells caches so; each encoding has its own tag', async (encoding, decompress) => {
+  ])('compresses text with %s and sends Vary; each encoding has its own ETag', async (encoding, decompress) => {
     const plain = await edge.request('site.test', '/assets/app-3f2a9c1b.js')
     const answer = await edge.request('site.test', '/assets/app-3f2a9c1b.js', { headers: { 'accept-encoding': encoding } })
     expect([answer.headers['content-encoding'], answer.headers.vary]).toEqual([encoding, 'accept-encoding'])
@@ -205,7 +205,7 @@ describe('a static site', () => {
     expect(again.status).toBe(304)
   })
 
-  test('prefers what the build compressed, and leaves small and unfit files alone', async () => {
+  test('prefers files compressed by the build, and does not compress small and binary files', async () => {
     expect((await edge.request('site.test', '/pre.css', { headers: { 'accept-encoding': 'br, gzip' } })).body).toBe(
       'made by the build',
     )
@@ -214,7 +214,7 @@ describe('a static site', () => {
     ).toBeUndefined()
   })
 
-  test('of the next deployment is served at once, with other tags for what changed only', async () => {
+  test('of the next deployment is served at once, with new ETags for changed files only', async () => {
     const next = join(folder, 'next')
     await mkdir(next)
     await writeFile(join(next, 'index.html'), '<h1>next</h1>')
@@ -235,7 +235,7 @@ describe('_redirects and _headers of a static site', () => {
     ['/old/a/b?x=1', 301, '/new/a/b?x=1'],
     ['/old/', 301, '/new/'],
     ['/away?z=2', 302, 'https://elsewhere.test/x?y=1'],
-  ])('%s leads on: %i %s', async (path, status, location) => {
+  ])('%s redirects: %i %s', async (path, status, location) => {
     const answer = await edge.request('ruled.test', path)
     expect([answer.status, answer.headers.location, answer.headers['x-frame-options']]).toEqual([status, location, 'DENY'])
   })

@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 describe('streaming', () => {
-  test('passes the first byte of an answer on before the last is sent', async () => {
+  test('forwards the first byte of a response before the last is sent', async () => {
     let finish = () => {}
     const upstream = keep(
       await startUpstream((_, response) => {
@@ -57,7 +57,7 @@ describe('streaming', () => {
     expect(parts).toEqual(['first', 'last'])
   })
 
-  test('passes the first byte of a request on before the last is sent, in chunks and with a length', async () => {
+  test('forwards the first byte of a request before the last is sent, chunked and with a length', async () => {
     let heard = (_: string) => {}
     const upstream = keep(
       await startUpstream((request, response) => {
@@ -83,7 +83,7 @@ describe('streaming', () => {
     }
   })
 
-  test('carries big bodies both ways whole, in bounded memory', async () => {
+  test('forwards big bodies in both directions, in bounded memory', async () => {
     const piece = randomBytes(1_048_576)
     const pieces = 100
     const whole = createHash('sha256')
@@ -147,7 +147,7 @@ describe('streaming', () => {
     expect(peak - before).toBeLessThan(pieces * 0.9)
   })
 
-  test("a client that does not read stops the upstream, not the edge's memory", async () => {
+  test('a client that does not read pauses the upstream, without using memory of the edge', async () => {
     let sent = 0
     const upstream = keep(
       await startRawUpstream((socket) => {
@@ -182,7 +182,7 @@ describe('streaming', () => {
 })
 
 describe('websockets', () => {
-  test('are passed through both ways, bytes that come early included', async () => {
+  test('are forwarded in both directions, with bytes that arrive early', async () => {
     const upstream = keep(
       await startUpstream(
         () => {},
@@ -215,7 +215,7 @@ describe('websockets', () => {
     expect(await edge.record('/chat')).toMatchObject({ status: 101 })
   })
 
-  test('that the upstream refuses are answered like any request', async () => {
+  test('that the upstream refuses are answered like other requests', async () => {
     const text = await rawRequest(
       edge.port,
       'GET / HTTP/1.1\r\nHost: echo.test\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n',
@@ -223,7 +223,7 @@ describe('websockets', () => {
     expect(text).toMatch(/^HTTP\/1\.1 200 OK/)
   })
 
-  test('end on the one side when the other goes', async () => {
+  test('are closed on one side when the other closes', async () => {
     let atUpstream: net.Socket | undefined
     const upstream = keep(
       await startUpstream(

@@ -63,7 +63,7 @@ describe('a switch to another deployment', () => {
     expect(counters.total).toBe(sent + 15)
   })
 
-  test('is in force at once, also on connections that are open', async () => {
+  test('takes effect at once, also on open connections', async () => {
     const [first, second] = [await version('first'), await version('second')]
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     await edge.route({ 'atonce.test': serve(first) })
@@ -78,7 +78,7 @@ describe('a switch to another deployment', () => {
     agent.destroy()
   })
 
-  test('lets a request that is under way end where it began; drain waits for it, or for its own time limit', async () => {
+  test('lets running requests end where they began; drain waits for them up to its time limit', async () => {
     let finish = () => {}
     const slow = keep(
       await startUpstream((_, response) => {
@@ -100,7 +100,7 @@ describe('a switch to another deployment', () => {
     expect(await edge.driver.drain('never heard of', 60_000)).toEqual({ inFlight: 0 })
   })
 
-  test('is seen by a websocket that is open: it counts as under way', async () => {
+  test('counts an open websocket as a running request', async () => {
     const upstream = keep(
       await startUpstream(
         () => {},
@@ -124,7 +124,7 @@ describe('a switch to another deployment', () => {
     expect(await edge.driver.drain(upstream.id, 60_000)).toEqual({ inFlight: 0 })
   })
 
-  test('spreads requests over several copies by their weight', async () => {
+  test('distributes requests over several instances by weight', async () => {
     const [heavy, light] = [await version('heavy'), await version('light')]
     await edge.route({ 'weights.test': serve({ ...heavy, weight: 3 }, { ...light, weight: 1 }) })
     const names: string[] = []
@@ -134,7 +134,7 @@ describe('a switch to another deployment', () => {
 })
 
 describe('a sleeping project', () => {
-  test('is asked to wake, and 200 requests at once all get their answer when it has, bodies included', async () => {
+  test('is woken once, and 200 concurrent requests are all answered afterwards, bodies included', async () => {
     const projectId = 'sleeper'
     await edge.route({ 'sleep.test': { target: { kind: 'sleeping', projectId } } })
     const answers = Array.from({ length: 200 }, (_, at) =>
@@ -161,14 +161,14 @@ describe('a sleeping project', () => {
     )
   })
 
-  test('that does not wake in time is 503 with a time to try again', async () => {
+  test('that does not wake in time is 503 with Retry-After', async () => {
     await edge.route({ 'deep.test': { target: { kind: 'sleeping', projectId: 'deep', holdTimeoutMs: 300 } } })
     const answer = await edge.request('deep.test')
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
     expect(await edge.driver.switchCounters('deep')).toEqual({ total: 1, failed: 1 })
   })
 
-  test('holds a bounded number of requests', async () => {
+  test('holds a limited number of requests', async () => {
     await edge.route(
       { 'crowd.test': { target: { kind: 'sleeping', projectId: 'crowd', holdTimeoutMs: 400 } } },
       { limits: { heldRequests: 5, clientShare: 1, projectShare: 1 } },
@@ -181,7 +181,7 @@ describe('a sleeping project', () => {
     await edge.route({}, { limits: {} })
   })
 
-  test('holds a request whose client goes away no longer', async () => {
+  test('releases a held request when its client disconnects', async () => {
     await edge.route({ 'left.test': { target: { kind: 'sleeping', projectId: 'left' } } })
     const socket = net.connect(edge.port, '127.0.0.1')
     socket.write('GET /left HTTP/1.1\r\nHost: left.test\r\n\r\n')

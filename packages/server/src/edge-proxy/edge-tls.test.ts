@@ -90,7 +90,7 @@ const handshake = (servername: string, options: tls.ConnectionOptions = {}): Pro
 const serialOf = (pair: EdgeCertificate) => new X509Certificate(pair.cert).serialNumber
 
 describe('TLS on the edge', () => {
-  test('gives each name its certificate, exact before wildcard, and speaks HTTP/1.1 and TLS 1.2 or newer', async () => {
+  test('serves the certificate of each name, exact before wildcard, with HTTP/1.1 and TLS 1.2 or newer', async () => {
     const [exact, wildcard] = [await certificate('a.tls.test'), await certificate('*.tls.test')]
     await edge.route({ 'a.tls.test': serve(upstream) }, { certificates: { 'a.tls.test': exact, '*.tls.test': wildcard } })
     expect(await handshake('a.tls.test')).toMatchObject({ serial: serialOf(exact), alpn: 'http/1.1' })
@@ -103,7 +103,7 @@ describe('TLS on the edge', () => {
     await expect(handshake('other.test')).rejects.toThrow()
   })
 
-  test('serves a renewed certificate without a restart, and connections that are open stay so', async () => {
+  test('serves a renewed certificate without a restart, and keeps open connections', async () => {
     const old = await certificate('renew.test')
     await edge.route({ 'renew.test': serve(upstream) }, { certificates: { 'renew.test': old } })
     const agent = new https.Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false, servername: 'renew.test' })
@@ -127,14 +127,14 @@ describe('TLS on the edge', () => {
     agent.destroy()
   })
 
-  test('a certificate that cannot be used makes that name fail and no other', async () => {
+  test('an unusable certificate affects its own name only', async () => {
     const [one, two] = [await certificate('one.test'), await certificate('two.test')]
     await edge.route({}, { certificates: { 'one.test': { cert: one.cert, key: two.key }, 'two.test': two } })
     await expect(handshake('one.test')).rejects.toThrow()
     expect((await handshake('two.test')).serial).toBe(serialOf(two))
   })
 
-  test('plain http is sent to https where the host says so, ACME challenges aside', async () => {
+  test('http is redirected to https if the host has it set, except ACME challenges', async () => {
     await edge.route(
       { 'secure.test': { ...serve(upstream), redirectToHttps: true } },
       { challenges: { t: 't.x' }, trustedProxies: ['127.0.0.1'] },
@@ -147,7 +147,7 @@ describe('TLS on the edge', () => {
     expect((await edge.request('secure.test', '/', { headers: { 'x-forwarded-proto': 'https' } })).status).toBe(200)
   })
 
-  test('a host that requests a certificate is reported at its first use, and handshakes wait until it arrives', async () => {
+  test('the first use of a host without its certificate is reported, and handshakes wait until it arrives', async () => {
     const lacking = { ...serve(upstream), requestCertificate: true }
     const certificates: Record<string, EdgeCertificate> = { 'two.test': await certificate('two.test') }
     await edge.route({ 'first.test': lacking, 'never.test': lacking, 'plain.test': lacking }, { certificates })
@@ -163,7 +163,7 @@ describe('TLS on the edge', () => {
     expect(edge.wanted).toHaveLength(3)
   })
 
-  test('the control plane is forwarded to over https only, with the client and its protocol', async () => {
+  test('requests are forwarded to the control plane over https only, with the client address and protocol', async () => {
     const control = await startEchoUpstream()
     const target = { kind: 'control' as const, host: control.host, port: control.port, key: 'k1' }
     const pair = await certificate('berth.test')
@@ -185,7 +185,7 @@ describe('TLS on the edge', () => {
     await control.close()
   })
 
-  test('a client that speaks no TLS there is turned away', async () => {
+  test('a client without TLS on the TLS port is refused', async () => {
     const socket = net.connect(edge.tlsPort, '127.0.0.1')
     socket.on('error', () => {})
     socket.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -198,7 +198,7 @@ describe('TLS on the edge', () => {
     expect((await handshake('berth.test')).alpn).toBe('http/1.1')
   })
 
-  test('a session that a client has with one worker is resumed by every other', async () => {
+  test('a TLS session of one worker is resumed by every other', async () => {
     const several = await startEdge({ workers: 3, https: { host: '127.0.0.1', port: 0 } })
     try {
       await several.route({ 'a.test': serve(upstream) }, { certificates: { 'a.test': await certificate('a.test') } })

@@ -26,7 +26,7 @@ async function workers(): Promise<number[]> {
 }
 
 test.runIf(process.platform === 'linux')(
-  'a table is in force when no worker serves the one before, also not one that hangs',
+  'a table is active once no worker serves the previous one, even if a worker hangs',
   async () => {
     await edge.route({ 'a.test': serve(old as TestUpstream) })
     const [hung] = await workers()

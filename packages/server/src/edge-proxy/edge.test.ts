@@ -53,7 +53,7 @@ describe('a request through the edge', () => {
     expect(answer.headers).toMatchObject({ 'x-app': 'yes' })
   })
 
-  test('keeps the request id it came with', async () => {
+  test('keeps the request id of the client', async () => {
     const answer = await edge.request('echo.test', '/', { headers: { 'x-request-id': 'mine-1' } })
     expect(answer.headers['x-request-id']).toBe('mine-1')
     expect(JSON.parse(answer.body).headers['x-request-id']).toBe('mine-1')
@@ -99,7 +99,7 @@ describe('a request through the edge', () => {
     agent.destroy()
   })
 
-  test('of HTTP/1.0 gets an answer without chunks and a closed connection', async () => {
+  test('of HTTP/1.0 gets a response without chunks and a closed connection', async () => {
     const upstream = keep(
       await startUpstream((_, response) => {
         response.write('one ')
@@ -113,7 +113,7 @@ describe('a request through the edge', () => {
     expect(text.split('\r\n\r\n')[1]).toBe('one two')
   })
 
-  test('that is pipelined gets its answers in order', async () => {
+  test('pipelined gets the responses in order', async () => {
     const upstream = keep(
       await startUpstream((request, response) => {
         setTimeout(() => response.end(request.url), request.url === '/1' ? 60 : 0)
@@ -125,7 +125,7 @@ describe('a request through the edge', () => {
     expect([...text.matchAll(/\r\n\r\n(\/\d)/g)].map((match) => match[1])).toEqual(['/1', '/2', '/3'])
   })
 
-  test('with Expect: 100-continue sends its body after the upstream said so', async () => {
+  test('with Expect: 100-continue sends its body after the upstream has accepted', async () => {
     const upstream = keep(
       await startUpstream(
         () => {},
@@ -159,7 +159,7 @@ describe('a request through the edge', () => {
     expect([order, body]).toEqual([['continue', 'response'], 'body'])
   })
 
-  test('gets 103 Early Hints before its answer', async () => {
+  test('gets 103 Early Hints before the response', async () => {
     const upstream = keep(
       await startUpstream((_, response) => {
         response.writeEarlyHints({ link: '</a.css>; rel=preload' })
@@ -173,7 +173,7 @@ describe('a request through the edge', () => {
 })
 
 describe('responses of the edge itself', () => {
-  test('unknown hosts, disabled and failed projects get a plain page that loads nothing, or JSON', async () => {
+  test('unknown hosts, disabled and failed projects get a page without external resources, or JSON', async () => {
     const projectId = 'plain'
     await edge.route({
       'off.test': { target: { kind: 'disabled', projectId } },
@@ -213,7 +213,7 @@ describe('responses of the edge itself', () => {
     expect((await edge.request('unrouted.test', '/.well-known/acme-challenge/tok_2')).status).toBe(404)
   })
 
-  test('forwarded headers of a trusted proxy count', async () => {
+  test('forwarded headers of a trusted proxy are used', async () => {
     await edge.route({}, { trustedProxies: ['127.0.0.1'] })
     const headers = {
       'x-forwarded-for': '198.51.100.7',

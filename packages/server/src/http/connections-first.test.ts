@@ -15,13 +15,13 @@ function scene() {
   return { connections, begun, request }
 }
 
-test('without connections that come in a request is begun at once', () => {
+test('without new connections a request starts at once', () => {
   const { begun, request } = scene()
   for (const name of ['a', 'b', 'c']) request(name, 'one')
   expect(begun).toEqual(['a', 'b', 'c'])
 })
 
-test('while connections come in a caller has one request begun, and another caller one too', async () => {
+test('while connections arrive, one request per caller is started', async () => {
   const { connections, begun, request } = scene()
   connections.noteConnection()
   for (const name of ['a', 'b', 'c']) request(name, 'one')
@@ -30,7 +30,7 @@ test('while connections come in a caller has one request begun, and another call
   await vi.waitFor(() => expect(begun).toEqual(['a', 'other', 'b', 'c']), 20_000)
 })
 
-test('afterwards one request of each caller is begun in a turn', async () => {
+test('afterwards one request of each caller is started per turn', async () => {
   const { connections, begun, request } = scene()
   connections.noteConnection()
   for (const name of ['a', 'b', 'c']) request(name, 'one')
@@ -39,7 +39,7 @@ test('afterwards one request of each caller is begun in a turn', async () => {
   expect(begun).toEqual(['a', 'x', 'b', 'y', 'c', 'z'])
 })
 
-test('a request whose client goes away while it waits is not begun', async () => {
+test('a waiting request whose client disconnected is not started', async () => {
   const { connections, begun, request } = scene()
   connections.noteConnection()
   request('a', 'one')
@@ -48,7 +48,7 @@ test('a request whose client goes away while it waits is not begun', async () =>
   await vi.waitFor(() => expect(begun).toEqual(['a', 'c']), 20_000)
 })
 
-test('connections without end delay a request for a while only', async () => {
+test('a continuous stream of connections delays a request only for a limited time', async () => {
   const { connections, begun, request } = scene()
   let isOver = false
   const accepting = (async () => {

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const asset = '/assets/page-CRn5Iivi.js'
 
-test('a file goes out with its type, and one that is named after its content is kept for good', async () => {
+test('a file is sent with its type; one with a content hash in its name is cached for good', async () => {
   const script = await app.inject(asset)
   expect(script.body).toBe('export default 42')
   expect(script.headers).toMatchObject({
@@ -56,7 +56,7 @@ test('a file is not sent again to a client that has it, and HEAD and range reque
   expect(await app.inject({ url: asset, headers: { range: 'bytes=0-5' } })).toMatchObject({ statusCode: 206, body: 'export' })
 })
 
-test('every path of its own gets the page, with a nonce of its own', async () => {
+test('every path of the dashboard gets the page, each with a new nonce', async () => {
   const addresses = [
     '/',
     '/index.html',
@@ -75,12 +75,12 @@ test('every path of its own gets the page, with a nonce of its own', async () =>
   expect(new Set(pages.map(({ body }) => body)).size).toBe(addresses.length)
 })
 
-test('the frame is shown while a page loads that has one, and not before signing in', async () => {
+test('the frame is shown while a page that has one loads, and not before sign-in', async () => {
   const hasFrame = async (url: string) => (await app.inject(url)).body.includes('class="frame"')
   for (const url of ['/', '/projects/prj_1', '/setups']) expect(await hasFrame(url)).toBe(true)
   for (const url of ['/sign-in', '/setup?code=1', '/sign-up', '/invitations/abc']) expect(await hasFrame(url)).toBe(false)
 })
 
-test('an address of the API that is none is not the page', async () => {
+test('an unknown API address does not get the page', async () => {
   for (const url of ['/api', '/api/nothing']) expect((await app.inject(url)).statusCode).toBe(404)
 })

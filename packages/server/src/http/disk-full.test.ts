@@ -22,13 +22,13 @@ test.each<[string, unknown]>([
   ['SQLite', sqliteFull()],
   ['PostgreSQL', Object.assign(new Error('could not extend file: No space left on device'), { code: '53100' })],
   ['a cause', new Error('the write failed', { cause: Object.assign(new Error('full'), { code: 'ENOSPC' }) })],
-])('a full disk that %s tells of is 507 storage_full, and names no path', (_, error) => {
+])('a full disk reported by %s is 507 storage_full without a path', (_, error) => {
   const failure = asFailure(error)
   expect([failure.status, failure.code]).toEqual([507, 'storage_full'])
   expect(failure.message).toContain("No space left on the instance's disk")
 })
 
-test('another error is none', () => {
+test('another error is not 507', () => {
   const other = Object.assign(new Error('constraint failed'), { code: 'ERR_SQLITE_ERROR', errcode: 19 })
   expect(asFailure(other).code).toBe('internal')
 })

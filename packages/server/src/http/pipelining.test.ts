@@ -27,7 +27,7 @@ async function send(requests: number, maxParsed = requests) {
   return { socket, begun, parsed: () => parsed, end }
 }
 
-test('a request is not begun before the one before it is answered', async () => {
+test('a request is started only after the previous one was answered', async () => {
   const { begun, end } = await send(3)
   for (const count of [1, 2, 3]) {
     await vi.waitFor(() => expect(begun).toHaveLength(count), 20_000)
@@ -37,7 +37,7 @@ test('a request is not begun before the one before it is answered', async () => 
 })
 
 test.each([maxPipelined + 2, 1_000])(
-  'a connection that brings %i requests is closed: no further request is parsed, and none of those that wait is begun',
+  'a connection with %i pipelined requests is closed: no further request is parsed, and no waiting one is started',
   async (requests) => {
     const { socket, begun, parsed, end } = await send(requests, maxPipelined + 2)
     if (!socket.destroyed) await once(socket, 'close')

@@ -13,7 +13,7 @@ function fill(slots: ReadSlots, who: string) {
   return { answers, end: () => ends.splice(0).map((end) => end()) }
 }
 
-test('a read whose client goes away while it waits is not computed, and the next one is', async () => {
+test('a waiting read whose client disconnected is not computed, and the next one is', async () => {
   const slots = new ReadSlots()
   const { answers, end } = fill(slots, 'one')
   let [isGone, computed] = [false, 0]
@@ -30,7 +30,7 @@ test('a read whose client goes away while it waits is not computed, and the next
   expect(await Promise.all(answers)).toEqual(answers.map(() => 'answer'))
 })
 
-test('a client that has gone away already waits for nothing', () => {
+test('a client that is already disconnected does not wait', () => {
   expect(
     new ReadSlots().run(
       'one',
@@ -40,7 +40,7 @@ test('a client that has gone away already waits for nothing', () => {
   ).toBe(clientDisconnected)
 })
 
-test('another caller does not wait, and a read whose rows are in memory needs no place', async () => {
+test('another caller does not wait, and a read from memory needs no slot', async () => {
   const slots = new ReadSlots()
   const { end, answers } = fill(slots, 'one')
   expect(slots.run('two', never, () => 'at once')).toBe('at once')
@@ -49,7 +49,7 @@ test('another caller does not wait, and a read whose rows are in memory needs no
   await Promise.all(answers)
 })
 
-test('reads that wait for a peer keep no other read of their caller waiting', async () => {
+test('reads that wait for a peer do not block other reads of their caller', async () => {
   const slots = new ReadSlots()
   const [first, second] = [fill(slots, 'one'), fill(slots, 'one')]
   expect(await slots.run('one', never, async () => 'soon')).toBe('soon')
@@ -59,7 +59,7 @@ test('reads that wait for a peer keep no other read of their caller waiting', as
   }
 })
 
-test('a read that fails gives its place back', async () => {
+test('a failed read releases its slot', async () => {
   const slots = new ReadSlots()
   for (let round = 0; round < 3 * readLimits.concurrent; round += 1)
     await expect(slots.run('one', never, async () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')

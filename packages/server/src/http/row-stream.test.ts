@@ -64,7 +64,7 @@ function open(start: Run, { takesFrames = async () => {} }: { takesFrames?: () =
 }
 
 describe('the stream of a row', () => {
-  test('first a snapshot with the current row, then transition and progress as they come, finally complete, and it ends', async () => {
+  test('sends a snapshot, then transition and progress events, and ends after complete', async () => {
     const run = open({ status: 'queued', at: at(1) })
     await expect.poll(run.kinds).toEqual(['snapshot'])
     run.move('running', 2)
@@ -89,7 +89,7 @@ describe('the stream of a row', () => {
     expect(run.kinds()).toEqual(['snapshot', 'complete'])
   })
 
-  test('a transition whose signal was lost is seen in the row, and still before complete', async () => {
+  test('a transition whose signal was lost is read from the row, before complete', async () => {
     const run = open({ status: 'queued', at: at(1) })
     await expect.poll(run.kinds).toEqual(['snapshot'])
     run.write('succeeded', 2)
@@ -98,7 +98,7 @@ describe('the stream of a row', () => {
     expect(run.kinds()).toEqual(['snapshot', 'transition', 'complete'])
   })
 
-  test('a transition is reported once, and none after a newer one: neither the snapshot’s own nor one that comes late', async () => {
+  test('a transition is reported once, and never after a newer one', async () => {
     const run = open({ status: 'running', at: at(2) })
     run.publish({ transition: { status: 'running', at: at(2) } })
     run.publish({ transition: { status: 'queued', at: at(1) } })
@@ -110,7 +110,7 @@ describe('the stream of a row', () => {
     expect(run.statuses()).toEqual(['finishing', 'succeeded'])
   })
 
-  test('a slow reader gets the newest progress, not all that it missed; and every transition', async () => {
+  test('a slow reader gets the newest progress and every transition', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const run = open({ status: 'running', at: at(1) }, { takesFrames: () => promise })
     await expect.poll(run.kinds).toEqual(['snapshot'])
@@ -123,7 +123,7 @@ describe('the stream of a row', () => {
     expect(run.events[1]?.data).toMatchObject({ bytesDone: 50 })
   })
 
-  test('signals that come faster than they are taken become one look at the row', async () => {
+  test('signals that arrive faster than they are processed are one read of the row', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const run = open({ status: 'running', at: at(1) }, { takesFrames: () => promise })
     await expect.poll(run.kinds).toEqual(['snapshot'])
@@ -134,7 +134,7 @@ describe('the stream of a row', () => {
     expect(run.kinds()).toEqual(['snapshot', 'transition', 'complete'])
   })
 
-  test('a reader that leaves takes its subscription along', async () => {
+  test('a reader that disconnects is unsubscribed', async () => {
     const run = open({ status: 'running', at: at(1) })
     await expect.poll(run.kinds).toEqual(['snapshot'])
     expect(run.subscribers()).toBe(1)

@@ -27,11 +27,11 @@ test.each([
   { things: [] },
   { either: 'one' },
   { either: ['one', 'two'] },
-])('%j goes out as it is', async (value) => {
+])('%j is serialized unchanged', async (value) => {
   expect(await answerOf(value)).toEqual(value)
 })
 
-test('undeclared fields are not sent, also below a nullable shape', async () => {
+test('undeclared fields are dropped, also below a nullable shape', async () => {
   const thing = { shown: 'a', secret: 'b' }
   expect(await answerOf({ thing, things: [thing], secret: 'c' })).toEqual({ thing: { shown: 'a' }, things: [{ shown: 'a' }] })
 })

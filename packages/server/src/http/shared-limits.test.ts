@@ -34,7 +34,7 @@ const isLimited = (limiter: RateLimiter, name: 'login' | 'public', key: string) 
   }
 }
 
-test('attempts to guess a password count in every process, and an undone one in none', async () => {
+test('login attempts count in every process, and an undone one in none', async () => {
   const { limiters, sent } = processes()
   const [one, other] = limiters
   for (let attempt = 0; attempt < 3; attempt++) one.count('login', 'client')
@@ -47,7 +47,7 @@ test('attempts to guess a password count in every process, and an undone one in 
   expect(isLimited(one, 'login', 'right password')).toBe(false)
 })
 
-test('a client within a tenth of its limit costs no signal, a greater one is limited everywhere', async () => {
+test('a client below a tenth of its limit sends no signal, one above is limited everywhere', async () => {
   const { limiters, sent } = processes()
   const [one, other] = limiters
   for (let n = 0; n < 9; n++) one.count('public', 'small')
@@ -58,7 +58,7 @@ test('a client within a tenth of its limit costs no signal, a greater one is lim
   expect(isLimited(other, 'public', 'great')).toBe(true)
 })
 
-test('many counts of a moment are divided into signals that PostgreSQL carries', async () => {
+test('many concurrent counts are split into signals within the size limit of PostgreSQL', async () => {
   const { limiters, sent } = processes()
   for (let n = 0; n < 500; n++) limiters[0].count('login', `client-${'x'.repeat(100)}-${n}`)
   await expect.poll(() => sent.flatMap((event) => (event as { counts: unknown[] }).counts).length).toBe(500)

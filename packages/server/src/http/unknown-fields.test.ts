@@ -53,11 +53,11 @@ test('ignored fields are removed without a warning, where they are declared and 
   expect(body).toEqual({ name: 'a', items: [{}] })
 })
 
-test('a value that is not an object has no fields', () => {
+test('a value that is not an object has no unknown fields', () => {
   for (const body of [undefined, null, 1, 'text', [1]]) expect(dropUnknownFields(Body, body)).toEqual([])
 })
 
-test('the number and the length of the names are bounded', () => {
+test('the number and length of reported names are limited', () => {
   const body = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`${at}${'x'.repeat(500)}`, 1]))
   const warnings = dropUnknownFields(Body, body)
   expect(warnings).toHaveLength(21)

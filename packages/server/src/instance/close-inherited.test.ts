@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
-test('inherited file descriptors are open in no child process', () => {
+test('child processes inherit no file descriptors', () => {
   const module = new URL('./close-inherited.ts', import.meta.url).href
   const listing = `const { spawnSync } = require('node:child_process')
     const list = () => spawnSync('/bin/sh', ['-c', 'ls /proc/$$/fd'], { encoding: 'utf8' }).stdout.trim().split('\\n').map(Number).filter((fd) => fd > 2 && fd < 200)

@@ -37,7 +37,7 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 describe('the folder', () => {
-  test('is made, open to its owner only', async () => {
+  test('is created, accessible to its owner only', async () => {
     const held = await openDataFolder(folder)
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     held.release()
@@ -48,7 +48,7 @@ describe('the folder', () => {
     await expect(openDataFolder(folder)).rejects.toThrow(`The data folder ${folder} cannot be created`)
   })
 
-  test('can be taken again once released', async () => {
+  test('can be locked again after its release', async () => {
     const first = await openDataFolder(folder)
     first.release()
     const second = await openDataFolder(folder)
@@ -60,7 +60,7 @@ describe('the folder', () => {
 })
 
 describe('two processes on one data folder', () => {
-  test('the second refuses and names the pid of the first', async () => {
+  test('the second is refused with the pid of the first', async () => {
     const { child, output: said } = startHolder()
     expect(await said).toBe('taken')
     const refused = openDataFolder(folder)
@@ -68,7 +68,7 @@ describe('two processes on one data folder', () => {
     await expect(refused).rejects.toThrow(`${folder} is in use by another process, pid ${child.pid}, since `)
   })
 
-  test('a refused one takes nothing from the first', async () => {
+  test('a refused start does not affect the first', async () => {
     const held = await openDataFolder(folder)
     await expect(openDataFolder(folder)).rejects.toThrow(`pid ${process.pid}`)
     expect(await startHolder().output).toContain(`pid ${process.pid}`)
@@ -76,7 +76,7 @@ describe('two processes on one data folder', () => {
     expect(await startHolder().output).toBe('taken')
   })
 
-  test('the lock of a killed process is recognised as dead at once', async () => {
+  test('the lock of a killed process is stale at once', async () => {
     for (let round = 0; round < 3; round++) {
       const { child, output: said } = startHolder()
       expect(await said).toBe('taken')
@@ -86,7 +86,7 @@ describe('two processes on one data folder', () => {
     }
   })
 
-  test('an old note whose pid now belongs to another process does not block the folder', async () => {
+  test('an old lock file whose pid belongs to another process does not lock the folder', async () => {
     const { child, output: said } = startHolder()
     expect(await said).toBe('taken')
     await kill(child)
@@ -96,7 +96,7 @@ describe('two processes on one data folder', () => {
     held.release()
   })
 
-  test('an old note is not taken for the holder', async () => {
+  test('an old lock file is not reported as the holder', async () => {
     const held = await openDataFolder(folder)
     const note = JSON.parse(readFileSync(join(folder, 'in-use.json'), 'utf8'))
     writeFileSync(join(folder, 'in-use.json'), JSON.stringify({ ...note, processStart: '1' }))
@@ -104,7 +104,7 @@ describe('two processes on one data folder', () => {
     held.release()
   })
 
-  test('exactly one of several concurrent starts gets it', async () => {
+  test('exactly one of several concurrent starts succeeds', async () => {
     const words = await Promise.all(Array.from({ length: 4 }, () => startHolder().output))
     expect(words.filter((word) => word === 'taken')).toHaveLength(1)
     const winner = JSON.parse(readFileSync(join(folder, 'in-use.json'), 'utf8'))

@@ -25,27 +25,27 @@ describe('lines', () => {
     })
   })
 
-  test('lines under the level are left out', async () => {
+  test('lines below the level are dropped', async () => {
     const { lines, logger } = await logInto({ level: 'error' })
     logger.info('no')
     logger.error('yes')
     expect(lines).toHaveLength(1)
   })
 
-  test('text is one line per event, with its fields, and without colours unless a terminal shows it', async () => {
+  test('text has one line per event with its fields, and colours only on a terminal', async () => {
     const { lines, logger } = await logInto({ format: 'text' })
     logger.info({ port: 4000, host: 'localhost' }, 'ready')
     expect(lines).toEqual([expect.stringMatching(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: ready \{"port":4000,"host":"localhost"\}\n$/)])
   })
 
-  test('auto is JSON where no terminal shows it', async () => {
+  test('auto is JSON without a terminal', async () => {
     const { lines, logger } = await logInto({ format: 'auto' })
     logger.info('ready')
     expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'ready' })
   })
 })
 
-describe('no secret in a log', () => {
+describe('secrets in the log', () => {
   test.each(['json', 'text'] as const)(
     'a registered value is in no field, message, error or child binding (%s)',
     async (format) => {
@@ -62,7 +62,7 @@ describe('no secret in a log', () => {
     },
   )
 
-  test('a Secret that was never registered prints as [secret] too', async () => {
+  test('an unregistered Secret is printed as [secret]', async () => {
     const { lines, logger } = await logInto()
     const secret = new Secret('canary')
     logger.info({ secret }, `with ${secret}`)

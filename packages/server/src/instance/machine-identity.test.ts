@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => folder.remove())
 
-test('the id is created once, readable by its owner only, and stays', () => {
+test('the id is created once, readable by its owner only, and kept', () => {
   const first = readMachineIdentity({ dataDir: folder.path, role: 'all' })
   expect(first).toMatchObject({ id: expect.stringMatching(/^mch_[a-z2-7]{20}$/), dataDir: folder.path, role: 'all' })
   expect(statSync(join(folder.path, machineFileName)).mode & 0o777).toBe(0o600)

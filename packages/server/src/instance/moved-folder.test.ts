@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 
 /** Earlier versions, when run as root, kept volumes and builds outside the data folder. */
-describe.runIf(process.getuid?.() === 0)('data that an older version kept outside', () => {
+describe.runIf(process.getuid?.() === 0)('data that an older version kept outside the data folder', () => {
   const site = 'artifacts/dep_00000000000000000000/static'
   async function leaveOutside() {
     mkdirSync(join(outside, 'volumes', 'vol_1'), { recursive: true })
@@ -55,14 +55,14 @@ describe.runIf(process.getuid?.() === 0)('data that an older version kept outsid
   }
   const kept = () => join(dataDir, 'processes', 'volumes', 'vol_1', 'kept')
 
-  test('is brought in, and the database follows', async () => {
+  test('is moved into the data folder, and the database is updated', async () => {
     await leaveOutside()
     await follow()
     expect([readFileSync(kept(), 'utf8'), statSync(kept()).mode & 0o777, existsSync(outside)]).toEqual(['kept', 0o640, false])
     expect(await reference()).toBe(join(dataDir, 'processes', site))
   })
 
-  test('is found after a start that failed between the files and the database, whichever came first', async () => {
+  test('is found after a start that failed between moving the files and updating the database', async () => {
     await leaveOutside()
     const broken = new Proxy(database.db, {
       get: (db, name) => (name === 'updateTable' ? () => expect.fail('the power went off') : Reflect.get(db, name).bind(db)),

@@ -30,7 +30,7 @@ describe('an address set', () => {
     expect(has(setOf(entry), address)).toBe(expected)
   })
 
-  test('takes no entry that is not an IP address or CIDR range', () => {
+  test('refuses entries that are neither an IP address nor a CIDR range', () => {
     const set = new AddressSet()
     for (const entry of [
       '',
@@ -46,7 +46,7 @@ describe('an address set', () => {
       expect(set.add(entry), entry).toBe(false)
   })
 
-  test('an IPv6 client counts as its /64, an IPv4 one as itself', () => {
+  test('an IPv6 client is identified by its /64, an IPv4 client by its address', () => {
     const key = (address: string) => clientKey(addressKey(address)!)
     expect(key('2001:db8::1')).toBe(key('2001:db8::ffff'))
     expect(key('2001:db8:0:1::1')).not.toBe(key('2001:db8::1'))
@@ -56,16 +56,16 @@ describe('an address set', () => {
   })
 })
 
-describe("a client's address", () => {
+describe('the address of a client', () => {
   const trusted = setOf('10.0.0.0/8')
   const from = (peer: string, forwarded: string) => clientAddress(peerAddress(peer), forwarded, trusted).text
 
-  test("is the peer's, whatever X-Forwarded-For says, unless the peer is a trusted proxy", () => {
+  test('is that of the peer unless the peer is a trusted proxy', () => {
     expect(from('203.0.113.5', '198.51.100.1')).toBe('203.0.113.5')
     expect(from('::ffff:10.0.0.1', '198.51.100.1')).toBe('198.51.100.1')
   })
 
-  test('is the last one that no trusted proxy has: what stands before it the client may have made up', () => {
+  test('is the last one that is not a trusted proxy, since earlier ones may be forged', () => {
     expect(from('10.0.0.1', '1.2.3.4, 198.51.100.1, 10.0.0.2')).toBe('198.51.100.1')
     expect(from('10.0.0.1', '10.0.0.3, 10.0.0.2')).toBe('10.0.0.3')
     expect(from('10.0.0.1', '198.51.100.1:5000')).toBe('198.51.100.1')
@@ -75,7 +75,7 @@ describe("a client's address", () => {
   })
 })
 
-test('a key has the bytes that the library reads in the address, however it is spelt', () => {
+test('the key of an address does not depend on its spelling', () => {
   const group = fc.stringMatching(/^[0-9a-fA-F]{1,4}$/)
   const colons = fc.array(fc.oneof(group, fc.constant('')), { minLength: 1, maxLength: 9 }).map((groups) => groups.join(':'))
   const text = fc.oneof(

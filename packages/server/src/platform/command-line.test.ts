@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { createRunCommand } from '../drivers/shell/run-command.ts'
 import { parseCommandLine } from './command-line.ts'
 
-describe('a command that a user wrote becomes words', () => {
+describe('a command line is split into arguments', () => {
   test.each([
     ['npm run build', ['npm', 'run', 'build']],
     ["npm run build -- --flag 'a b'", ['npm', 'run', 'build', '--', '--flag', 'a b']],
@@ -60,7 +60,7 @@ describe('shell syntax is refused with the reason', () => {
   })
 })
 
-test('the words are those that a real shell makes of the same text', async () => {
+test('the arguments equal those of a real shell', async () => {
   const character = fc.constantFrom(...'ab =\'"\\#~{}!%-.,:|&;<>()$`*?[]\t\n')
   const texts = fc.sample(fc.string({ unit: character, maxLength: 12 }), { numRuns: 3000, seed: 7 })
   const plain = texts.flatMap((text) => {

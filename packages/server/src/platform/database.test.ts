@@ -31,7 +31,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(typeof row?.createdAt).toBe('number')
   })
 
-  test('a transaction that throws leaves nothing behind, neither rows nor jobs nor signals', async () => {
+  test('a failed transaction leaves no rows, jobs or signals', async () => {
     const database = await open()
     const heard: object[] = []
     database.signals.subscribe('news', (event) => heard.push(event))
@@ -46,7 +46,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(heard).toEqual([])
   })
 
-  test('queries still running when a transaction fails are rolled back too', async () => {
+  test('queries still running when a transaction fails are rolled back', async () => {
     const database = await open()
     for (let at = 0; at < 10; at++) {
       let late: Promise<unknown> | undefined
@@ -62,7 +62,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(await countJobs(database)).toBe(0)
   })
 
-  test('signals of a transaction go out after its commit, when others can already read what it wrote', async () => {
+  test('signals of a transaction are sent after its commit', async () => {
     const database = await open()
     const seen = Promise.withResolvers<number>()
     database.signals.subscribe('news', () => void countJobs(database).then(seen.resolve))
@@ -73,7 +73,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(await seen.promise).toBe(1)
   })
 
-  test('a read outside does not wait for an open transaction and does not see into it', async () => {
+  test('a read outside a transaction neither waits for it nor sees its changes', async () => {
     const database = await open()
     const mayCommit = Promise.withResolvers<void>()
     const wrote = Promise.withResolvers<void>()
@@ -89,7 +89,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(await countJobs(database)).toBe(1)
   })
 
-  test('a query on the root database inside a transaction is refused, and so is a transaction in a transaction', async () => {
+  test('a query on the root database inside a transaction is refused, and so is a nested transaction', async () => {
     const database = await open()
     const find = preparedQuery((db: Database['db'], { id }: { id: string }) =>
       db.selectFrom('jobs').select('id').where('id', '=', id),
@@ -105,7 +105,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(await countJobs(database)).toBe(1)
   })
 
-  test('many writers at once all get their turn', async () => {
+  test('many concurrent writers all succeed', async () => {
     const database = await open()
     const writes = Array.from({ length: 40 }, (_, i) =>
       i % 2 ? database.transaction(({ enqueue }) => enqueue(kind, { i })) : insertJob(database.db, new Date(), kind, { i }),
@@ -129,7 +129,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(limit).toBe(1)
   })
 
-  test('a boolean is stored as 0 or 1, a big number comes back as a number, and a count is a number', async () => {
+  test('a boolean is stored as 0 or 1, and large numbers and counts are read as numbers', async () => {
     const database = await open()
     const big = Number.MAX_SAFE_INTEGER
     const yes = true as unknown as 1
@@ -149,7 +149,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(sum).toBe(big)
   })
 
-  test('a number too large to be exact is an error, never a wrong number', async () => {
+  test('a number too large to be exact is an error', async () => {
     const database = await open()
     const { id } = await database.transaction(({ enqueue }) => enqueue(kind, {}))
     await sql`update jobs set "finishedAt" = 9007199254740993 where id = ${id}`.execute(database.db)
@@ -176,7 +176,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(result.numUpdatedRows).toBe(3n)
   })
 
-  test('two transactions that block each other are untangled: one is run again, and both pass', async (context) => {
+  test('of two deadlocked transactions one is retried, and both succeed', async (context) => {
     if (databaseKind === 'sqlite') context.skip('SQLite has one writer at a time')
     const database = await open()
     const bothHoldOne = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
@@ -194,7 +194,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(runs).toBe(3)
   })
 
-  test('a column that a newer control plane adds does not break prepared reads', async () => {
+  test('a column added by a newer control plane does not break prepared reads', async () => {
     const database = await open()
     const all = preparedQuery((db, { kind }: { kind: string }) => db.selectFrom('jobs').selectAll().where('kind', '=', kind))
     expect(await all.all(database.db, { kind: 'none' })).toEqual([])
@@ -205,7 +205,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(await all.all(database.db, { kind: 'some' })).toMatchObject([{ kind: 'some', later: null }])
   })
 
-  test('a connection that dies inside a transaction fails that transaction and nothing else', async (context) => {
+  test('a connection lost inside a transaction fails that transaction only', async (context) => {
     if (databaseKind === 'sqlite') context.skip('SQLite has no connection to lose')
     const database = await open()
     const inside = Promise.withResolvers<number>()
@@ -225,7 +225,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(await countJobs(database)).toBe(1)
   })
 
-  test('the file is readable by its owner alone', async (context) => {
+  test('the file is readable by its owner only', async (context) => {
     if (databaseKind === 'postgres') context.skip('PostgreSQL guards its own files')
     const { settings } = await open()
     for (const name of ['berth.db', 'berth.db-wal']) expect(statSync(path.join(settings.folder, name)).mode & 0o077).toBe(0)
@@ -239,7 +239,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     )
   })
 
-  test('control planes that start at the same time migrate an empty database once', async (context) => {
+  test('control planes that start concurrently migrate an empty database once', async (context) => {
     if (databaseKind === 'sqlite') context.skip('one process owns a SQLite folder')
     const database = await open()
     await sql`drop schema public cascade; create schema public`.execute(database.db)
@@ -250,7 +250,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     }
   })
 
-  test('several migrations are one line of the log, and none is written when nothing changes', async () => {
+  test('several migrations are one log line, and no line is written without changes', async () => {
     const database = await open()
     const lines: object[] = []
     const log = { ...silentLog, info: (details: object, message: string) => void lines.push({ ...details, message }) }
@@ -278,7 +278,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     await expect(waitingAgain).resolves.toBeUndefined()
   })
 
-  test('a process that may not migrate leaves the schema alone, and is not asked when nothing changes', async () => {
+  test('a process that may not migrate leaves the schema unchanged, and its check runs only if there are migrations', async () => {
     const database = await open()
     const check = () => Promise.reject(new Error('another machine has the projects'))
     await migrate(database.db, databaseKind, migrations, silentLog, { check })
@@ -287,7 +287,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     await expect(run).rejects.toThrow('another machine has the projects')
   })
 
-  test('a migration that fails leaves nothing of itself behind and is tried again', async () => {
+  test('a failed migration is rolled back and retried at the next start', async () => {
     const database = await open()
     const half: Migration = {
       name: '900-half',

@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const ioError = () => Object.assign(new Error('disk I/O error'), { errcode: 10 | (15 << 8) })
 
-test('is held by one until it lets go', () => {
+test('is held by one until it is released', () => {
   const lock = takeFileLock(path)
   expect(lock).not.toBeNull()
   expect(takeFileLock(path)).toBeNull()
@@ -25,7 +25,7 @@ test('is held by one until it lets go', () => {
   next?.release()
 })
 
-test('a disk that fails for a moment is asked again', () => {
+test('a temporary disk error is retried', () => {
   let requested = 0
   const open = () => {
     if (++requested < 3) throw ioError()

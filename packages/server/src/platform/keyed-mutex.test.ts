@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { KeyedMutex, Mutex } from './keyed-mutex.ts'
 
-test('work runs in the order of the calls and one at a time, also after work that failed', async () => {
+test('calls run in order and one at a time, also after a failed one', async () => {
   const mutex = new Mutex()
   const events: string[] = []
   const gate = Promise.withResolvers<void>()
@@ -19,7 +19,7 @@ test('work runs in the order of the calls and one at a time, also after work tha
   expect(events).toEqual(['first begins', 'first ends', 'second', 'third'])
 })
 
-test('work on another key does not wait, and an abort ends the waiting without letting later work pass', async () => {
+test('other keys do not wait, and an aborted wait does not let later calls overtake', async () => {
   const mutex = new KeyedMutex()
   const gate = Promise.withResolvers<void>()
   const events: string[] = []

@@ -21,7 +21,7 @@ test('a percentile of the histogram is within a fifth of the exact one', () => {
   )
 })
 
-test('packed ones add up to the histogram of everything', () => {
+test('packed histograms add up to the histogram of all values', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 1e7, noNaN: true })), fc.array(fc.nat(1e6)), (one, other) => {
       const sum = new Float64Array(latencyBuckets)
@@ -35,7 +35,7 @@ test('without requests there is no value', () => {
   expect(latencyAt(new Uint32Array(latencyBuckets), 0.5)).toBeNull()
 })
 
-test('a bucket that there is none of is left out', () => {
+test('an invalid bucket is ignored', () => {
   const counts = new Float64Array(latencyBuckets)
   addLatency(counts, [-1, 5, latencyBuckets, 5, 3])
   expect(packLatency(counts)).toEqual([])

@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 const never = new AbortController().signal
 
-test('work that reports progress goes on, and is aborted when it falls silent', () => {
+test('work that reports progress continues, and is aborted at the deadline without progress', () => {
   using deadline = new ProgressDeadline(1_000, never)
   for (let count = 0; count < 5; count++) {
     vi.advanceTimersByTime(900)
@@ -16,7 +16,7 @@ test('work that reports progress goes on, and is aborted when it falls silent', 
   expect([deadline.isOver, deadline.signal.aborted]).toEqual([true, true])
 })
 
-test('a caller that gives up aborts the work, and the deadline is not over', () => {
+test('an abort of the caller aborts the work without expiring the deadline', () => {
   const caller = new AbortController()
   using deadline = new ProgressDeadline(1_000, caller.signal)
   caller.abort()

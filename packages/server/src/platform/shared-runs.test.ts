@@ -15,7 +15,7 @@ function startable() {
   return { run, ends }
 }
 
-test('calls that come while work is under way share the next run, not the one under way', async () => {
+test('calls during a run share the next run', async () => {
   const { run, ends } = startable()
   const [first, second, third] = [run(), run(), run()]
   await turn()
@@ -32,7 +32,7 @@ test('calls that come while work is under way share the next run, not the one un
   expect(await fourth).toBe(3)
 })
 
-test('a run that fails fails for those that share it, and the next one begins', async () => {
+test('a failed run fails all its callers, and the next one starts', async () => {
   const { run, ends } = startable()
   const [first, second] = [run(), run()]
   ends[0]?.reject(new Error('unreachable'))
@@ -42,7 +42,7 @@ test('a run that fails fails for those that share it, and the next one begins', 
   expect(await second).toBe(2)
 })
 
-test('other keys do not wait, and a key that rests begins at once', async () => {
+test('other keys do not wait, and an idle key starts at once', async () => {
   const { run, ends } = startable()
   const [first, other] = [run('one'), run('other')]
   expect(ends).toHaveLength(2)

@@ -5,7 +5,7 @@ import { exposedService } from './exposed-service.ts'
 const db: Service = { name: 'db', image: 'postgres:16', ports: [5432] }
 const web: Service = { name: 'web', image: 'example/web', ports: [3000] }
 
-test('requests go to the service that is marked, whatever it is', () => {
+test('requests go to the marked service, even if it is a database', () => {
   expect(exposedService([web, { ...db, exposed: true }])?.name).toBe('db')
 })
 

@@ -48,7 +48,7 @@ const inputs: [string, (size: number) => unknown][] = [
   ],
 ]
 
-test.each(inputs)('%s: four times as much takes no longer than ten times', (_, work) => {
+test.each(inputs)('%s: four times the input costs at most ten times as much', (_, work) => {
   work(500)
   const [once, fourTimes] = [cost(() => work(1000)), cost(() => work(4000))]
   // Below some milliseconds it is the machine that is measured.

@@ -21,7 +21,7 @@ afterAll(() => rmSync(base, { recursive: true, force: true }))
 
 const targets = ['/dev/zero', '/proc/self/environ', '../secret', '/etc/passwd', 'pipe', 'shared']
 
-test.each(targets)('a link to %s is not followed, whatever it is called', async (target) => {
+test.each(targets)('a symlink to %s is not followed, with any name', async (target) => {
   for (const name of ['.dockerignore', 'Dockerfile', 'package.json']) {
     symlinkSync(target, join(root, name))
     try {
@@ -36,7 +36,7 @@ test.each(targets)('a link to %s is not followed, whatever it is called', async 
   }
 })
 
-test('a link to a file of the project is that file; a pipe, what is missing and what is too large are not read', async () => {
+test('a symlink to a file of the project is read; a pipe, a missing file and a too large file are not', async () => {
   symlinkSync('shared/ignore', join(root, '.dockerignore'))
   expect(await readIgnore(root, 'Dockerfile', root)).toBe('dist')
   rmSync(join(root, '.dockerignore'))

@@ -5,19 +5,19 @@ const passes = (limit: RateLimit, times: number, at: number, client = 'c') =>
   Array.from({ length: times }, () => limit.take(client, at)).filter((wait) => wait === 0).length
 
 describe('a rate limit', () => {
-  test('lets the given number through in a window and not one more', () => {
+  test('passes exactly the given number of requests in a window', () => {
     const limit = new RateLimit({ requests: 5, windowSeconds: 10 })
     expect(passes(limit, 20, 1_000)).toBe(5)
     expect(passes(limit, 20, 10_900)).toBe(0)
   })
 
-  test('counts each client by itself', () => {
+  test('counts each client separately', () => {
     const limit = new RateLimit({ requests: 2, windowSeconds: 10 })
     expect(passes(limit, 5, 0, 'a')).toBe(2)
     expect(passes(limit, 5, 0, 'b')).toBe(2)
   })
 
-  test('never lets more than the number through in any span of the window, however the requests are spread', () => {
+  test('never passes more than the given number in any interval of the window length', () => {
     const limit = new RateLimit({ requests: 10, windowSeconds: 10 })
     const taken: number[] = []
     for (let now = 0; now < 120_000; now += 130) if (limit.take('c', now) === 0) taken.push(now)
@@ -26,7 +26,7 @@ describe('a rate limit', () => {
     expect(taken.length).toBeGreaterThan(100)
   })
 
-  test('says after how long it is worth trying again, and then it is', () => {
+  test('returns the time after which a retry succeeds', () => {
     const limit = new RateLimit({ requests: 3, windowSeconds: 10 })
     passes(limit, 3, 0)
     const wait = limit.take('c', 4_000)
@@ -35,21 +35,21 @@ describe('a rate limit', () => {
     expect(limit.take('c', 4_000 + wait * 1000 + 1)).toBe(0)
   })
 
-  test('saves unused requests for a peak up to the burst, and no more than were unused', () => {
+  test('accumulates unused requests up to the burst', () => {
     const limit = new RateLimit({ requests: 5, windowSeconds: 10, burst: 3 })
     expect(passes(limit, 20, 0)).toBe(8)
     expect(passes(limit, 20, 30_000)).toBe(8)
     expect(passes(limit, 20, 40_100)).toBeLessThanOrEqual(1)
   })
 
-  test('holds a bounded number of clients', () => {
+  test('keeps a limited number of clients', () => {
     const limit = new RateLimit({ requests: 1, windowSeconds: 60 }, 100)
     for (let at = 0; at < 10_000; at += 1) limit.take(`client ${at}`, at)
     expect(passes(limit, 1, 10_000, 'client 9999')).toBe(0)
     expect(limit.clients).toBeLessThanOrEqual(100)
   })
 
-  test('counts what other workers let through', () => {
+  test('counts requests passed by other workers', () => {
     const [here, there] = [new RateLimit({ requests: 4, windowSeconds: 10 }), new RateLimit({ requests: 4, windowSeconds: 10 })]
     here.enableSharing()
     there.enableSharing()

@@ -15,8 +15,8 @@ const held = (queuedBytes = 10, shareClient = 'a client') => ({
   },
 })
 
-describe('the holding room', () => {
-  test('asks to wake a project once, and again while a request waits', () => {
+describe('the wake queue', () => {
+  test('requests the wake of a project once, and again while a request waits', () => {
     const woken: string[] = []
     const wakeQueue = new WakeQueue((projectId, hostname) => woken.push(`${projectId} ${hostname}`))
     wakeQueue.add(held(), 'p', 'a', limits, 0)
@@ -30,7 +30,7 @@ describe('the holding room', () => {
     expect(woken).toHaveLength(3)
   })
 
-  test('is full at its number of requests and of bytes', () => {
+  test('is limited by number and size of requests', () => {
     const wakeQueue = new WakeQueue(() => {})
     expect(wakeQueue.add(held(600), 'p', 'a', limits, 0)).toBe(true)
     expect(wakeQueue.add(held(600), 'p', 'a', limits, 0)).toBe(false)
@@ -43,7 +43,7 @@ describe('the holding room', () => {
     expect(wakeQueue.add(held(), 'q', 'a', limits, 0)).toBe(true)
   })
 
-  test('has a share for each client and each project, so that neither keeps the others out', () => {
+  test('has a share for each client and each project, so that none blocks others', () => {
     const wakeQueue = new WakeQueue(() => {})
     const shares = { heldRequests: 8, heldBytes: 8_000, clientShare: 0.25, projectShare: 0.5 }
     const enter = (shareClient: string, projectId: string, bytes = 10) =>
@@ -54,7 +54,7 @@ describe('the holding room', () => {
     expect([enter('d', 'q', 1_500), enter('d', 'q', 1_500), enter('e', 'q', 1_500)]).toEqual([true, false, true])
   })
 
-  test('lets everybody look again at a new table, each once', () => {
+  test('re-routes each waiting request once for a new table', () => {
     const wakeQueue = new WakeQueue(() => {})
     const waiting = [held(), held()]
     for (const one of waiting) wakeQueue.add(one, 'p', 'a', limits, 0)
@@ -65,7 +65,7 @@ describe('the holding room', () => {
     expect(waiting.map((one) => one.proceeded)).toEqual([1, 1])
   })
 
-  test('sends everybody away when the edge closes', () => {
+  test('answers all waiting requests when the edge closes', () => {
     const wakeQueue = new WakeQueue(() => {})
     const waiting = [held(), held()]
     wakeQueue.add(waiting[0]!, 'p', 'a', limits, 0)

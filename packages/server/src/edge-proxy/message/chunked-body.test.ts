@@ -15,13 +15,13 @@ function decode(text: string, pieceBytes = Number.POSITIVE_INFINITY) {
   return 'unfinished'
 }
 
-describe('the chunked coding', () => {
-  test('gives the body and leaves what follows it', () => {
+describe('a chunked body', () => {
+  test('is decoded, and bytes after it are kept', () => {
     expect(decode('3\r\nabc\r\n0\r\n\r\nGET /')).toEqual({ data: 'abc', rest: 'GET /' })
     expect(decode('A;x="y"\r\n0123456789\r\n0\r\nTrailer: 1\r\n\r\n')).toEqual({ data: '0123456789', rest: '' })
   })
 
-  test('is not over before its last line', () => {
+  test('is incomplete before its last line', () => {
     for (const text of ['3\r\nabc\r\n0\r\n', '3\r\nabc\r\n', '3\r\nab', '3\r', '', '0\r\n\r'])
       expect(decode(text)).toBe('unfinished')
   })
@@ -39,16 +39,16 @@ describe('the chunked coding', () => {
     '3;\0\r\n',
     '1234567890abc\r\n',
     '0\r\n\n',
-  ])('that bends the rules is refused: %j', (text) => {
+  ])('that is invalid is refused: %j', (text) => {
     expect(decode(text)).toBe('malformed')
   })
 
-  test('with extensions or trailers without end is refused', () => {
+  test('with too long extensions or trailers is refused', () => {
     expect(decode(`3;${'x'.repeat(20_000)}\r\n`)).toBe('malformed')
     expect(decode(`0\r\nA: ${'x'.repeat(20_000)}\r\n`)).toBe('malformed')
   })
 
-  test('reads the same in whatever pieces it arrives', () => {
+  test('is decoded the same for any split into chunks of input', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'binary-ascii' })),

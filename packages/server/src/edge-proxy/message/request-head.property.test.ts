@@ -75,7 +75,7 @@ const header = fc.tuple(
   fc.constantFrom(...addresses),
 )
 
-test('a strict parser reads each accepted request with the same length', async () => {
+test('a strict parser sees the same length for each accepted request', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(header, { maxLength: 4 }), async (headers) => {
       const lines = headers.map((parts) => parts.join('')).join('')

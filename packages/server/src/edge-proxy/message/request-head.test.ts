@@ -13,7 +13,7 @@ const statusOf = (...lines: string[]) => {
 }
 
 describe('a request head', () => {
-  test('is read into method, target, host and the lines that go on', () => {
+  test('is parsed into method, target, host and the headers to forward', () => {
     const head = good('GET /a?b=1 HTTP/1.1', 'Host: App.Example.com:4080', 'Accept: */*', 'User-Agent: curl/8', 'Cookie: a=b')
     expect(head).toMatchObject({ method: 'GET', target: '/a?b=1', host: 'app.example.com', minor: 1, keepAlive: true })
     expect(head.hostHeader).toBe('App.Example.com:4080')
@@ -21,7 +21,7 @@ describe('a request head', () => {
     expect(head.forwardedLines).toBe('Accept: */*\r\nUser-Agent: curl/8\r\nCookie: a=b\r\n')
   })
 
-  test('loses its hop-by-hop headers, also those that Connection names', () => {
+  test('is stripped of hop-by-hop headers, also those named in Connection', () => {
     const head = good(
       'GET / HTTP/1.1',
       'Host: a',
@@ -43,7 +43,7 @@ describe('a request head', () => {
     expect(head.body).toEqual({ kind: 'sized', length: 3 })
   })
 
-  test('cannot bring its own forwarded headers along, under any spelling', () => {
+  test('is stripped of forwarding headers, in any spelling', () => {
     const head = good(
       'GET / HTTP/1.1',
       'Host: a',
@@ -66,12 +66,12 @@ describe('a request head', () => {
     expect(good('GET http://b.example?y HTTP/1.1', 'Host: a').target).toBe('/?y')
   })
 
-  test('of HTTP/1.0 closes unless it asks not to', () => {
+  test('of HTTP/1.0 closes the connection unless it asks for keep-alive', () => {
     expect(good('GET / HTTP/1.0').keepAlive).toBe(false)
     expect(good('GET / HTTP/1.0', 'Host: a', 'Connection: keep-alive').keepAlive).toBe(true)
   })
 
-  test('asks for an upgrade only with Upgrade named in Connection, and never for h2c', () => {
+  test('requests an upgrade only if Connection names Upgrade, and never for h2c', () => {
     expect(good('GET / HTTP/1.1', 'Host: a', 'Connection: keep-alive, Upgrade', 'Upgrade: websocket').upgrade).toBe('websocket')
     expect(good('GET / HTTP/1.1', 'Host: a', 'Upgrade: websocket').upgrade).toBe('')
     expect(
@@ -79,13 +79,13 @@ describe('a request head', () => {
     ).toBe('')
   })
 
-  test('gives other headers on demand, lists joined', () => {
+  test('returns other headers on demand, with lists joined', () => {
     const head = good('GET / HTTP/1.1', 'Host: a', 'Accept: text/html', 'accept: */*')
     expect(headerValue(head, 'accept')).toBe('text/html, */*')
     expect(headerValue(head, 'range')).toBeUndefined()
   })
 
-  test('passes a sane request id on and replaces any other', () => {
+  test('keeps a valid request id and drops any other', () => {
     expect(good('GET / HTTP/1.1', 'Host: a', 'X-Request-Id: abc-1').requestId).toBe('abc-1')
     expect(good('GET / HTTP/1.1', 'Host: a', 'X-Request-Id: a b"c').requestId).toBe('')
   })

@@ -3,8 +3,8 @@ import { chunked, parseResponseHead, untilClose } from './response-head.ts'
 
 const read = (method: string, ...lines: string[]) => parseResponseHead(`${lines.join('\r\n')}\r\n`, method)
 
-describe('an answer of an upstream', () => {
-  test('keeps its own headers and loses those of the hop', () => {
+describe('a response head', () => {
+  test('keeps its headers without hop-by-hop ones', () => {
     const head = read(
       'GET',
       'HTTP/1.1 200 OK',
@@ -27,17 +27,17 @@ describe('an answer of an upstream', () => {
     ['204', 'GET', ['HTTP/1.1 204 No Content'], 0],
     ['304 with a length', 'GET', ['HTTP/1.1 304 Not Modified', 'Content-Length: 7'], 0],
     ['100', 'POST', ['HTTP/1.1 100 Continue'], 0],
-  ])('with %s ends where it should', (_, method, lines, body) => {
+  ])('with %s has the expected end', (_, method, lines, body) => {
     expect(read(method, ...lines)?.body).toBe(body)
   })
 
-  test('of HTTP/1.0 is not kept open unless it says so', () => {
+  test('of HTTP/1.0 is not kept alive unless it asks for it', () => {
     expect(read('GET', 'HTTP/1.0 200 OK')?.keepAlive).toBe(false)
     expect(read('GET', 'HTTP/1.0 200 OK', 'Connection: keep-alive')?.keepAlive).toBe(true)
     expect(read('GET', 'HTTP/1.1 200 OK', 'connection: Close')?.keepAlive).toBe(false)
   })
 
-  test('without a reason is understood', () => {
+  test('without a reason phrase is accepted', () => {
     expect(read('GET', 'HTTP/1.1 200')?.statusLine).toBe('200 ')
     expect(read('GET', 'HTTP/1.1 200 ')?.status).toBe(200)
   })
@@ -53,7 +53,7 @@ describe('an answer of an upstream', () => {
     [['HTTP/1.1 20 OK']],
     [['HTTP/1.1 200 OK', 'no colon']],
     [['HTTP/1.1 200 OK', 'A: b\nC: d']],
-  ])('that can be read in two ways is not passed on: %s', (lines) => {
+  ])('that is ambiguous is refused: %s', (lines) => {
     expect(read('GET', ...lines)).toBeUndefined()
   })
 })

@@ -20,7 +20,7 @@ const taken = (state: TableState) => {
 }
 
 describe('tables in pieces', () => {
-  test('a change names only what is different', () => {
+  test('a change contains only the differences', () => {
     const before = table(['a', 'b', 'c'])
     const after = { ...table(['b', 'c', 'd'], 2), challenges: { t: 'x' } }
     const [piece, ...others] = [...changePieces(before, 't1', after, 't2')]
@@ -39,7 +39,7 @@ describe('tables in pieces', () => {
     })
   })
 
-  test('a large table comes in several, none of them large, and is complete with the last', () => {
+  test('a large table is sent in several small pieces, and complete with the last', () => {
     const names = Array.from({ length: 950 }, (_, at) => `h${at}`)
     const whole = { ...table(names), certificates: Object.fromEntries(names.map((name) => [name, { cert: name, key: name }])) }
     const pieces = [...wholePieces(whole, 't')]
@@ -49,7 +49,7 @@ describe('tables in pieces', () => {
     expect(taken(state)).toMatchObject({ hosts: whole.hosts, certificates: whole.certificates })
   })
 
-  test('a change whose last piece never comes has not happened', () => {
+  test('a change without its last piece has no effect', () => {
     const state = new TableState()
     for (const piece of wholePieces(table(['a']), 't1')) state.take(piece)
     const [first] = changePieces(table(['a']), 't1', table(Array.from({ length: 300 }, (_, at) => `h${at}`)), 't2')
@@ -60,7 +60,7 @@ describe('tables in pieces', () => {
     expect(() => state.take({ ...first!, token: 't4' })).toThrow('unknown base')
   })
 
-  test('any row of changes ends with the last table', () => {
+  test('any sequence of changes results in the last table', () => {
     const anyTable = fc.uniqueArray(fc.constantFrom(...'abcdefgh'), { maxLength: 8 }).map((names) => table(names))
     fc.assert(
       fc.property(fc.array(anyTable, { minLength: 1 }), (tables) => {

@@ -51,13 +51,13 @@ describe('request records', () => {
     ['/?a=1&b=2', '/'],
     ['/plain', '/plain'],
     [`/${'x'.repeat(5_000)}?token=secret`, `/${'x'.repeat(2_047)}`],
-  ])('leave the query out, which may hold secrets: %s', (target, path) => {
+  ])('omit the query, which may contain secrets: %s', (target, path) => {
     const records = new RequestRecords()
     records.add(fields(target))
     expect(pathsOf(taken(records))).toEqual([path])
   })
 
-  test('cut the path at 2 KiB and the user agent', () => {
+  test('truncate the path to 2 KiB and the user agent', () => {
     const records = new RequestRecords()
     records.add(fields(`/${'x'.repeat(5_000)}`, 'y'.repeat(5_000)))
     const [record] = taken(records)!.records
@@ -65,7 +65,7 @@ describe('request records', () => {
     expect(record.userAgent).toHaveLength(512)
   })
 
-  test('come out oldest first, once', () => {
+  test('are returned once, oldest first', () => {
     const records = new RequestRecords()
     for (let at = 0; at < 3; at += 1) records.add(fields(`/${at}`))
     expect(pathsOf(taken(records))).toEqual(['/0', '/1', '/2'])
@@ -75,7 +75,7 @@ describe('request records', () => {
     expect(taken(records)).toBeUndefined()
   })
 
-  test('all come out, in as many batches as it takes', () => {
+  test('are all returned, in as many batches as needed', () => {
     const records = new RequestRecords()
     const paths = Array.from({ length: 2_000 }, (_, at) => `/${at}/\u00e9${'x'.repeat(at % 300)}`)
     for (const path of paths) records.add(fields(path))
@@ -87,7 +87,7 @@ describe('request records', () => {
     expect(seen).toEqual(paths)
   })
 
-  test('past the bound drop the oldest and say how many', () => {
+  test('over the limit drop the oldest and report how many', () => {
     const records = new RequestRecords(200_000)
     for (let at = 0; at < 5_000; at += 1) records.add(fields(`/${at}`))
     let [count, dropped, last] = [0, 0, '']

@@ -5,7 +5,7 @@ const minute = 60_000
 const ok = { status: 200, bytesOut: 100 }
 const ids = (...names: string[]) => new Set(names)
 
-test('a minute is reported whole whenever it has grown, and not when it has not', () => {
+test('a minute is reported completely when it has grown, and not otherwise', () => {
   const counters = new TrafficCounters()
   const shop = counters.counterOf('shop', 'production')
   counters.count(shop, 5 * minute, ok, 3)
@@ -25,7 +25,7 @@ test('a minute is reported whole whenever it has grown, and not when it has not'
   expect(counters.take(5 * minute)).toEqual([expect.objectContaining({ counter: first!.counter, requests: 3, errors5xx: 1 })])
 })
 
-test('a minute that is over is reported with its last numbers, beside the one that runs', () => {
+test('a past minute is reported with its last values, beside the current one', () => {
   const counters = new TrafficCounters()
   const shop = counters.counterOf('shop', 'production')
   counters.count(shop, 5 * minute, ok, 3)
@@ -38,7 +38,7 @@ test('a minute that is over is reported with its last numbers, beside the one th
   ])
 })
 
-test('a control plane that comes anew is told everything of the last quarter of an hour', () => {
+test('a new control plane gets the last 15 minutes', () => {
   const counters = new TrafficCounters()
   const shop = counters.counterOf('shop', 'production')
   for (let at = 1; at <= 40; at++) {
@@ -57,7 +57,7 @@ test('without a control plane it keeps its counts, up to a limit', () => {
   expect([reported.length, reported.at(-1)!.at / minute]).toEqual([4097, 5000])
 })
 
-test('a project that leaves the table is still reported; one that comes back gets a new counter', () => {
+test('a project that leaves the table is still reported; one that returns gets a new counter', () => {
   const counters = new TrafficCounters()
   const before = counters.counterOf('shop', 'production')
   counters.count(before, minute, ok, 3)
@@ -69,7 +69,7 @@ test('a project that leaves the table is still reported; one that comes back get
   expect(new Set(reported.map(({ counter }) => counter)).size).toBe(2)
 })
 
-test('a clock that is put back begins no minute twice', () => {
+test('a clock that is set back starts no minute twice', () => {
   const counters = new TrafficCounters()
   const shop = counters.counterOf('shop', 'production')
   for (const at of [7, 6, 7]) counters.count(shop, at * minute, ok, 3)
@@ -77,7 +77,7 @@ test('a clock that is put back begins no minute twice', () => {
   expect(new Set(reported.map(({ counter, at }) => `${counter} ${at}`)).size).toBe(3)
 })
 
-test('a connection that was upgraded counts as a request and not in the latency', () => {
+test('an upgraded connection counts as a request but not in the latency', () => {
   const counters = new TrafficCounters()
   counters.count(counters.counterOf('shop', 'production'), minute, { status: 101, bytesOut: 9 }, 3_600_000)
   expect(counters.take(minute)).toEqual([expect.objectContaining({ requests: 1, bytesOut: 9, latency: [] })])

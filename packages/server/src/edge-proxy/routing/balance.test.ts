@@ -4,8 +4,8 @@ import { Upstream } from './upstream.ts'
 
 const upstream = (id: string) => new Upstream({ id, host: '127.0.0.1', port: 1 })
 
-describe('the balance between copies', () => {
-  test('gives each its share, evenly spread', () => {
+describe('load balancing', () => {
+  test('distributes requests evenly by weight', () => {
     const [a, b] = [upstream('a'), upstream('b')]
     const balance = new Balance([
       { upstream: a, weight: 3 },
@@ -16,7 +16,7 @@ describe('the balance between copies', () => {
     expect(turns.join('')).not.toContain('aaaa')
   })
 
-  test('gives none to a weight of 0', () => {
+  test('sends no request to a weight of 0', () => {
     const balance = new Balance([
       { upstream: upstream('a'), weight: 0 },
       { upstream: upstream('b'), weight: 1 },

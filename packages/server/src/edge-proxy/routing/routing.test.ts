@@ -27,20 +27,20 @@ describe('host routing', () => {
     expect(found('')).toBeNull()
   })
 
-  test('knows an upstream again by id and address, and takes another address for another upstream', () => {
+  test('identifies an upstream by id and address', () => {
     const first = routing({ a: to('u', 1) })
     expect(routing({ b: to('u', 1) }, first).upstreams.get('u')).toBe(first.upstreams.get('u'))
     expect(routing({ b: to('u', 2) }, first).upstreams.get('u')).not.toBe(first.upstreams.get('u'))
   })
 
-  test('leaves out what cannot be used and names it', () => {
+  test('skips invalid entries and reports them', () => {
     const table = routing({ a: to('u', 70_000) }, undefined, { trustedProxies: ['nonsense'] })
     expect(table.warnings).toEqual(['trusted proxy "nonsense" is not an IP address or CIDR range'])
     expect(table.find('a')).toBeUndefined()
     expect([...table.refused]).toEqual([['a', 'upstream u: 70000 is not a valid port']])
   })
 
-  test('serves a host whose new entry is no good as before, and every other host as it should be', () => {
+  test('keeps the previous entry of a host whose new entry is invalid, and updates every other host', () => {
     const first = routing({ a: to('u'), b: to('v', 1) })
     const broken = { target: null } as unknown as EdgeHost
     const table = routing({ a: broken, b: to('v', 2), c: broken }, first)
@@ -51,13 +51,13 @@ describe('host routing', () => {
     expect(routing({ a: to('u') }, table).refused.size).toBe(0)
   })
 
-  test('gives the hosts of a project one count for a rule they share', () => {
+  test('shares one counter between hosts of a project with the same rule', () => {
     const rules = [{ id: 'r', kind: 'rate-limit' as const, enabled: true, config: { requests: 1, windowSeconds: 60 } }]
     const table = routing({ a: { ...to('u'), rules }, b: { ...to('u'), rules } })
     expect(table.find('a')?.rules?.rules[0]).toBe(table.find('b')?.rules?.rules[0])
   })
 
-  test('changed in part is what it would be made anew, and leaves the one before as it was', () => {
+  test('changed in part equals a new one, and does not modify the previous one', () => {
     const before: EdgeTable = { version: 1, hosts: { 'a.test': to('a'), 'b.test': to('b') } }
     const after: EdgeTable = { version: 2, hosts: { 'b.test': to('b', 9), 'c.test': to('c') } }
     const first = routing(before.hosts)

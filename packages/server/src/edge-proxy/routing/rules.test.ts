@@ -30,11 +30,11 @@ describe('a ban', () => {
     expect(validated(ban({ userAgents: ['badbot', ''] }), { extra: 'User-Agent: curl\r\n' }).status).toBe(200)
   })
 
-  test('only counts in a dry run', () => {
+  test('only counts hits in a dry run', () => {
     expect(validated(ban({ ips: ['192.0.2.1'] }, { dryRun: true }))).toMatchObject({ status: 200, hits: 1 })
   })
 
-  test('does nothing when it is off, over, or for another path or host', () => {
+  test('does nothing if it is disabled, expired, or for another path or host', () => {
     const all = { ips: ['0.0.0.0/0'] }
     expect(validated(ban(all, { enabled: false })).status).toBe(200)
     expect(validated(ban(all, { expiresAt: '2029-12-31T23:59:59Z' })).status).toBe(200)
@@ -92,11 +92,11 @@ describe('a ban', () => {
     '/_next/data/hW0Y3k/admin.json',
     '/_next/data/hW0Y3k/admin/users.json',
     '/page-data/admin/page-data.json',
-  ])('on /admin is not got around by %s', (path) => {
+  ])('on /admin is not bypassed by %s', (path) => {
     expect(validated(ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' }), { line: `GET ${path}` }).status).toBe(403)
   })
 
-  test('on a longer path holds for each of its spellings too', () => {
+  test('on a longer path applies to each of its spellings', () => {
     const rule = (pathPrefix: string) => ban({ ips: ['0.0.0.0/0'] }, { pathPrefix })
     for (const path of ['/admin./users', '/admin%20/users', '/admin;a=b/users', '/admin//users', '/Admin/x/../Users'])
       expect(validated(rule('/admin/users'), { line: `GET ${path}` }).status).toBe(403)
@@ -107,7 +107,7 @@ describe('a ban', () => {
     for (const path of ['/a%20b', '/a+b', '/A%2520b']) expect(validated(rule('/a%20b'), { line: `GET ${path}` }).status).toBe(403)
   })
 
-  test('does not hold for what is not below it in any reading', () => {
+  test('does not apply to paths that no reading places below it', () => {
     const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
     for (const path of [
       '/',
@@ -130,13 +130,13 @@ describe('a ban', () => {
       expect(validated(rule, { line: `GET ${path}` }).status).toBe(200)
   })
 
-  test('holds for a path with more readings than are looked at, without looking at all of them', () => {
+  test('applies to a path with more readings than the limit', () => {
     const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
     const path = `/${'%25'.repeat(300)}${'/..;%2e%5c#%00//.%20'.repeat(300)}`
     expect(validated(rule, { line: `GET ${path}` }).status).toBe(403)
   })
 
-  test('is judged in no time for a path that is made to take long', () => {
+  test('is evaluated in bounded time for a path made to be slow', () => {
     const rule = ban({ ips: ['0.0.0.0/0'] }, { pathPrefix: '/admin' })
     const paths = ['%20.'.repeat(15_000), `x${'%20'.repeat(20_000)}x/y%20`, `${'%09.'.repeat(15_000)}/`, '/.'.repeat(30_000)]
     // Each of them used to take a second and more for one of its readings.
@@ -144,7 +144,7 @@ describe('a ban', () => {
     expect(validated(rule, { line: `GET /admin${paths[0]}` }).status).toBe(403)
   })
 
-  test('names entries that cannot be read and keeps the others', () => {
+  test('reports invalid entries and keeps the others', () => {
     const { status, warnings } = validated(ban({ ips: ['nonsense', '192.0.2.1'] }))
     expect(status).toBe(403)
     expect(warnings).toEqual(['rule r: "nonsense" is not an IP address or CIDR range'])
@@ -180,18 +180,21 @@ describe('allow-deny', () => {
     { ...deny, ...methods },
     { ...allow, ...methods },
     { ...deny, ...allow, ...methods },
-  ])('%j: a request passes when it is not in `deny`, is in `allow`, and has one of `methods`, where each is given', (config) => {
-    for (const { isDenied, isAllowed, hasMethod, ...requested } of requests) {
-      const passes =
-        !('deny' in config && isDenied) && (!('allow' in config) || isAllowed) && (!('methods' in config) || hasMethod)
-      expect([requested, validated(rule(config), requested)]).toMatchObject([
-        requested,
-        { status: passes ? 200 : 403, hits: passes ? 0 : 1 },
-      ])
-      const dry = validated({ ...rule(config), dryRun: true }, requested)
-      expect([requested, dry]).toMatchObject([requested, { status: 200, hits: passes ? 0 : 1 }])
-    }
-  })
+  ])(
+    '%j: a request passes if it is not in `deny`, is in `allow` and has one of `methods`, as far as they are given',
+    (config) => {
+      for (const { isDenied, isAllowed, hasMethod, ...requested } of requests) {
+        const passes =
+          !('deny' in config && isDenied) && (!('allow' in config) || isAllowed) && (!('methods' in config) || hasMethod)
+        expect([requested, validated(rule(config), requested)]).toMatchObject([
+          requested,
+          { status: passes ? 200 : 403, hits: passes ? 0 : 1 },
+        ])
+        const dry = validated({ ...rule(config), dryRun: true }, requested)
+        expect([requested, dry]).toMatchObject([requested, { status: 200, hits: passes ? 0 : 1 }])
+      }
+    },
+  )
 
   test.each([
     ['POST /', 'X-HTTP-Method-Override: DELETE\r\n'],
@@ -204,7 +207,7 @@ describe('allow-deny', () => {
     ['POST /?.method=delete', ''],
     ['POST /?a;_method=DELETE', ''],
     ['POST /?a=b?c&+_method=DELETE', ''],
-  ])('by method holds for %s with %j, which a framework takes for another method', (line, extra) => {
+  ])('by method applies to %s with %j, which a framework treats as another method', (line, extra) => {
     expect(validated(rule({ methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
     expect(validated(rule({ allow: ['0.0.0.0/0'], methods: ['GET', 'HEAD', 'POST', 'PUT'] }), { line, extra }).status).toBe(403)
     // The method in the request line counts as well.
@@ -212,7 +215,7 @@ describe('allow-deny', () => {
     expect(validated(rule({ methods: ['POST', 'PUT', 'DELETE'] }), { line, extra }).status).toBe(200)
   })
 
-  test('by method does not mind a method that is named elsewhere', () => {
+  test('by method ignores a method named elsewhere', () => {
     const reads = rule({ methods: ['GET'] })
     for (const line of [
       'GET /_method=DELETE',
@@ -233,7 +236,7 @@ describe('allow-deny', () => {
 describe('a rate limit rule', () => {
   const rule: EdgeRule = { id: 'r', kind: 'rate-limit', enabled: true, config: { requests: 2, windowSeconds: 60 } }
 
-  test('refuses with 429 and a time, or the status it names', () => {
+  test('refuses with 429 and Retry-After, or its configured status', () => {
     const compiled = compileRule(rule, undefined, [])!
     const client = addressKey('192.0.2.1')!
     const answers = [1, 2, 3].map(() => compiled.evaluate(request(), client, now))
@@ -242,7 +245,7 @@ describe('a rate limit rule', () => {
     expect(other.evaluate(request(), client, now)?.status).toBe(503)
   })
 
-  test('keeps its count over a new table in which it stayed the same, and begins anew when it was changed', () => {
+  test('keeps its count in a new table if it is unchanged, and starts again if it was changed', () => {
     const first = compileRule(rule, undefined, [])!
     expect(compileRule({ ...rule }, first, [])).toBe(first)
     expect(compileRule({ ...rule, dryRun: true }, first, [])).not.toBe(first)

@@ -40,7 +40,7 @@ const kept = async () => {
 }
 
 describe('the table on disk', () => {
-  test('is the last one, however many changes led to it', async () => {
+  test('is the last one after any number of changes', async () => {
     await change(1, ['a', 'b'])
     await change(2, ['b', 'c'])
     await change(3, ['b', 'c', 'd'])
@@ -48,7 +48,7 @@ describe('the table on disk', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600)
   })
 
-  test('is the one before when the last change was cut short, at whatever byte', async () => {
+  test('is the previous one if the last change was truncated at any byte', async () => {
     await change(1, ['a'])
     const before = (await stat(path)).size
     await change(2, ['a', 'b'])
@@ -60,21 +60,21 @@ describe('the table on disk', () => {
     }
   })
 
-  test('does not grow without end', async () => {
+  test('does not grow without limit', async () => {
     const names = Array.from({ length: 150 }, (_, at) => `host-${at}`)
     for (let version = 1; version <= 1_100; version += 1) await change(version, version % 2 ? names : names.slice(1))
     expect((await readFile(path, 'utf8')).split('\n').length).toBeLessThan(1_010)
     expect((await kept()).version).toBe(1_100)
   })
 
-  test('that cannot be read is no table; the next change writes it anew', async () => {
+  test('that is invalid is ignored; the next change writes it again', async () => {
     await appendFile(path, 'nonsense')
     expect(await kept()).toEqual({ version: 0, names: [] })
     await change(1, ['a'])
     expect(await kept()).toEqual({ version: 1, names: ['a'] })
   })
 
-  test('that was continued by a new process is whole', async () => {
+  test('continued by a new process is complete', async () => {
     await change(1, ['a'])
     await change(2, ['a', 'b'])
     await file.close()

@@ -30,17 +30,17 @@ describe('the path of a static site', () => {
     '/a//b',
     '/a/.well-known/x',
     '*',
-  ])('%s names nothing', (target) => {
+  ])('%s is refused', (target) => {
     expect(sitePath(target)).toBeUndefined()
   })
 
-  test('may mean a page without its ending', () => {
+  test('may omit .html and index.html', () => {
     expect(candidates('about')).toEqual(['about', 'about.html', 'about/index.html'])
     expect(candidates('docs/')).toEqual(['docs/index.html', 'docs.html'])
     expect(candidates('')).toEqual(['index.html'])
   })
 
-  test('is a page of an application unless it looks like a file', () => {
+  test('is a page of a single-page application unless it looks like a file', () => {
     expect(isPagePath('users/7', '*/*')).toBe(true)
     expect(isPagePath('users/j.doe', 'text/html,*/*')).toBe(true)
     expect(isPagePath('assets/gone.js', '*/*')).toBe(false)
@@ -49,7 +49,7 @@ describe('the path of a static site', () => {
 
 describe('caching of static files', () => {
   test.each(['assets/index-BkZ3x9aQ.js', 'app.3f2a9c1b.css', 'a/chunk-vendors.0a1b2c3d4e5f.js', 'main.1a2b3c4d.js.map'])(
-    '%s is kept for a year',
+    '%s is cached for a year',
     (path) => {
       expect(cacheControl(path)).toBe('public, max-age=31536000, immutable')
     },
@@ -64,11 +64,11 @@ describe('caching of static files', () => {
     'robots.txt',
     'v1.2.3/README.txt',
     'deadbeef.js',
-  ])('%s is asked about each time', (path) => {
+  ])('%s is revalidated each time', (path) => {
     expect(cacheControl(path)).toBe('public, max-age=0, must-revalidate')
   })
 
-  test('pages are never used unasked', () => {
+  test('pages are never cached without revalidation', () => {
     expect(cacheControl('index.html')).toBe('no-cache')
     expect(cacheControl('a-3f2a9c1b.html')).toBe('no-cache')
   })
@@ -77,7 +77,7 @@ describe('caching of static files', () => {
 describe('preconditions and ranges', () => {
   const file = { etag: '"abc"', modifiedMs: Date.parse('2030-01-01T00:00:00.500Z') }
 
-  test('If-None-Match decides, weakly; If-Modified-Since only without it', () => {
+  test('If-None-Match is compared weakly; If-Modified-Since applies only without it', () => {
     expect(isUnchanged(file, '"x", W/"abc"', undefined)).toBe(true)
     expect(isUnchanged(file, '*', undefined)).toBe(true)
     expect(isUnchanged(file, '"x"', 'Wed, 01 Jan 2031 00:00:00 GMT')).toBe(false)
@@ -87,7 +87,7 @@ describe('preconditions and ranges', () => {
     expect(isUnchanged(file, undefined, undefined)).toBe(false)
   })
 
-  test('If-Range wants exactly the same file', () => {
+  test('If-Range requires exactly the same file', () => {
     expect(mayResume(file, undefined)).toBe(true)
     expect(mayResume(file, '"abc"')).toBe(true)
     expect(mayResume(file, 'W/"abc"')).toBe(false)
@@ -125,14 +125,14 @@ describe('encodings', () => {
     expect(acceptedEncodings(header)).toEqual(encodings)
   })
 
-  test('only what is not compressed yet is worth it', () => {
+  test('only uncompressed types are compressed', () => {
     for (const path of ['a.html', 'a.js', 'a.css', 'a.svg', 'a.json', 'a.wasm', 'a.webmanifest'])
       expect(isCompressible(contentType(path)), path).toBe(true)
     for (const path of ['a.png', 'a.woff2', 'a.mp4', 'a.zip', 'a.unknown', 'a'])
       expect(isCompressible(contentType(path)), path).toBe(false)
   })
 
-  test('types are right for what browsers are strict about', () => {
+  test('content types that browsers check are correct', () => {
     expect(contentType('x/a.MJS')).toBe('text/javascript; charset=utf-8')
     expect(contentType('a.wasm')).toBe('application/wasm')
     expect(contentType('.html')).toBe('application/octet-stream')

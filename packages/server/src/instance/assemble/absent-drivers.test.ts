@@ -23,7 +23,7 @@ test('an API process connects to no git host, no webhook and no mail server', ()
     expect(call).toThrow('was called in an API process')
 })
 
-test('an API process knows the settings that its own rows show', () => {
+test('an API process knows the settings that its rows show', () => {
   const { gitHosts, deliveryDrivers } = absentParts(config)
   const { provider, webUrl } = gitHosts.create('gitea', gitHosts.configured.gitea)
   expect({ provider, webUrl }).toEqual({ provider: 'gitea', webUrl: 'https://git.example.test' })

@@ -45,7 +45,7 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
     return backupInstance(config, join(folder.path, 'instance.tar.zst.age'))
   }
 
-  test('is one file and one key, which bring it back into a new database', async () => {
+  test('is one file and one key, and is restored into a new database', async () => {
     const { file, keyFile } = await saved()
     expect(readFileSync(file).includes('Kept')).toBe(false)
     const { dataDir } = await restoreInstance(configOf('new', urls.fresh), file, keyFile)
@@ -55,7 +55,7 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
     expect(await organizationsAt(urls.fresh)).toHaveLength(1)
   })
 
-  test('leaves out the machine, so that the first one that starts on the copy runs the projects', async () => {
+  test('excludes the machine lease, so that the first machine that starts on the copy runs the projects', async () => {
     const config = configOf('old', urls.old)
     const claim = async (of: Config) => {
       const database = await openDatabase({ url: of.databaseUrl?.reveal(), folder: folder.path })
@@ -77,7 +77,7 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
   test.each([
     ['a database that is not empty', () => urls.old, 'not empty'],
     ['no database', () => null, 'Set BERTH_DATABASE_URL'],
-  ])('does not come back into %s, and nothing is left of it', async (_, urlOf, message) => {
+  ])('is not restored into %s, and leaves nothing there', async (_, urlOf, message) => {
     const { file, keyFile } = await saved()
     const restored = restoreInstance(configOf('other', urlOf()), file, keyFile)
     await expect(restored).rejects.toThrow(InstanceBackupRefused)
@@ -106,6 +106,6 @@ test.each([
     { PGHOST: '::1', PGPORT: '5433', PGUSER: 'me', PGPASSWORD: 'p@ss', PGDATABASE: 'my db' },
   ],
   ['postgres:///db?host=/run/pg&sslmode=no-verify', { PGHOST: '/run/pg', PGDATABASE: 'db', PGSSLMODE: 'require' }],
-])('PostgreSQL’s own programs get %s in variables, which no list of processes shows', (url, variables) => {
+])('PostgreSQL programs get %s in environment variables, not in arguments', (url, variables) => {
   expect(postgresEnvironment(url)).toEqual(variables)
 })

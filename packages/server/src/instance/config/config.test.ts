@@ -6,7 +6,7 @@ import { describeSettings, readConfig } from './config.ts'
 const home = { HOME: '/home/ada' }
 
 describe('defaults', () => {
-  test('without any setting the defaults of the contract hold', () => {
+  test('without any setting the defaults of the contract apply', () => {
     expect(readConfig(home)).toMatchObject({
       mode: 'self-hosted',
       host: '127.0.0.1',
@@ -28,11 +28,11 @@ describe('defaults', () => {
     })
   })
 
-  test('the projects folder follows the data folder', () => {
+  test('the projects folder is below the data folder', () => {
     expect(readConfig({ ...home, BERTH_DATA_DIR: '~/data' }).projectRoots).toEqual(['/home/ada/data/projects'])
   })
 
-  test('with a base domain and https the dashboard is at berth.<base domain>; localhost and a given URL stay', () => {
+  test('with a base domain and https the dashboard is at berth.<base domain>; localhost and a configured URL are kept', () => {
     const server = { ...home, BERTH_BASE_DOMAIN: 'apps.example.com', BERTH_EDGE_TLS_PORT: '443' }
     expect(readConfig(server).publicUrl).toBe('https://berth.apps.example.com')
     expect(readConfig({ ...server, BERTH_EDGE_TLS_PORT: '8443' }).publicUrl).toBe('https://berth.apps.example.com:8443')
@@ -41,7 +41,7 @@ describe('defaults', () => {
     expect(readConfig({ ...home, BERTH_BASE_DOMAIN: 'apps.example.com' }).publicUrl).toBeNull()
   })
 
-  test('a DNS provider needs its token, a hook its program', () => {
+  test('a DNS provider requires a token, a hook requires a program', () => {
     expect(() => readConfig({ ...home, BERTH_DNS_PROVIDER: 'hetzner' })).toThrow(/^BERTH_DNS_TOKEN is missing/)
     expect(() => readConfig({ ...home, BERTH_DNS_PROVIDER: 'hook' })).toThrow(/^BERTH_DNS_HOOK is missing/)
     const hook = (text: string) => readConfig({ ...home, BERTH_DNS_PROVIDER: 'hook', BERTH_DNS_HOOK: text }).dns.hook
@@ -50,7 +50,7 @@ describe('defaults', () => {
     expect(() => hook('dns')).toThrow(/BERTH_DNS_HOOK/)
   })
 
-  test("the range of projects' networks is a setting, of private addresses alone", () => {
+  test('the range of project networks is a setting and has to be private', () => {
     expect(readConfig(home).networkRanges).toBeNull()
     expect(readConfig({ ...home, BERTH_NETWORK_RANGE: '10.200.0.0/16' }).networkRanges).toEqual(['10.200.0.0/16'])
     expect(() => readConfig({ ...home, BERTH_NETWORK_RANGE: '8.8.8.0/24' })).toThrow(/BERTH_NETWORK_RANGE/)
@@ -60,15 +60,15 @@ describe('defaults', () => {
     expect(readConfig({ ...home, BERTH_PORT: ' ', BERTH_DATABASE_URL: '' })).toMatchObject({ port: 4000, databaseUrl: null })
   })
 
-  test('the object is frozen, its parts too', () => {
+  test('the config is deeply frozen', () => {
     const config = readConfig(home)
     for (const part of [config, config.github, config.warnings, config.trustedProxies, config.projectRoots])
       expect(Object.isFrozen(part)).toBe(true)
   })
 })
 
-describe('a wrong setting stops the start with one line that names the variable and what it may be', () => {
-  test('the words', () => {
+describe('an invalid setting stops the start with one line that names the variable and the valid values', () => {
+  test('the message', () => {
     expect(() => readConfig({ BERTH_PORT: 'abc' })).toThrow(
       new ConfigError('BERTH_PORT', 'BERTH_PORT is "abc": it must be a whole number from 0 to 65535'),
     )
@@ -119,7 +119,7 @@ describe('a wrong setting stops the start with one line that names the variable 
   })
 
   test.each(['BERTH_DATABASE_URL', 'BERTH_SMTP_URL', 'BERTH_SECRET_KEY', 'BERTH_GITHUB_PRIVATE_KEY', 'BERTH_ADMIN_PASSWORD'])(
-    'a wrong %s is not repeated in the message',
+    'an invalid %s is not repeated in the message',
     (variable) => {
       expect(failureOf({ ...home, BERTH_ADMIN_EMAIL: 'ada@example.com', [variable]: 'canary' }).message).not.toContain('canary')
     },
@@ -131,17 +131,17 @@ describe('a wrong setting stops the start with one line that names the variable 
     ['BERTH_GITHUB_PRIVATE_KEY', { BERTH_GITHUB_APP_ID: '12' }],
     ['BERTH_UPLOADS_ACCESS_KEY_ID', { BERTH_UPLOADS_BUCKET: 'uploads' }],
     ['BERTH_UPLOADS_SECRET_ACCESS_KEY', { BERTH_UPLOADS_BUCKET: 'uploads', BERTH_UPLOADS_ACCESS_KEY_ID: 'key' }],
-  ])('%s is missing when its other half is given', (variable, given) => {
+  ])('%s is missing if only its other half is given', (variable, given) => {
     expect(failureOf({ ...home, ...given })).toMatchObject({ variable, message: expect.stringContaining('is missing') })
   })
 
-  test('port 0 for several is fine: each takes a free one', () => {
+  test('port 0 is allowed several times: each takes a free port', () => {
     expect(() => readConfig({ ...home, BERTH_PORT: '0', BERTH_EDGE_PORT: '0', BERTH_EDGE_TLS_PORT: '0' })).not.toThrow()
   })
 })
 
 describe('values', () => {
-  test('a private key may come with written newlines or as base64', () => {
+  test('a private key may contain escaped newlines or be base64', () => {
     const pem = '-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----'
     for (const text of [pem, pem.replaceAll('\n', '\\n'), Buffer.from(pem).toString('base64')]) {
       const { github } = readConfig({ ...home, BERTH_GITHUB_APP_ID: '7', BERTH_GITHUB_PRIVATE_KEY: text })
@@ -164,7 +164,7 @@ describe('values', () => {
     expect(config.projectRoots).toEqual(['/srv', '/home/ada/code'])
   })
 
-  test('no secret is in a print of the config', () => {
+  test('printing the config shows no secret', () => {
     const config = readConfig({
       ...home,
       BERTH_DATABASE_URL: 'postgres://berth:canary@127.0.0.1/berth',
@@ -187,7 +187,7 @@ test('an unknown BERTH_ variable is a warning with the nearest known name; test 
   ])
 })
 
-test('every setting describes itself', () => {
+test('every setting has a description', () => {
   const rows = describeSettings()
   expect(rows.length).toBeGreaterThanOrEqual(35)
   for (const row of rows)

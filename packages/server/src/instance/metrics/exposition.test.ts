@@ -17,7 +17,7 @@ test('parallel and frequent scrapes share one collection', async () => {
   expect(collections).toBe(1)
 })
 
-test('a source that fails leaves the others', async () => {
+test('a failing source does not affect the others', async () => {
   const broken = metricSource({ berth_broken: { type: 'gauge', help: 'Fails.' } }, () => Promise.reject(new Error('no')))
   const whole = metricSource({ berth_whole: { type: 'gauge', help: 'Works.' } }, () => ({ berth_whole: [{ value: 7 }] }))
   const { text } = await createExposition([broken, whole], silentLog)()

@@ -47,7 +47,7 @@ const names = () =>
   )
 
 function stepsOnADatabase(): void {
-  test('a copy brings back what a migration changed: rows, tables and the list of migrations', async () => {
+  test('a restored copy reverts a migration: rows, tables and the list of migrations', async () => {
     await add('kept')
     await copyDatabase(config(), inFolder('upgrade', 'copy'))
     await add('later')
@@ -69,7 +69,7 @@ function stepsOnADatabase(): void {
     expect(await names()).toEqual(['kept'])
   })
 
-  test('no step changes the database while a control plane has it', async () => {
+  test('no step changes the database while a control plane uses it', async () => {
     await add('kept')
     await copyDatabase(config(), inFolder('copy'))
     const held = await openDataFolder(folder.path)
@@ -87,7 +87,7 @@ function stepsOnADatabase(): void {
 describe('on SQLite', () => {
   stepsOnADatabase()
 
-  test('a rehearsal migrates the copy, which its owner alone can read', async () => {
+  test('a rehearsal migrates the copy, which is readable by its owner only', async () => {
     await add('kept')
     const copy = inFolder('upgrade', 'rehearsal', 'berth.db')
     await copyDatabase(config(), copy)
@@ -97,7 +97,7 @@ describe('on SQLite', () => {
     await expect(migrateDatabase(config())).rejects.toThrow('supports only up to')
   })
 
-  test('the log that a killed process left is not applied to the restored database', async () => {
+  test('the WAL of a killed process is not applied to the restored database', async () => {
     await add('kept')
     await copyDatabase(config(), inFolder('copy'))
     const files = ['berth.db', 'berth.db-wal']
@@ -114,7 +114,7 @@ describe('on SQLite', () => {
     expect(await names()).toEqual(['kept'])
   })
 
-  test('a copy that fails leaves no copy', async () => {
+  test('a failed copy leaves no file', async () => {
     await add('kept')
     await expect(copyDatabase(config(), inFolder('berth.db', 'copy'))).rejects.toThrow()
     expect(existsSync(inFolder('berth.db', 'copy'))).toBe(false)
@@ -137,7 +137,7 @@ describeNeeding(['postgres'], 'on PostgreSQL', () => {
   stepsOnADatabase()
 })
 
-test('a version names itself and its migrations', () => {
+test('a version describes itself with its migrations', () => {
   const { version, protocol, migrations } = describeVersion()
   expect({ version, protocol }).toEqual({ version: expect.stringMatching(/^\d+\.\d+\.\d+$/), protocol: 1 })
   expect(migrations).toContain('001-jobs')

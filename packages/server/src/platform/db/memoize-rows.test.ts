@@ -12,7 +12,7 @@ test('a result of the same cached rows is computed once and frozen', () => {
   expect(() => Object.assign(made(a, b), { text: '' })).toThrow(TypeError)
 })
 
-test('another row in any place makes it anew', () => {
+test('another row in any position computes a new result', () => {
   const made = memoizeByRows((left: { value: string }, right: { value: string }) => ({ text: left.value + right.value }))
   const a = row('a')
   expect([made(a, row('b')).text, made(a, row('c')).text, made(row('d'), a).text]).toEqual(['ab', 'ac', 'da'])

@@ -23,7 +23,7 @@ describeOnEachDatabase('pages', (open) => {
     return database
   }
 
-  test('walking the pages gives every row once, in order, and then null', async () => {
+  test('the pages contain every row once, in order, and end with null', async () => {
     const database = await withJobs(11)
     const seen: { id: string; createdAt: number }[] = []
     let cursor: string | null | undefined
@@ -42,12 +42,12 @@ describeOnEachDatabase('pages', (open) => {
     expect(seen).toEqual(all)
   })
 
-  test('a last page that is exactly full has no cursor', async () => {
+  test('a full last page has no cursor', async () => {
     const database = await withJobs(4)
     expect((await list(database, 4)).nextCursor).toBeNull()
   })
 
-  test('a row that goes away between two pages shifts nothing', async () => {
+  test('a row removed between two pages does not shift the next page', async () => {
     const database = await withJobs(6)
     const first = await list(database, 3)
     await database.db

@@ -25,7 +25,7 @@ function fakeDatabase() {
   return { database, cache, commit, read }
 }
 
-test('a cached read costs one check, which reads that wait share', async () => {
+test('a cached read costs one check, shared by waiting reads', async () => {
   const { database, read } = fakeDatabase()
   await read()
   await read()
@@ -34,7 +34,7 @@ test('a cached read costs one check, which reads that wait share', async () => {
   expect(database.sent).toEqual(['check'])
 })
 
-test('a read that comes while a check is under way waits for the next one', async () => {
+test('a read during a check waits for the next check', async () => {
   const { database, commit, read } = fakeDatabase()
   await read()
   await read()
@@ -50,7 +50,7 @@ test('a read that comes while a check is under way waits for the next one', asyn
   await first
 })
 
-test('a commit makes the next read ask again; rows that it left alone stay the same objects', async () => {
+test('after a commit the next read queries again; unchanged rows are the same objects', async () => {
   const { database, cache, commit, read } = fakeDatabase()
   await read()
   await read()
@@ -67,7 +67,7 @@ test('a commit makes the next read ask again; rows that it left alone stay the s
   expect(await read()).toBe('three')
 })
 
-test('a check that fails fails the reads that waited for it, and no later one', async () => {
+test('a failed check fails the waiting reads and no later one', async () => {
   const { database, read } = fakeDatabase()
   await read()
   await read()

@@ -14,7 +14,7 @@ describeOnEachDatabase('a prepared query', (open) => {
       .orderBy('priority'),
   )
 
-  test('takes new parameters with each call, on each database of its own', async () => {
+  test('takes new parameters with each call, on each database', async () => {
     const databases = [await open(), await open()]
     for (const [i, database] of databases.entries()) {
       await database.transaction(async ({ enqueue }) => {

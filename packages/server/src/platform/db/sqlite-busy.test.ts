@@ -19,7 +19,7 @@ const insert = ({ db }: Pick<Database, 'db'>, hostname: string) =>
 const tokens = async ({ db }: Pick<Database, 'db'>) =>
   (await db.selectFrom('acmeChallenges').select('token').orderBy('token').execute()).map(({ token }) => token)
 
-test('a write waits for the open transaction of another process, and the event loop goes on meanwhile', async () => {
+test('a write waits for the open transaction of another process without blocking the event loop', async () => {
   const { promise: isHeld, resolve: release } = Promise.withResolvers<void>()
   const { promise: hasBegun, resolve: begun } = Promise.withResolvers<void>()
   const first = one.transaction(async ({ db }) => {
@@ -40,7 +40,7 @@ test('a write waits for the open transaction of another process, and the event l
   await one.db.deleteFrom('acmeChallenges').execute()
 })
 
-test('two processes that write without a break both get through, and lose nothing', async () => {
+test('two processes that write continuously both succeed and lose nothing', async () => {
   const write = async (database: Database, name: string) => {
     for (let n = 0; n < 150; n++)
       await database.transaction(async ({ db }) => {

@@ -21,7 +21,7 @@ afterEach(() => {
 })
 
 /** A new version brings the schema up to date on one connection and then reads with another. */
-test('a column that another connection added is read, also by a statement from before', () => {
+test('a column added by another connection is read, also by an existing statement', () => {
   const all = 'select * from things'
   expect(reader.run(all, []).rows).toEqual([{ id: 'a' }])
   writer.run('alter table things add column place text', [])

@@ -38,7 +38,7 @@ function count(sql: string): void {
 const parents = () => cache!.read('select * from "parents" order by id', [])
 const children = () => cache!.read('select * from "children" order by id', [])
 
-test('a write to another table keeps a read; a write to its table does not, and unchanged rows stay the same', async () => {
+test('a write to another table keeps a cached read; a write to its table does not, and unchanged rows are the same objects', async () => {
   const rows = parents()
   writer.run(`insert into "others" values ('x')`, [])
   await nextEvent()
@@ -55,19 +55,19 @@ test('a write to another table keeps a read; a write to its table does not, and 
   expect([parents() === same, queries]).toEqual([true, 3])
 })
 
-test('a row before the others leaves them the same objects', () => {
+test('a row inserted before others leaves them the same objects', () => {
   const [first] = parents()
   writer.run(`insert into "parents" values ('0', 'zero')`, [])
   expect(parents()[1]).toBe(first)
 })
 
-test('rows that a foreign key removes are gone from the next read', () => {
+test('rows removed by a foreign key are missing in the next read', () => {
   expect(children()).toHaveLength(1)
   writer.run(`delete from "parents" where id = 'a'`, [])
   expect(children()).toEqual([])
 })
 
-test('a read between a write and its commit is not kept past the commit', () => {
+test('a read between a write and its commit is not cached past the commit', () => {
   writer.run('begin immediate', [])
   writer.run(`update "parents" set value = 'later'`, [])
   expect(parents()[0]).toMatchObject({ value: 'one' })
@@ -75,7 +75,7 @@ test('a read between a write and its commit is not kept past the commit', () => 
   expect(parents()[0]).toMatchObject({ value: 'later' })
 })
 
-test('a commit of another process counts from the next event on, a new column and a new table too', async () => {
+test('a commit of another process is seen from the next event on, also a new column or table', async () => {
   const other = new SqliteFile(file(), { readOnly: false })
   parents()
   for (const statement of [
@@ -96,7 +96,7 @@ test('a commit of another process counts from the next event on, a new column an
   other.close()
 })
 
-test('a table that a transaction makes is followed from its commit on', () => {
+test('a table created in a transaction is tracked from its commit on', () => {
   const made = () => cache!.read('select * from "made" order by id', [])
   writer.run('begin immediate', [])
   writer.run('create table "made" (id text)', [])
@@ -107,14 +107,14 @@ test('a table that a transaction makes is followed from its commit on', () => {
   expect(made()).toEqual([{ id: 'x' }])
 })
 
-test('a trigger or a view makes every write count for every table', async () => {
+test('with a trigger or a view, every write invalidates every table', async () => {
   writer.run(`create trigger copied after insert on "others" begin insert into "parents" values (new.id, 'copied'); end`, [])
   expect(parents()).toHaveLength(2)
   writer.run(`insert into "others" values ('x')`, [])
   expect(parents()).toHaveLength(3)
 })
 
-test('while the version cannot be read, since another process recovers the log, every read asks the database', async () => {
+test('while the version cannot be read because another process recovers the log, every read queries the database', async () => {
   const busyRecovery = Object.assign(new Error('database is locked'), { errcode: 261 })
   const readVersion = vi.spyOn(writer, 'valueOf').mockImplementation(() => {
     throw busyRecovery

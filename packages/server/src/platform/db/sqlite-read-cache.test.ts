@@ -26,20 +26,20 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-test('the same read again gives the same rows, and callers cannot change them', () => {
+test('the same read returns the same rows, and callers cannot change them', () => {
   const rows = cache.read(all, ['x'])
   expect(rows).toEqual([{ value: 'one' }])
   expect(cache.read(all, ['x'])).toBe(rows)
   expect(() => Object.assign(rows[0] as object, { value: 'two' })).toThrow(TypeError)
 })
 
-test('other parameters, and the same text as a number, are other reads', () => {
+test('other parameters, also the same text as a number, are separate reads', () => {
   cache.read('select ? as value', ['1'])
   expect(cache.read('select ? as value', [1])).toEqual([{ value: 1 }])
   expect(cache.read(all, ['a'])).toEqual([])
 })
 
-test('a read is found by all of its parameters, in their order', () => {
+test('a read is identified by all parameters in their order', () => {
   const pairs = 'select ? as first, ? as second'
   for (const [first, second] of [
     ['a', 'b'],
@@ -52,7 +52,7 @@ test('a read is found by all of its parameters, in their order', () => {
   expect(cache.read(pairs, ['a', 'b'])).toBe(cache.read(pairs, ['a', 'b']))
 })
 
-test('a write is seen by the very next read, inside a transaction only once it is committed', () => {
+test('a write is seen by the next read, inside a transaction only after its commit', () => {
   expect(cache.read(all, ['x'])).toHaveLength(1)
   writer.run('begin immediate', [])
   writer.run("insert into things values ('b', 'two')", [])
@@ -61,7 +61,7 @@ test('a write is seen by the very next read, inside a transaction only once it i
   expect(cache.read(all, ['x'])).toHaveLength(2)
 })
 
-test('a commit of another process is seen in the next turn', async () => {
+test('a commit of another process is seen in the next event loop turn', async () => {
   const other = new SqliteFile(join(folder, 'things.db'), { readOnly: false })
   cache.read(all, ['x'])
   await nextTurn()
@@ -71,7 +71,7 @@ test('a commit of another process is seen in the next turn', async () => {
   expect(cache.read(all, ['x'])).toHaveLength(2)
 })
 
-test('the size is bounded', () => {
+test('the size of the cache is limited', () => {
   const first = cache.read(all, ['x'])
   for (let at = 0; at < 20_000; at++) cache.read('select ? as value', [at])
   expect(cache.read(all, ['x'])).not.toBe(first)

@@ -38,7 +38,7 @@ const files = globSync('**/*.ts', { cwd: source }).filter(
   (file) => !/\.test\.ts$|(^|\/)test-[\w-]+\.ts$|platform\/db\/(tables|migrations)\//.test(file) && !allowed.includes(file),
 )
 
-test('a table has one owner: other modules use it through the owner’s index.ts', () => {
+test('a table has one owner: other modules use it through the index.ts of the owner', () => {
   const crossings = files.flatMap((file) =>
     tablesIn(read(file))
       .filter((table) => ownerOf.has(table) && ownerOf.get(table) !== roomOf(file))
@@ -47,7 +47,7 @@ test('a table has one owner: other modules use it through the owner’s index.ts
   expect(crossings).toEqual([])
 })
 
-test('the tables are found, and who names one is seen', () => {
+test('tables and the files that use them are found', () => {
   expect(ownerOf.get('projects')).toBe('projects')
   expect(ownerOf.get('acmeChallenges')).toBe('routing')
   expect(ownerOf.get('jobs')).toBe('jobs')
@@ -62,7 +62,7 @@ const movers = [
   { table: 'domains', column: 'tls', mover: 'modules/projects/domains/domain-tls.ts' },
 ]
 
-test.each(movers)('$table.$column is changed by $mover alone', ({ table, column, mover }) => {
+test.each(movers)('$table.$column is changed by $mover only', ({ table, column, mover }) => {
   const writes = new RegExp(`updateTable\\('${table}'\\)(?:(?!\\.where|\\.execute).)*\\b${column}\\b`, 's')
   expect(files.filter((file) => writes.test(read(file)))).toEqual([mover])
 })

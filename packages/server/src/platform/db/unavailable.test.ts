@@ -15,7 +15,7 @@ async function endConnections(url: string | undefined): Promise<void> {
 }
 
 describeOnEachDatabase('a database that cannot be reached', (open, kind) => {
-  test('an error of a statement is not taken for it', async () => {
+  test('an error of a statement is not a lost connection', async () => {
     const { db } = await open()
     const error = await sql`select no_such_column`.execute(db).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(Error)
@@ -25,7 +25,7 @@ describeOnEachDatabase('a database that cannot be reached', (open, kind) => {
 
   if (kind === 'sqlite') return
 
-  test('a lost connection is recognised, inside a transaction as well', async () => {
+  test('a lost connection is recognised, also inside a transaction', async () => {
     const database = await open()
     const error = await database
       .transaction(async ({ db }) => {
@@ -37,7 +37,7 @@ describeOnEachDatabase('a database that cannot be reached', (open, kind) => {
     expect(isDatabaseUnavailable(error)).toBe(true)
   })
 
-  test('a job that loses its connection runs again, and the attempt is not counted', async () => {
+  test('a job that loses its connection runs again without counting the attempt', async () => {
     const database = await open()
     const attempts: number[] = []
     const work = testJob('work', {

@@ -31,7 +31,7 @@ const inAnotherProcess = (sql: string) => {
   execFileSync(process.execPath, ['--no-warnings', '-e', program])
 }
 
-test('a commit of this process and of another one changes it; reads and a transaction that is not committed do not', () => {
+test('a commit of this process or another one changes it; reads and open transactions do not', () => {
   expect(header.hasChanged()).toBe(false)
   own.run("insert into things values ('a')", [])
   expect(header.hasChanged()).toBe(true)
@@ -48,14 +48,14 @@ test('a commit of this process and of another one changes it; reads and a transa
   }
 })
 
-test('the commit after a checkpoint that empties the log changes it too', () => {
+test('the commit after a truncating checkpoint changes it', () => {
   own.run('pragma wal_checkpoint(truncate)', [])
   header.hasChanged()
   inAnotherProcess("insert into things values ('d')")
   expect(header.hasChanged()).toBe(true)
 })
 
-test('a second user of the same database closes nothing that the first one reads', () => {
+test('closing a second user of the same database does not affect the first', () => {
   const other = new WalIndexHeader(file)
   other.hasChanged()
   other.close()
@@ -64,7 +64,7 @@ test('a second user of the same database closes nothing that the first one reads
   expect(header.hasChanged()).toBe(false)
 })
 
-test('without a log in WAL mode everything may have changed', () => {
+test('without WAL mode it always reports a change', () => {
   const plain = join(folder, 'plain.db')
   const database = new DatabaseSync(plain)
   database.exec('create table things (value text)')

@@ -19,7 +19,7 @@ describeOnEachDatabase('the record of a request', (open) => {
     return { db, transaction, record, entry, keys }
   }
 
-  test('commits with the first transaction that writes, and with no other', async () => {
+  test('is committed with the first transaction that writes, and with no other', async () => {
     const { transaction, record, entry, keys } = await begin()
     await recordedBy(record, async () => {
       await transaction(({ db }) => db.selectFrom('instance').selectAll().execute())
@@ -32,7 +32,7 @@ describeOnEachDatabase('the record of a request', (open) => {
     expect((await keys()).toSorted()).toEqual(['one', entry, 'two'].toSorted())
   })
 
-  test('commits with a single statement outside a transaction, whose result is the same', async () => {
+  test('is committed with a single statement outside a transaction, whose result is unchanged', async () => {
     const { db, record, entry, keys } = await begin()
     await recordedBy(record, () => put(db, 'one'))
     expect((await keys()).toSorted()).toEqual(['one', entry].toSorted())
@@ -40,7 +40,7 @@ describeOnEachDatabase('the record of a request', (open) => {
     expect(changed.numUpdatedRows).toBe(1n)
   })
 
-  test('that cannot be stored takes the write with it, and is stored with the next one', async () => {
+  test('that cannot be stored rolls back the write, and is stored with the next one', async () => {
     const { db, transaction, entry, record, keys } = await begin()
     await put(db, entry)
     await expect(recordedBy(record, () => put(db, 'one'))).rejects.toThrow()
@@ -51,7 +51,7 @@ describeOnEachDatabase('the record of a request', (open) => {
     expect((await keys()).toSorted()).toEqual([entry, 'three'].toSorted())
   })
 
-  test('goes with a transaction that is rolled back, and comes with the next one', async () => {
+  test('is rolled back with a transaction, and stored with the next one', async () => {
     const { transaction, record, entry, keys } = await begin()
     await recordedBy(record, async () => {
       const failing = transaction(async ({ db }) => {
@@ -65,14 +65,14 @@ describeOnEachDatabase('the record of a request', (open) => {
     expect((await keys()).toSorted()).toEqual([entry, 'two'].toSorted())
   })
 
-  test('is one, of several transactions at once', async () => {
+  test('is stored once for several concurrent transactions', async () => {
     const { transaction, record, entry, keys } = await begin()
     const names = Array.from({ length: 8 }, (_, at) => `n${at}`)
     await recordedBy(record, () => Promise.all(names.map((name) => transaction(({ db }) => put(db, name)))))
     expect((await keys()).toSorted()).toEqual([...names, entry].toSorted())
   })
 
-  test('a transaction under way and an effect outside the database do not wait for each other', async () => {
+  test('a running transaction and an effect outside the database do not wait for each other', async () => {
     const database = await open()
     const { db, transaction } = database
     let count = 0
@@ -95,7 +95,7 @@ describeOnEachDatabase('the record of a request', (open) => {
     expect(keys.filter((key) => key.startsWith('entry')).length).toBeGreaterThan(0)
   })
 
-  test('is there before an effect outside the database; a closed one is of no request any more', async () => {
+  test('is stored before an effect outside the database, and not at all after the request has ended', async () => {
     const { db, record, entry, keys } = await begin()
     await recordedBy(record, async () => {
       await writeAuditRecord()

@@ -50,7 +50,7 @@ async function quickestOf(times: number, work: () => Promise<unknown>): Promise<
 }
 
 describeOnEachDatabase('of many jobs that wait', (open) => {
-  test('the most urgent of all kinds is claimed, then the one that waits longest, never one whose time has not come', async () => {
+  test('claims the highest priority of all kinds, then the longest waiting job, never one before its time', async () => {
     const database = await open()
     const early = now.getTime() - 60_000
     await queue(database, [
@@ -71,7 +71,7 @@ describeOnEachDatabase('of many jobs that wait', (open) => {
     expect(claimed).toEqual(['job_7', 'job_3', 'job_2', 'job_1', 'job_6'])
   })
 
-  test('a job whose group is busy is overtaken by the next of its kind', async () => {
+  test('a job whose group is busy is overtaken by the next one of its kind', async () => {
     const database = await open()
     await queue(database, [
       { kind: 'kind.1', groupKey: 'a' },
@@ -85,7 +85,7 @@ describeOnEachDatabase('of many jobs that wait', (open) => {
     ])
   })
 
-  test('a claim takes no longer than of a few, and finding that all of them have to wait neither', async ({ skip }) => {
+  test('a claim does not slow down with many waiting jobs, also if none may run', async ({ skip }) => {
     const database = await open()
     if (database.kind === 'postgres') skip('PostgreSQL sorts in a process of its own, and requests do not wait for it')
     const others = kinds.filter((kind) => kind !== 'kind.1')
@@ -103,7 +103,7 @@ describeOnEachDatabase('of many jobs that wait', (open) => {
     expect(many[1] / few[1]).toBeLessThan(5)
   })
 
-  test('an organisation with many waiting jobs makes a claim for another one no longer', async ({ skip }) => {
+  test('many waiting jobs of one organisation do not slow down a claim for another one', async ({ skip }) => {
     const database = await open()
     if (database.kind === 'postgres') skip('PostgreSQL searches in a process of its own, and requests do not wait for it')
     const others = Array.from({ length: 200 }, (_, at) => ({ kind: 'kind.1', ownerId: `org_b${at}` }))

@@ -40,7 +40,7 @@ describeOnEachDatabase('cancelling', (open) => {
     expect(statuses).toEqual(['succeeded', 'succeeded', 'cancelled', 'succeeded', 'succeeded'])
   })
 
-  test('a job that has ended, or that never was, changes nothing', async () => {
+  test('of an ended or unknown job changes nothing', async () => {
     const database = await open()
     const work = testJob('work', {})
     const jobs = await startJobs(database, [work])
@@ -62,7 +62,7 @@ describeOnEachDatabase('cancelling', (open) => {
     expect((await readJob(database, id)).status).toBe('queued')
   })
 
-  test('a job on another control plane aborts it there', async (context) => {
+  test('of a job on another control plane aborts it there', async (context) => {
     const database = await open()
     if (database.kind === 'sqlite') context.skip('one process owns a SQLite folder')
     const other = await database.openAgain()
@@ -82,7 +82,7 @@ describeOnEachDatabase('cancelling', (open) => {
     await other.close()
   })
 
-  test('is noticed at the next heartbeat when its signal is lost', async () => {
+  test('takes effect at the next heartbeat if its signal is lost', async () => {
     const database = await open()
     const started = Promise.withResolvers<void>()
     const work = testJob('work', {
@@ -100,7 +100,7 @@ describeOnEachDatabase('cancelling', (open) => {
 })
 
 describeOnEachDatabase('stopping', (open) => {
-  test('without grace leaves no lease behind where a claim is answered late', async () => {
+  test('without grace leaves no lease, even if a claim is answered late', async () => {
     const database = await open()
     const work = testJob('work', { run: () => new Promise(() => undefined) })
     const { id } = await database.transaction(({ enqueue }) => enqueue(work, {}))
@@ -125,7 +125,7 @@ describeOnEachDatabase('stopping', (open) => {
     ['throws when it is told to', async (abort: AbortSignal) => Promise.reject(await aborted(abort))],
     ['ignores the signal', async () => await new Promise<void>(() => {})],
   ])('a job that %s', (_what, behave) => {
-    test('is back in the queue within the grace, its attempt not counted, and the next process runs it', async () => {
+    test('is queued again within the grace period without counting the attempt, and the next process runs it', async () => {
       const database = await open()
       const reasons: unknown[] = []
       const started = Promise.withResolvers<void>()
@@ -149,7 +149,7 @@ describeOnEachDatabase('stopping', (open) => {
     })
   })
 
-  test('starts nothing new', async () => {
+  test('no further job is started', async () => {
     const database = await open()
     const work = testJob('work', {})
     const jobs = await startJobs(database, [work])

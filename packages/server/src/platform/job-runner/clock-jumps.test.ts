@@ -43,7 +43,7 @@ describeOnEachDatabase('schedules and the clock', (open) => {
     return { clock, database, work, start, noticed, runs: () => runs }
   }
 
-  test.each(cases)('$jump and back (restarts in between: $restarts): every schedule has its true time', async (one) => {
+  test.each(cases)('$jump and back (restarts in between: $restarts): every schedule keeps its times', async (one) => {
     const { clock, work, start, noticed, runs } = await setUp()
     let jobs = await start()
     for (const [key, { recurrence }] of Object.entries(recurrences))
@@ -64,7 +64,7 @@ describeOnEachDatabase('schedules and the clock', (open) => {
     expect(runs() - before).toBe(2)
   })
 
-  test('a job that was put off while the clock was ahead keeps its pause, not its time', async () => {
+  test('a retry scheduled while the clock was ahead keeps its pause', async () => {
     const { clock, database, start, noticed } = await setUp()
     let isBroken = true
     const flaky = testJob('flaky', {
@@ -93,7 +93,7 @@ describeOnEachDatabase('schedules and the clock', (open) => {
     await (await start()).whenIdle()
   })
 
-  test('deletions count with the time before a jump until the clock was steady for a day', async () => {
+  test('deletions use the time before a clock jump until the clock was steady for a day', async () => {
     const { clock, database, start, noticed } = await setUp()
     const began = clock.now().getTime()
     const jobs = await start()

@@ -22,7 +22,7 @@ describeOnEachDatabase('a job', (open) => {
     expect(await readJob(database, id)).toMatchObject({ status: 'succeeded', attempts: 1, leaseToken: null, leaseUntil: null })
   })
 
-  test('that fails is tried again after growing pauses until it succeeds', async () => {
+  test('that fails is retried after growing pauses until it succeeds', async () => {
     const database = await open()
     const pauses: number[] = []
     const attempts: number[] = []
@@ -119,7 +119,7 @@ describeOnEachDatabase('a job', (open) => {
     expect(ran).toEqual(['now', 'tomorrow'])
   })
 
-  test('of higher priority goes first; of the same priority, who came first', async () => {
+  test('of higher priority runs first; with equal priority the older one', async () => {
     const database = await open()
     const ran: number[] = []
     const work = testJob<number>('work', { run: async (n) => void ran.push(n) })
@@ -131,7 +131,7 @@ describeOnEachDatabase('a job', (open) => {
     expect(ran).toEqual([2, 0, 1, 4, 3])
   })
 
-  test('runs beside others of its kind up to the declared concurrency, and other kinds are not held up', async () => {
+  test('runs concurrently with others of its kind up to the declared limit, without delaying other kinds', async () => {
     const database = await open()
     const running = new Map<string, number>()
     const most = new Map<string, number>()
@@ -160,7 +160,7 @@ describeOnEachDatabase('a job', (open) => {
     expect(left).toEqual([])
   })
 
-  test('with a unique key that is taken is not added; the one that is there is returned', async () => {
+  test('with a unique key in use is not added; the existing one is returned', async () => {
     const database = await open()
     const mayEnd = Promise.withResolvers<void>()
     const started = Promise.withResolvers<void>()
@@ -184,7 +184,7 @@ describeOnEachDatabase('a job', (open) => {
     expect(runs).toBe(2)
   })
 
-  test('that waits takes over a higher priority from who asks for it again, and never a lower one', async () => {
+  test('that waits gets the higher priority of a repeated request, never a lower one', async () => {
     const database = await open()
     const ran: string[] = []
     const work = testJob<string>('work', { run: async (name) => void ran.push(name) })
@@ -222,7 +222,7 @@ describeOnEachDatabase('a job', (open) => {
 })
 
 describeOnEachDatabase('an idle worker', (open) => {
-  test('asks the database nothing until something is due', async () => {
+  test('sends no query to the database until a job is due', async () => {
     const database = await open()
     let queries = 0
     const counting = database.db.withPlugin({

@@ -3,7 +3,7 @@ import { describeOnEachDatabase } from '../test-each-database.ts'
 import { startJobs, testJob } from './test-jobs.ts'
 
 describeOnEachDatabase('jobs of a pool', (open) => {
-  test('run so many at a time, in their order; those of another pool and of none go past them', async () => {
+  test('run up to their limit, in order; jobs of other pools and of none are not delayed', async () => {
     const database = await open()
     const running = new Map<string, number>()
     const most = new Map<string, number>()

@@ -27,7 +27,7 @@ describeOnEachDatabase('after kill -9', (open, kind) => {
     expect((await readJob(database, id)).status).toBe('succeeded')
   })
 
-  test('on SQLite the next process does not wait for the lease; on PostgreSQL it does, and not longer', async () => {
+  test('on SQLite the next process does not wait for the lease; on PostgreSQL it waits exactly for it', async () => {
     const database = await open()
     const work = testJob('work', {})
     const { id } = await database.transaction(({ enqueue }) => enqueue(work, {}))
@@ -72,7 +72,7 @@ describeOnEachDatabase('after kill -9', (open, kind) => {
     expect(reported).toEqual([{ message: 'no space left', attempts: 2 }])
   })
 
-  test('a job that was to be cancelled does not run again', async () => {
+  test('a job with a pending cancellation does not run again', async () => {
     const database = await open()
     const work = testJob('work', {})
     const { id } = await database.transaction(({ enqueue }) => enqueue(work, {}))
@@ -85,7 +85,7 @@ describeOnEachDatabase('after kill -9', (open, kind) => {
 })
 
 describeOnEachDatabase('a lease', (open) => {
-  test('that is lost aborts the run, and the run does not decide over the job any more', async () => {
+  test('that is lost aborts the run, and the run no longer changes the job', async () => {
     const database = await open()
     const started = Promise.withResolvers<void>()
     const reason = Promise.withResolvers<unknown>()
@@ -108,7 +108,7 @@ describeOnEachDatabase('a lease', (open) => {
     expect(await readJob(database, id)).toMatchObject({ status: 'running', leaseToken: 'another process' })
   })
 
-  test('that another process holds by now is not ended by a run that has not noticed yet', async () => {
+  test('that another process holds is not ended by an outdated run', async () => {
     const database = await open()
     const started = Promise.withResolvers<void>()
     const mayEnd = Promise.withResolvers<void>()
@@ -127,7 +127,7 @@ describeOnEachDatabase('a lease', (open) => {
     expect(await readJob(database, id)).toMatchObject({ status: 'running', leaseToken: 'another process' })
   })
 
-  test('is kept alive by heartbeats for as long as the job runs', async () => {
+  test('is renewed by heartbeats while the job runs', async () => {
     const database = await open()
     let runs = 0
     const work = testJob('work', {
@@ -178,7 +178,7 @@ describeOnEachDatabase('several control planes', (open, kind) => {
     for (const other of others) await other.close()
   })
 
-  test('in one control plane too, jobs of a group run one after the other, in order', async () => {
+  test('run jobs of a group one after the other, in order, also within one control plane', async () => {
     const database = await open()
     const ran: string[] = []
     let running = 0

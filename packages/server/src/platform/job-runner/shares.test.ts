@@ -48,7 +48,7 @@ describeOnEachDatabase('slots that organisations share', (open) => {
     return { ...scene, jobs, enqueue, database }
   }
 
-  test.each([2, 3, 8])('no organisation holds all %d slots, and another one starts at once', async (count) => {
+  test.each([2, 3, 8])('no organisation uses all %d slots, and another one starts at once', async (count) => {
     const { begun, database, enqueue, end, jobs, kind } = await setUp(count, ['greedy', 'other'])
     await enqueue('greedy', count + 3)
     const held = named('greedy', count - 1)
@@ -65,7 +65,7 @@ describeOnEachDatabase('slots that organisations share', (open) => {
     expect(begun).toHaveLength(count + 8)
   })
 
-  test('the only organisation of an instance uses all of them', async () => {
+  test('the only organisation uses all slots', async () => {
     const { begun, enqueue, end, jobs } = await setUp(3, ['only'])
     await enqueue('only', 4)
     await expect.poll(() => begun).toHaveLength(3)
@@ -73,7 +73,7 @@ describeOnEachDatabase('slots that organisations share', (open) => {
     await jobs.whenIdle()
   })
 
-  test('organisations take turns, whatever one has enqueued before and however urgent it is', async () => {
+  test('organisations alternate, regardless of queue length and priority', async () => {
     const { begun, enqueue, end, jobs } = await setUp(2, ['a', 'b', 'c'])
     await enqueue('a', 4, { priority: 100 })
     await expect.poll(() => begun).toEqual(['a 1'])

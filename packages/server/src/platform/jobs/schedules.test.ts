@@ -37,7 +37,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(ran).toEqual(['p 2030-01-01T01:00:00.000Z', 'p 2030-01-01T02:00:00.000Z'])
   })
 
-  test('that comes due while jobs are claimed has run once nothing is due', async () => {
+  test('that becomes due while jobs are claimed runs once', async () => {
     const { clock, database, ran, plain } = await setUp()
     let idle: Promise<void> | undefined
     const busy = testJob('busy', {
@@ -55,7 +55,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(ran).toEqual(['p 2030-01-01T01:00:00.000Z'])
   })
 
-  test('of many that are due at once all run, and jobs that wait do not wait until all of them are started', async () => {
+  test('of many due at once all run, and waiting jobs do not wait until all are started', async () => {
     const { clock, database } = await setUp()
     const ran: string[] = []
     let startedBeforeTheFirst = 0
@@ -76,7 +76,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(startedBeforeTheFirst).toBeLessThan(45)
   })
 
-  test('of many that are due at once none counts as missed because the others took long', async () => {
+  test('of many due at once none counts as missed because others took long', async () => {
     const { clock, database, missed } = await setUp()
     let ran = 0
     const many = testJob<string>('many', {
@@ -95,7 +95,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect({ ran, missed }).toEqual({ ran: 25, missed: [] })
   })
 
-  test('that comes due while many jobs wait is started before all of them are claimed', async () => {
+  test('that becomes due while many jobs wait is started before all of them are claimed', async () => {
     const { clock, database, plain } = await setUp()
     let begun = 0
     const quick = testJob('quick', { concurrency: 1_000, run: async () => clock.advance(++begun === 1 ? hour : 1) })
@@ -115,7 +115,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(createdAt - new Date('2030-01-01T01:30:00Z').getTime()).toBeLessThan(50)
   })
 
-  test('keeps the time of its time zone', async () => {
+  test('follows its time zone', async () => {
     const { plain, start } = await setUp()
     const jobs = await start()
     const recurrence = { cron: '30 3 * * *', timezone: 'America/New_York' }
@@ -123,7 +123,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(nextRunAt.toISOString()).toBe('2030-01-01T08:30:00.000Z')
   })
 
-  test('at a fixed pace keeps its grid, however late it is seen', async () => {
+  test('with a fixed interval keeps its grid, however late it is processed', async () => {
     const { clock, plain, start, ran } = await setUp()
     const jobs = await start()
     await jobs.schedules.set({ key: 'k', job: plain, payload: 'p', recurrence: { everySeconds: 600 } })
@@ -133,7 +133,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(new Date((await jobs.schedules.find('k'))?.nextRunAt ?? 0).toISOString()).toBe('2030-01-01T01:00:00.000Z')
   })
 
-  test('missed while no worker was running runs once for all of them', async () => {
+  test('missed while no worker was running runs once for all missed times', async () => {
     const { clock, database, ran, plain, start } = await setUp()
     await database.transaction(({ schedule }) =>
       schedule({ key: 'k', job: plain, payload: 'p', recurrence: { cron: '@hourly' } }),
@@ -147,7 +147,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(ran).toEqual(['p 2030-01-01T01:00:00.000Z', 'p 2030-01-01T06:00:00.000Z'])
   })
 
-  test('missed while no worker was running is reported to a module with onMissed, with every time, and does not run', async () => {
+  test('missed while no worker was running is reported to onMissed with every time, and does not run', async () => {
     const { clock, database, ran, missed, careful, start } = await setUp()
     await database.transaction(({ schedule }) =>
       schedule({ key: 'k', job: careful, payload: 'p', recurrence: { cron: '0 * * * *' } }),
@@ -162,7 +162,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(ran).toEqual(['p 2030-01-01T03:00:00.000Z'])
   })
 
-  test('whose job still waits or runs does not pile up; the time that was skipped is reported', async () => {
+  test('whose job still waits or runs is not queued again, and the skipped time is reported', async () => {
     const { clock, database, missed, ran, careful, start } = await setUp()
     await database.transaction(async ({ schedule, enqueue }) => {
       await schedule({ key: 'k', job: careful, payload: 'p', recurrence: { cron: '0 * * * *' } })
@@ -174,7 +174,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect({ missed, ran }).toEqual({ missed: ['p 2030-01-01T01:00:00.000Z'], ran: [] })
   })
 
-  test('set again unchanged keeps its next time, even one that has passed; changed, it starts anew', async () => {
+  test('set again unchanged keeps its next time, even a past one; changed, it starts again', async () => {
     const { clock, database, plain } = await setUp()
     const set = (cron: string) =>
       database.transaction(({ schedule }) => schedule({ key: 'k', job: plain, payload: 'p', recurrence: { cron } }))
@@ -194,7 +194,7 @@ describeOnEachDatabase('a schedule', (open) => {
     expect(ran).toEqual([])
   })
 
-  test('that cannot be understood any more does not hold up the others', async () => {
+  test('that has become invalid does not affect the others', async () => {
     const { clock, database, ran, plain, start } = await setUp()
     await database.transaction(async ({ schedule, db }) => {
       await schedule({ key: 'bad', job: plain, payload: 'bad', recurrence: { cron: '0 * * * *' } })

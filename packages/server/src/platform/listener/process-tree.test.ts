@@ -52,8 +52,8 @@ async function turnsDuring<T>(work: () => Promise<T> | T): Promise<{ result: T; 
   return { result, turns }
 }
 
-describe.skipIf(process.platform !== 'linux')('the search for a listener in the processes of a project', () => {
-  test('lets other work have its turn, however many files and children there are', async () => {
+describe.skipIf(process.platform !== 'linux')('the search for the listening process of a project', () => {
+  test('yields to other work, with any number of files and child processes', async () => {
     const { owner } = await start({ files: 900, children: 4 })
     const { result, turns } = await turnsDuring(() => treeHolds(owner, ['1']))
     expect(result).toBe(false)
@@ -61,7 +61,7 @@ describe.skipIf(process.platform !== 'linux')('the search for a listener in the 
     expect(turns).toBeGreaterThan(50)
   })
 
-  test('finds the listener of a program that opens files and starts children', async () => {
+  test('finds the listener of a program with open files and child processes', async () => {
     const { owner, port } = await start({ files: 300, children: 2 })
     const isOwn = (address: { host: string; port: number }) => new Promise((answer) => checkListener(address, owner, answer))
     expect(await isOwn({ host: '127.0.0.1', port })).toBe(true)
@@ -69,7 +69,7 @@ describe.skipIf(process.platform !== 'linux')('the search for a listener in the 
     expect(await isOwn({ host: '127.0.0.1', port: outsider.port })).toBe(false)
   })
 
-  test('reads a bounded number of open files, the early ones of each process first', async () => {
+  test('reads a limited number of open files, the first ones of each process first', async () => {
     const few = { ...searchBounds, descriptors: 500 }
     const late = await start({ files: 800, isEarly: false })
     const inode = await listenerAt(late.port)

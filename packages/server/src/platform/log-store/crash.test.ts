@@ -42,7 +42,7 @@ async function writeAndKill(from: number, timesSpoken: number): Promise<number> 
   return flushed
 }
 
-test('kill -9 loses nothing that was flushed, gives no line twice and no id again', async () => {
+test('kill -9 loses no flushed line and repeats no line or id', async () => {
   let next = 0
   for (const timesSpoken of [1, 30, 5]) {
     const flushed = await writeAndKill(next, timesSpoken)
@@ -58,7 +58,7 @@ test('kill -9 loses nothing that was flushed, gives no line twice and no id agai
   }
 })
 
-test('a file that was made and not written to before a crash hides nothing of the one before it', async () => {
+test('an empty file created before a crash does not hide lines of the previous one', async () => {
   const first = createLogStore({ folder })
   await first.append('prj_a', 'runtime', [{ stream: 'stdout', service: null, deploymentId: null, message: 'kept' }])
   await first.close()

@@ -43,7 +43,7 @@ async function take(count: number, options: Parameters<LogStore['follow']>[2], s
 }
 
 describe('follow', () => {
-  test('without an id gives what comes from now on', async () => {
+  test('without an id returns new lines only', async () => {
     await append(0, 10)
     const taking = take(5, {})
     await pause(20)
@@ -51,7 +51,7 @@ describe('follow', () => {
     expect((await taking).map(({ message }) => message)).toEqual(numbered(10, 15))
   })
 
-  test('with a tail gives it first and then what comes, without a gap or a line twice', async () => {
+  test('with a tail returns it and then new lines, without a gap or repetition', async () => {
     let stop = false
     const writing = (async () => {
       for (let at = 0; !stop; at += 10) {
@@ -68,7 +68,7 @@ describe('follow', () => {
     await writing
   })
 
-  test('resuming by the last id gives no line twice and loses none, while lines come and segments close', async () => {
+  test('resuming by the last id loses and repeats no line, while lines arrive and segments close', async () => {
     const total = 3000
     const writing = (async () => {
       for (let at = 0; at < total; at += 10) {
@@ -94,13 +94,13 @@ describe('follow', () => {
     expect((await taking).map(({ message }) => message)).toEqual(numbered(0, 40))
   })
 
-  test('filters apply, over closed segments as well', async () => {
+  test('filters also apply to closed segments', async () => {
     await append(0, 200)
     const taken = await take(100, { afterId: '0'.repeat(16), filter: { service: 'web' } })
     expect(taken.map(({ message }) => message)).toEqual(numbered(0, 200).filter((_, at) => at % 2))
   })
 
-  test('an id from the future, as of another instance, waits for nothing but the next line', async () => {
+  test('an id of the future, as of another instance, waits only for the next line', async () => {
     await append(0, 3)
     const taking = take(1, { afterId: '9'.repeat(15).padStart(16, '8') })
     await pause(20)
@@ -115,7 +115,7 @@ describe('follow', () => {
     expect(await taking).toEqual([])
   })
 
-  test('closing the store hands out the last lines, then ends it', async () => {
+  test('closing the store returns the last lines and ends it', async () => {
     const taking = take(1000, {})
     await pause(10)
     await append(0, 7)
@@ -132,7 +132,7 @@ describe('follow', () => {
 })
 
 describe('remove', () => {
-  test('ends those who follow, leaves no file, and the project can begin anew', async () => {
+  test('ends followers, leaves no file, and the project can log again', async () => {
     await append(0, 300)
     const taking = take(1000, {})
     await pause(10)
@@ -144,11 +144,11 @@ describe('remove', () => {
     expect(await store.tail('prj_a', 'runtime', { limit: 9 })).toHaveLength(2)
   })
 
-  test('of what is not there succeeds', async () => {
+  test('of an unknown project succeeds', async () => {
     await store.remove('prj_none')
   })
 
-  test('while lines still come leaves either nothing or only lines from after', async () => {
+  test('while lines arrive leaves either nothing or only later lines', async () => {
     await append(0, 100)
     const work = Promise.all([append(100, 200), store.remove('prj_a'), append(200, 210)])
     await work

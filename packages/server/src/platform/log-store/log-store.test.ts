@@ -47,14 +47,14 @@ const request = (more: Partial<NewEntry<'requests'>>): NewEntry<'requests'> => (
 const messages = (entries: { message: string }[]) => entries.map(({ message }) => message)
 
 describe('tail', () => {
-  test('gives the newest entries, the oldest of them first, and sees what was just appended', async () => {
+  test('returns the newest entries in order of time, including the one just appended', async () => {
     const store = openStore()
     await store.append('prj_a', 'runtime', lines(0, 10))
     expect(messages(await store.tail('prj_a', 'runtime', { limit: 3 }))).toEqual(['line 7', 'line 8', 'line 9'])
     expect(await store.tail('prj_a', 'runtime', { limit: 0 })).toEqual([])
   })
 
-  test('an entry comes back whole', async () => {
+  test('an entry is read back with all fields', async () => {
     const store = openStore()
     const time = '2026-01-02T03:04:05.678Z'
     const owner = { environment: 'production', service: 'web', deploymentId: 'dep_1' }
@@ -71,7 +71,7 @@ describe('tail', () => {
     expect(await store.tail('prj_a', 'requests', { limit: 5 })).toEqual([])
   })
 
-  test('since leaves out what is older, whatever the order of arrival', async () => {
+  test('since drops older entries, regardless of the order of arrival', async () => {
     const store = openStore()
     const at = (minute: number) => line(`minute ${minute}`, { time: new Date(Date.UTC(2026, 0, 1, 0, minute)) })
     await store.append('prj_a', 'runtime', [at(1), at(5), at(2), at(3)])
@@ -79,7 +79,7 @@ describe('tail', () => {
     expect(messages(await store.tail('prj_a', 'runtime', { limit: 9, since }))).toEqual(['minute 5', 'minute 3'])
   })
 
-  test('before pages back without a line twice or lost, over many segments', async () => {
+  test('before pages back over many segments without loss or repetition', async () => {
     const store = openStore({ segmentBytes: 2000 })
     for (let at = 0; at < 500; at += 50) await store.append('prj_a', 'runtime', lines(at, at + 50))
     const seen: string[] = []
@@ -92,7 +92,7 @@ describe('tail', () => {
     expect(seen).toEqual(messages(lines(0, 500)))
   })
 
-  test('any text comes back as it was', async () => {
+  test('any text is read back unchanged', async () => {
     const store = openStore()
     await assert(
       asyncProperty(string({ unit: 'binary', maxLength: 50 }), async (message) => {
@@ -103,7 +103,7 @@ describe('tail', () => {
     )
   })
 
-  test('a long message is cut at 16 KiB with a mark, between two characters', async () => {
+  test('a long message is truncated at 16 KiB between two characters', async () => {
     const store = openStore()
     await store.append('prj_a', 'runtime', [line('x'.repeat(16_384)), line('€'.repeat(10_000)), line('after')])
     const [whole, cut, next] = messages(await store.tail('prj_a', 'runtime', { limit: 3 }))
@@ -115,7 +115,7 @@ describe('tail', () => {
 })
 
 describe('filters', () => {
-  test('q is part of the message, upper and lower case alike, and does not match other fields', async () => {
+  test('q matches a part of the message in any case, and no other field', async () => {
     const store = openStore({ segmentBytes: 2000 })
     const texts = ['Started "web"', 'error: Disk Full', 'id time stream', 'tab\there', ...messages(lines(0, 100))]
     for (const text of texts) await store.append('prj_a', 'runtime', [line(text, { service: 'worker' })])
@@ -127,7 +127,7 @@ describe('filters', () => {
     expect(await find('line 7')).toHaveLength(11)
   })
 
-  test('service and deployment are exact', async () => {
+  test('service and deployment match exactly', async () => {
     const store = openStore()
     await store.append('prj_a', 'runtime', [
       line('one', { service: 'web', deploymentId: 'dep_1' }),
@@ -172,7 +172,7 @@ describe('filters', () => {
 })
 
 describe('ids', () => {
-  test('grow with every entry, also after a restart, with the clock set back and with every file gone', async () => {
+  test('increase with every entry, also after a restart, with the clock set back and without files', async () => {
     const ids: string[] = []
     let clock = Date.UTC(2026, 0, 1)
     const append = async () => {
@@ -200,7 +200,7 @@ describe('ids', () => {
     expect(() => store.follow('prj_a', 'runtime', { afterId: '12' }, new AbortController().signal)).toThrow(RangeError)
   })
 
-  test.each(['../escape', 'a/b', '', '.', '..', 'a\0b', '-rf', 'x'.repeat(65)])('%j is no project id', async (id) => {
+  test.each(['../escape', 'a/b', '', '.', '..', 'a\0b', '-rf', 'x'.repeat(65)])('%j is refused as a project id', async (id) => {
     const store = openStore()
     await expect(store.append(id, 'runtime', lines(0, 1))).rejects.toThrow('Invalid project id')
     await expect(store.remove(id)).rejects.toThrow('Invalid project id')
@@ -226,7 +226,7 @@ test('appends that are not awaited keep their order', async () => {
   expect(messages(await store.tail('prj_a', 'runtime', { limit: 999 }))).toEqual(messages(lines(0, 200)))
 })
 
-test('a closed store takes nothing more', async () => {
+test('a closed store refuses entries', async () => {
   const store = openStore()
   await store.close()
   await expect(store.append('prj_a', 'runtime', lines(0, 1))).rejects.toThrow('closed')

@@ -44,7 +44,7 @@ async function withStore<T>(work: (store: LogStore) => Promise<T>): Promise<T> {
   }
 }
 
-test('none of 100,000 lines is lost, and a tail of 200 costs a small part of reading all', async () => {
+test('no line of 100,000 is lost, and a tail of 200 reads a small part of the files', async () => {
   let count = 0
   const whole = await bytesRead(() =>
     withStore(async (store) => {
@@ -62,13 +62,13 @@ test('none of 100,000 lines is lost, and a tail of 200 costs a small part of rea
   expect(tail / whole).toBeLessThan(0.1)
 })
 
-test('they take less than a third of their size on the disk', () => {
+test('they use less than a third of their size on the disk', () => {
   const stream = join(folder, 'prj_a', 'runtime')
   const bytes = readdirSync(stream).reduce((sum, name) => sum + statSync(join(stream, name)).size, 0)
   expect(bytes / (total * lineBytes)).toBeLessThan(1 / 3)
 })
 
-test('resuming deep inside costs no scan from the beginning', async () => {
+test('resuming in the middle does not scan from the beginning', async () => {
   await withStore(async (store) => {
     const page = await store.tail('prj_a', 'runtime', { limit: 10, filter: { q: 'request 70000' } })
     expect(page).toHaveLength(1)
@@ -86,7 +86,7 @@ test('all lines of one deployment of ten are found', async () => {
   expect(entries[0]!.message).toBe(textOf(40_000))
 })
 
-test('a store that stays open keeps nothing of what went through it in memory', async () => {
+test('an open store keeps no appended lines in memory', async () => {
   const before = heapAfterCollection()
   await withStore(async (store) => {
     await appendAll(store, 'prj_b')

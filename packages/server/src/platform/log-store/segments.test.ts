@@ -61,7 +61,7 @@ const bytesOnDisk = () =>
   )
 
 describe('closed segments', () => {
-  test('are compressed, and zstd alone gives their lines back', async () => {
+  test('are compressed, and zstd decompresses them', async () => {
     await withStore({ segmentBytes: 20_000 }, async (store) => {
       for (let at = 0; at < 2000; at += 100) await append(store, at, at + 100)
     })
@@ -77,7 +77,7 @@ describe('closed segments', () => {
     await withStore({}, async (store) => expect(await numbersIn(store)).toEqual(numbers(0, 2000)))
   })
 
-  test('keep the time index right: since finds lines in them', async () => {
+  test('have a correct time index: since finds lines in them', async () => {
     await withStore({ segmentBytes: 2000 }, async (store) => {
       for (let minute = 0; minute < 200; minute++) {
         const time = new Date(Date.UTC(2026, 0, 1, 0, minute))
@@ -93,8 +93,8 @@ describe('closed segments', () => {
   })
 })
 
-describe('the bound', () => {
-  test('holds: the oldest lines go, the newest stay, in one run without a gap', async () => {
+describe('the size limit', () => {
+  test('is kept: the oldest lines are removed, the newest stay, without a gap', async () => {
     const maxBytesPerProject = 100_000
     await withStore({ maxBytesPerProject, segmentBytes: 5000 }, async (store) => {
       for (let at = 0; at < 15_000; at += 500) {
@@ -109,7 +109,7 @@ describe('the bound', () => {
     expect(bytesOnDisk()).toBeLessThanOrEqual(maxBytesPerProject / 2)
   })
 
-  test('of one kind leaves the other kinds alone', async () => {
+  test('of one kind does not affect the other kinds', async () => {
     await withStore({ maxBytesPerProject: 50_000 }, async (store) => {
       await store.append('prj_a', 'deployments', [{ deploymentId: 'dep_1', step: null, stream: 'system', message: 'kept' }])
       for (let at = 0; at < 20_000; at += 500) await append(store, at, at + 500)
@@ -125,7 +125,7 @@ describe('after a crash', () => {
     ['the start of a line', (path: string) => appendFileSync(path, '{"id":"17'), 100],
     ['zeros that were never written', (path: string) => appendFileSync(path, Buffer.alloc(300_000)), 100],
     ['noise with newlines in it', (path: string) => appendFileSync(path, '\xff\n{"id":\n\n\n{}\n'), 100],
-  ])('%s at the end is dropped and nothing else', async (_, damage, left) => {
+  ])('%s at the end is dropped, and nothing else', async (_, damage, left) => {
     await withStore({}, (store) => append(store, 0, 100))
     damage(files('.log')[0]!)
     await withStore({}, async (store) => {
@@ -135,7 +135,7 @@ describe('after a crash', () => {
     await withStore({}, async (store) => expect(await numbersIn(store)).toEqual([...numbers(0, left), ...numbers(100, 110)]))
   })
 
-  test('a file without one good line is let go', async () => {
+  test('a file without a valid line is removed', async () => {
     await withStore({}, (store) => append(store, 0, 1))
     writeFileSync(files('.log')[0]!, 'x'.repeat(1000))
     await withStore({}, async (store) => {
@@ -144,7 +144,7 @@ describe('after a crash', () => {
     })
   })
 
-  test('in the middle of compressing, no line is twice and none is lost', async () => {
+  test('during compression no line is lost or repeated', async () => {
     await withStore({ segmentBytes: 1_000_000 }, (store) => append(store, 0, 500))
     const plain = files('.log')[0]!
     copyFileSync(plain, join(folder, 'copy'))
@@ -155,13 +155,13 @@ describe('after a crash', () => {
     expect(files('.tmp')).toEqual([])
   })
 
-  test('closed segments that were not compressed yet are, and read meanwhile', async () => {
+  test('uncompressed closed segments are compressed, and readable meanwhile', async () => {
     await withStore({ segmentBytes: 1_000_000 }, (store) => append(store, 0, 500))
     await withStore({ segmentBytes: 1000 }, async (store) => expect(await numbersIn(store)).toEqual(numbers(0, 500)))
     expect(files('.zst')).toHaveLength(1)
   })
 
-  test('in the middle of a removal, what is left is removed at the next start', async () => {
+  test('during a removal, the rest is removed at the next start', async () => {
     await withStore({}, (store) => append(store, 0, 5))
     const aside = join(folder, 'removed-0123456789abcdef.tmp')
     writeFileSync(aside, 'left')
@@ -173,7 +173,7 @@ describe('after a crash', () => {
   })
 })
 
-test('a damaged block costs its own lines only, and is reported', async () => {
+test('a damaged block loses only its own lines, and is reported', async () => {
   await withStore({ segmentBytes: 500_000 }, async (store) => {
     await append(store, 0, 5000)
     await append(store, 5000, 5001)
@@ -192,7 +192,7 @@ test('a damaged block costs its own lines only, and is reported', async () => {
 })
 
 describe('with a read-only file system', () => {
-  test('lines wait up to a limit, with a log line, and are written once it is possible; the rest is counted in a line', async () => {
+  test('lines are buffered up to a limit, with a log line, and written later; dropped ones are counted in a line', async () => {
     await withStore({ maxPendingBytes: 50_000 }, async (store) => {
       expect(await numbersIn(store)).toEqual([])
       writeFileSync(join(folder, 'prj_a'), 'a file in the way')

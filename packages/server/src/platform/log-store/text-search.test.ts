@@ -4,11 +4,11 @@ import { textSearch } from './text-search.ts'
 
 const blockOf = (lines: readonly string[]) => Buffer.from(lines.map((line) => `${line}\n`).join(''))
 
-test('without a text there is nothing to search', () => {
+test('is null without a text', () => {
   expect(textSearch([], undefined)).toBeNull()
 })
 
-test('a line that matches a text in any case is always found, in order, whatever the text and the lines', () => {
+test('a line that contains the text in any case is always found, in order', () => {
   // Kelvin sign, dotted and dotless I, long s, sharp s and sigma change between cases; the rest is special in an expression.
   const text = string({ unit: constantFrom(...'aKkIiSs\u212a\u0130\u0131\u017f\u1e9eΣσé.*+?(|\\$^[-/ "'), maxLength: 12 })
   assert(
@@ -23,18 +23,18 @@ test('a line that matches a text in any case is always found, in order, whatever
   )
 })
 
-test('matches at every place of a block of many pieces are found, and few other lines are returned', () => {
+test('matches at every position of a large block are found, and few other lines are returned', () => {
   const lines = Array.from({ length: 5_000 }, (_, at) => `line ${at} ${'x'.repeat(at % 61)}${at % 100 === 0 ? ' NeeDle.' : ''}`)
   expect(textSearch([], 'needle.')!(blockOf(lines))).toEqual(lines.filter((_, at) => at % 100 === 0))
 })
 
-test('exact texts are found in their own case only, and a block that lacks one of them has no match', () => {
+test('exact texts match case-sensitively, and a block without one of them has no match', () => {
   const block = blockOf(['a "one" b', 'A "ONE" c', 'a "two" d'])
   expect(textSearch(['"one"'], undefined)!(block)).toEqual(['a "one" b'])
   expect(textSearch(['"one"', '"three"'], 'a')!(block)).toEqual([])
   expect(textSearch(['"two"'], 'A "')!(block)).toContain('a "two" d')
 })
 
-test('a last line without a newline is searched too', () => {
+test('a last line without a newline is searched', () => {
   expect(textSearch([], 'end')!(Buffer.from('start\nthe END'))).toEqual(['the END'])
 })

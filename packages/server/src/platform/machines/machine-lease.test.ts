@@ -23,7 +23,7 @@ const setHeartbeat = ({ db, kind }: Database, agoMs: number) =>
 const holderOf = ({ db }: Database) => db.selectFrom('machines').select(['id', 'hostname', 'sessionToken']).execute()
 
 describeOnEachDatabase('the machine that runs projects', (open, kind) => {
-  test('a first start claims the database and assigns the rows in the same transaction', async () => {
+  test('a first start claims the database and assigns the rows in one transaction', async () => {
     const database = await open()
     const refused = claim(database, first, { assign: () => Promise.reject(new Error('not assigned')) })
     await expect(refused).rejects.toThrow('not assigned')
@@ -43,7 +43,7 @@ describeOnEachDatabase('the machine that runs projects', (open, kind) => {
     await killed.release()
   })
 
-  test('a process whose id was claimed by another one learns that it has lost it', async () => {
+  test('a process whose id was claimed by another one is told that its lease is lost', async () => {
     const database = await open()
     const paused = await claim(database, first)
     const next = await claim(database, { ...first, hostname: 'newer' })
@@ -54,7 +54,7 @@ describeOnEachDatabase('the machine that runs projects', (open, kind) => {
     await next.release()
   })
 
-  test('a removed record ends the process as well', async () => {
+  test('a removed record ends the lease too', async () => {
     const database = await open()
     const lease = await claim(database, first)
     await database.db.deleteFrom('machines').execute()
@@ -63,7 +63,7 @@ describeOnEachDatabase('the machine that runs projects', (open, kind) => {
   })
 
   if (kind === 'sqlite')
-    test('the database file belongs to the folder: a new id in it is accepted', async () => {
+    test('a new id in the data folder of a SQLite file is accepted', async () => {
       const database = await open()
       await (await claim(database, first)).release()
       const lease = await claim(database, other)
@@ -77,7 +77,7 @@ function onlyOnPostgres(open: Parameters<Parameters<typeof describeOnEachDatabas
   test.each([
     ['running', false],
     ['stopped', true],
-  ])('a second machine is refused while the first is %s, with its name, folder and what to do', async (_, isStopped) => {
+  ])('a second machine is refused while the first is %s, with its name, folder and the remedy', async (_, isStopped) => {
     const database = await open()
     const lease = await claim(database, first)
     if (isStopped) await lease.release()
@@ -99,7 +99,7 @@ function onlyOnPostgres(open: Parameters<Parameters<typeof describeOnEachDatabas
     await lease.release()
   })
 
-  test('two machines that start at the same moment: one is refused', async () => {
+  test('of two machines that start concurrently one is refused', async () => {
     const database = await open()
     const again = await database.openAgain()
     const results = await Promise.allSettled([claim(database, first), claim(again, other)])
@@ -109,7 +109,7 @@ function onlyOnPostgres(open: Parameters<Parameters<typeof describeOnEachDatabas
     await again.close()
   })
 
-  test('two copies of one folder that start at the same moment: one is refused', async () => {
+  test('of two copies of one folder that start concurrently one is refused', async () => {
     const database = await open()
     const again = await database.openAgain()
     const results = await Promise.allSettled([claim(database, first), claim(again, copy)])
@@ -118,7 +118,7 @@ function onlyOnPostgres(open: Parameters<Parameters<typeof describeOnEachDatabas
     await again.close()
   })
 
-  test('a copy of the data folder is refused while the first process sends heartbeats, and accepted once they end', async () => {
+  test('a copy of the data folder is refused while the first process sends heartbeats, and accepted afterwards', async () => {
     const database = await open()
     const again = await database.openAgain()
     const lease = await claim(database, first)
@@ -156,7 +156,7 @@ function onlyOnPostgres(open: Parameters<Parameters<typeof describeOnEachDatabas
     await taken.release()
   })
 
-  test('a machine without heartbeats is taken over at once, and its end does not end the new lease', async () => {
+  test('a machine without heartbeats is replaced at once, and its exit does not end the new lease', async () => {
     const database = await open()
     // A heartbeat per hour: the process is paused as far as the database can tell.
     const paused = await claim(database, first, { leaseMs: 3_600_000 })
@@ -167,7 +167,7 @@ function onlyOnPostgres(open: Parameters<Parameters<typeof describeOnEachDatabas
     await taken.release()
   })
 
-  test('the database’s clock decides: a machine whose own clock is a day ahead is not stale', async () => {
+  test('the clock of the database is used: a machine whose clock is a day ahead is not stale', async () => {
     const database = await open()
     const lease = await claim(database, first)
     const realNow = Date.now
@@ -180,7 +180,7 @@ function onlyOnPostgres(open: Parameters<Parameters<typeof describeOnEachDatabas
     await lease.release()
   })
 
-  test('a connection that is cut leaves the lease held: the heartbeat goes on with the next one', async () => {
+  test('a lost connection keeps the lease: the heartbeat continues with the next connection', async () => {
     const database = await open()
     const again = await database.openAgain()
     const lease = await claim(database, first)

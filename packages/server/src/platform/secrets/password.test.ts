@@ -18,17 +18,17 @@ test('hashing a password twice gives two hashes', async () => {
   expect(await hashPassword('correct horse', quick)).not.toBe(await hashPassword('correct horse', quick))
 })
 
-test('an é typed as one character or as two is one password', async () => {
+test('composed and decomposed Unicode forms are the same password', async () => {
   expect(await verifyPassword('cafe\u0301', await hashPassword('caf\u00e9', quick))).toBe(true)
 })
 
-test('a hash made with other work verifies and asks to be made again', async () => {
+test('a hash with other parameters verifies and needs a rehash', async () => {
   const stored = await hashPassword('correct horse', quick)
   expect(needsRehash(stored)).toBe(true)
   expect(needsRehash(stored, quick)).toBe(false)
 })
 
-test('an unknown user costs the work of a known one', async () => {
+test('an unknown user costs as much work as a known one', async () => {
   const stored = await hashPassword('correct horse')
   expect(needsRehash(stored)).toBe(false)
   const workFor = async (user: string | null) => {
@@ -40,7 +40,7 @@ test('an unknown user costs the work of a known one', async () => {
   expect(await workFor(null)).toEqual(known)
 })
 
-test('many at once all end', async () => {
+test('many concurrent verifications all end', async () => {
   const stored = await hashPassword('correct horse', quick)
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, n) => verifyPassword(n % 2 ? 'correct horse' : 'wrong', stored)),
@@ -48,7 +48,7 @@ test('many at once all end', async () => {
   expect(results.filter(Boolean)).toHaveLength(10)
 })
 
-test('a damaged hash is an error, not a refusal', async () => {
+test('a damaged hash is an error', async () => {
   await expect(verifyPassword('x', 'scrypt$nonsense')).rejects.toThrow('damaged')
 })
 
@@ -56,7 +56,7 @@ test('only the SHA-256 of a token is stored', () => {
   expect(hashToken('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })
 
-test('comparing tells equal from unequal, whatever the lengths', () => {
+test('the constant-time comparison works for any lengths', () => {
   expect(constantTimeEqual('same', 'same')).toBe(true)
   expect(constantTimeEqual('same', 'sama')).toBe(false)
   expect(constantTimeEqual('same', 'same longer')).toBe(false)

@@ -16,32 +16,32 @@ describe('scrubbing by value', () => {
     expect(scrub('nothing here')).toBe('nothing here')
   })
 
-  test('values under 6 characters are left alone', () => {
+  test('values under 6 characters are kept', () => {
     expect(scrubberOf('abc', '', 'fivec').scrub('abc fivec')).toBe('abc fivec')
   })
 
-  test('a value inside a longer one, and two that overlap, leave nothing of either', () => {
+  test('nested and overlapping values are replaced completely', () => {
     expect(scrubberOf('secret', 'my-secret-value').scrub('x my-secret-value y')).toBe('x [secret] y')
     expect(scrubberOf('abcdefgh', 'efghijkl').scrub('--abcdefghijkl--')).toBe('--[secret]--')
   })
 
-  test('the ending of a half-seen value may begin another', () => {
+  test('the end of a partial match may begin another match', () => {
     expect(scrubberOf('aaaaab', 'aabccc').scrub('aaaabccc')).toBe('aa[secret]')
   })
 
-  test('a value is found in its JSON and URL encodings', () => {
+  test('a value is found encoded in JSON and URLs', () => {
     const value = 'p"w\n&d/é=1'
     const { scrub } = scrubberOf(value)
     expect(scrub(JSON.stringify({ value }))).toBe('{"value":"[secret]"}')
     expect(scrub(`https://example.com/?p=${encodeURIComponent(value)}`)).toBe('https://example.com/?p=[secret]')
   })
 
-  test('the lines of a private key are found one by one', () => {
+  test('each line of a private key is found', () => {
     const line = 'MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn'
     expect(scrubberOf(`-----BEGIN KEY-----\n${line}\n-----END KEY-----\n`).scrub(`2 | ${line}`)).toBe('2 | [secret]')
   })
 
-  test('a long value is found whole, and cut short but for less than a piece', () => {
+  test('a long value is found completely, and truncated except for less than one piece', () => {
     const value = Array.from({ length: 500 }, (_, at) => `${at}.`).join('')
     const { scrub } = scrubberOf(value)
     expect(scrub(`<${value}>`)).toBe('<[secret]>')
@@ -50,7 +50,7 @@ describe('scrubbing by value', () => {
     expect(cut.length).toBeLessThan(1 + '[secret]'.length + 64)
   })
 
-  test('a line of JSON stays JSON when the value is part of a number', () => {
+  test('a line of JSON stays valid if the value is part of a number', () => {
     const { scrubJson } = scrubberOf('123456')
     expect(JSON.parse(scrubJson('{"time":99123456,"n":5,"id":"x123456"}\n'))).toEqual({ time: '[secret]', n: 5, id: 'x[secret]' })
     expect(scrubJson('{"n":1}\n')).toBe('{"n":1}\n')
@@ -58,7 +58,7 @@ describe('scrubbing by value', () => {
   })
 })
 
-test('equals replacing the values one by one, for any values and text', () => {
+test('the result equals replacing the values one by one', () => {
   const letters = string({ unit: 'grapheme-ascii', minLength: 6, maxLength: 9 }).map((text) =>
     text.replace(/[^ab]/g, (letter) => (letter < 'M' ? 'a' : 'b')),
   )
@@ -76,8 +76,8 @@ test('equals replacing the values one by one, for any values and text', () => {
   )
 })
 
-describe('bounds', () => {
-  test('beyond the bound the oldest are forgotten, the newest kept', () => {
+describe('limits', () => {
+  test('over the limit the oldest values are dropped', () => {
     const scrubber = createScrubber({ maxValues: 100 })
     for (let at = 0; at < 1000; at++) scrubber.register(`value-number-${at}-`)
     expect(scrubber.scrub('value-number-999- value-number-0-')).toBe('[secret] value-number-0-')
@@ -89,13 +89,13 @@ describe('bounds', () => {
     expect(scrubber.scrub('the-constant-one')).toBe('[secret]')
   })
 
-  test('huge values count by their characters', () => {
+  test('huge values count by their length', () => {
     const scrubber = createScrubber({ maxCharacters: 10_000 })
     for (let at = 0; at < 100; at++) scrubber.register(`${at}`.repeat(1000))
     expect(scrubber.scrub('9'.repeat(64).concat(' ', '99'.repeat(1000)))).toContain('[secret]')
   })
 
-  test('ten thousand values, one after the other, cost a text less than ten looks at each character', () => {
+  test('with ten thousand values, scrubbing reads each character less than ten times', () => {
     const scrubber = createScrubber()
     for (let at = 0; at < 10_000; at++) {
       scrubber.register(`sk_live_${(at * 7919).toString(36)}_${at}`)

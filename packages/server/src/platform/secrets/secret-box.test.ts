@@ -16,12 +16,12 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const boxOf = (key?: string) => createSecretBox(openKeyRing({ folder, fromSettings: key ? new Secret(key) : null }))
 
 describe('sealing', () => {
-  test('any text opens byte-exact at its own place', () => {
+  test('any text is unsealed byte for byte with its own context', () => {
     const box = boxOf()
     assert(property(string({ unit: 'binary' }), (value) => box.open(box.seal(value, 'a:b:1'), 'a:b:1').reveal() === value))
   })
 
-  test('the same value sealed twice looks different, and neither shows it', () => {
+  test('sealing a value twice gives different ciphertexts, neither containing it', () => {
     const box = boxOf()
     const [one, two] = [box.seal('canary-value', 'p'), box.seal(new Secret('canary-value'), 'p')]
     expect(one).not.toBe(two)
@@ -29,13 +29,13 @@ describe('sealing', () => {
     expect(Buffer.from(one.split('.')[3]!, 'base64url').toString('latin1')).not.toContain('canary')
   })
 
-  test('a ciphertext moved to another row does not open', () => {
+  test('a ciphertext moved to another row cannot be unsealed', () => {
     const box = boxOf()
     const sealed = box.seal('value', 'env_vars:value:1')
     expect(() => box.open(sealed, 'env_vars:value:2')).toThrow(/altered, or copied from another column/)
   })
 
-  test('any altered character is noticed', () => {
+  test('any altered character is detected', () => {
     const box = boxOf()
     const sealed = box.seal('a longer value', 'p')
     for (let at = sealed.length - 25; at < sealed.length; at++) {
@@ -47,26 +47,26 @@ describe('sealing', () => {
     expect(() => box.open('nonsense', 'p')).toThrow(/damaged/)
   })
 
-  test('a wrong key says which key is needed and which are there', () => {
+  test('a wrong key is an error with the needed and the known key ids', () => {
     const sealed = boxOf('a first key of some length').seal('value', 'p')
     const other = boxOf('another key of some length')
     expect(() => other.open(sealed, 'p')).toThrow(new RegExp(`needs key ${sealed.split('.')[1]}.*BERTH_SECRET_KEY`))
   })
 
-  test('a text that UTF-8 cannot hold is refused, not changed', () => {
+  test('a text that is not valid Unicode is refused', () => {
     expect(() => boxOf().seal('\ud800', 'p')).toThrow(SecretBoxError)
   })
 })
 
 describe('keys', () => {
-  test('without BERTH_SECRET_KEY a key is made once, readable by its owner only', () => {
+  test('without BERTH_SECRET_KEY a key is created once, readable by its owner only', () => {
     const sealed = boxOf().seal('value', 'p')
     expect(statSync(join(folder, 'secret-keys.json')).mode & 0o777).toBe(0o600)
     expect(boxOf().open(sealed, 'p').reveal()).toBe('value')
     expect(readdirSync(folder)).toEqual(['secret-keys.json'])
   })
 
-  test('with BERTH_SECRET_KEY no file is made, and the same key opens after a restart', () => {
+  test('with BERTH_SECRET_KEY no file is created, and the key works after a restart', () => {
     const sealed = boxOf('correct horse battery').seal('value', 'p')
     expect(readdirSync(folder)).toEqual([])
     expect(boxOf('correct horse battery').open(sealed, 'p').reveal()).toBe('value')
@@ -80,7 +80,7 @@ describe('keys', () => {
     expect(box.open(sealed, 'p').reveal()).toBe('value')
   })
 
-  test('rotating adds a key: old secrets open and say so, new ones use it', () => {
+  test('rotating adds a key: old secrets can be unsealed and need rotation, new ones use the new key', () => {
     const box = boxOf()
     const old = box.seal('value', 'p')
     expect(box.needsRotation(old)).toBe(false)
@@ -91,7 +91,7 @@ describe('keys', () => {
     for (const sealed of [old, moved]) expect(boxOf().open(sealed, 'p').reveal()).toBe('value')
   })
 
-  test('a running process opens what another sealed after a rotation', () => {
+  test('a running process unseals values that another one sealed after a rotation', () => {
     const running = boxOf()
     const other = boxOf()
     other.rotate()
@@ -107,7 +107,7 @@ describe('keys', () => {
     expect(JSON.parse(readFileSync(join(folder, 'secret-keys.json'), 'utf8')).keys).toHaveLength(3)
   })
 
-  test('several keys in BERTH_SECRET_KEY: the first seals, all open; rotating by command tells how', () => {
+  test('several keys in BERTH_SECRET_KEY: the first seals, all unseal; rotating is refused with instructions', () => {
     const old = boxOf('the older key of the two').seal('value', 'p')
     const box = boxOf('the newer key of the two,the older key of the two')
     expect(box.needsRotation(old)).toBe(true)
@@ -123,7 +123,7 @@ describe('keys', () => {
     expect(readFileSync(join(folder, 'secret-keys.json'), 'utf8')).toBe('{"keys":[')
   })
 
-  test('a key does not show in a print of the ring', () => {
+  test('printing the key ring shows no key', () => {
     const ring = openKeyRing({ folder, fromSettings: new Secret('canary-canary-canary') })
     expect(JSON.stringify(ring.keys())).not.toContain('canary')
   })

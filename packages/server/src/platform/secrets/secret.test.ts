@@ -2,7 +2,7 @@ import { format, inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { Secret } from './secret.ts'
 
-test('a secret prints as [secret] however it is printed', () => {
+test('a secret is printed as [secret] in every way', () => {
   const secret = new Secret('hunter2hunter2')
   const prints = [
     String(secret),
@@ -21,6 +21,6 @@ test('a secret prints as [secret] however it is printed', () => {
   expect(prints[3]).toBe('{"secret":"[secret]"}')
 })
 
-test('only reveal opens it', () => {
+test('only reveal returns the value', () => {
   expect(new Secret('hunter2hunter2').reveal()).toBe('hunter2hunter2')
 })

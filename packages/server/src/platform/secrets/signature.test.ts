@@ -18,7 +18,7 @@ test('a signature is valid also after a restart', () => {
   expect(boxOf().isSigned(signature, 'message', 'purpose')).toBe(true)
 })
 
-test('another message, another purpose or any altered character is not', () => {
+test('another message, another purpose or an altered character is invalid', () => {
   const box = boxOf()
   const signature = box.sign('message', 'purpose')
   expect(box.isSigned(signature, 'message ', 'purpose')).toBe(false)
@@ -31,7 +31,7 @@ test('another message, another purpose or any altered character is not', () => {
     expect(box.isSigned(nonsense, 'message', 'purpose')).toBe(false)
 })
 
-test('a newer key signs from then on, and what an older one signed stays good; a process that has not heard of it asks', () => {
+test('after a rotation a newer key signs, and older signatures stay valid in all processes', () => {
   const [box, other] = [boxOf(), boxOf()]
   const before = box.sign('message', 'purpose')
   box.rotate()
@@ -41,7 +41,7 @@ test('a newer key signs from then on, and what an older one signed stays good; a
     for (const signature of [before, after]) expect(each.isSigned(signature, 'message', 'purpose')).toBe(true)
 })
 
-test('a key of another instance signs nothing here', () => {
+test('a signature of another instance is invalid', () => {
   const signature = boxOf().sign('message', 'purpose')
   rmSync(folder, { recursive: true, force: true })
   expect(boxOf().isSigned(signature, 'message', 'purpose')).toBe(false)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { NotifyBatcher } from './notify-batcher.ts'
 
-test('a batch is smaller than a notification may be, and together the batches hold everything in order', () => {
+test('a batch is below the size limit of NOTIFY, and the batches contain all events in order', () => {
   const batcher = new NotifyBatcher()
   for (let n = 0; n < 500; n++) batcher.add('build', { n, text: '€'.repeat(n % 90) })
   const seen: unknown[] = []
@@ -13,7 +13,7 @@ test('a batch is smaller than a notification may be, and together the batches ho
   expect(seen).toEqual(Array.from({ length: 500 }, (_, n) => n))
 })
 
-test('a flood of events that are not sent becomes one reread per topic', () => {
+test('too many unsent events become one reread per topic', () => {
   const batcher = new NotifyBatcher()
   for (let n = 0; n < 10_001; n++) batcher.add(n % 2 ? 'odd' : 'even', { n })
   expect(batcher.take()).toEqual([{ topic: 'even' }, { topic: 'odd' }, { topic: 'even', event: { n: 10_000 } }])

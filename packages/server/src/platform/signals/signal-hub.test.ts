@@ -53,12 +53,12 @@ test('an event of any process reaches the listeners of all of them, once and in 
   await expect.poll(() => [numbers(fromOther), numbers(fromHub)]).toEqual([[1], [2]])
 })
 
-test('only the owner may open the socket', async () => {
+test('only the owner can open the socket', async () => {
   await hub()
   expect(statSync(socket).mode & 0o777).toBe(0o600)
 })
 
-test('a process that starts before the hub sends what it published meanwhile; one that loses the hub reads again', async () => {
+test('a process that starts before the hub sends its events later; one that loses the hub rereads', async () => {
   const early = client()
   const all = heard(early)
   early.publish('jobs', { n: 1 })
@@ -75,7 +75,7 @@ test('a process that starts before the hub sends what it published meanwhile; on
   await expect.poll(() => ({ later, all })).toEqual({ later: [2], all: ['reread', 'reread', 3] })
 })
 
-test('when a process ends, the others read again: it may have died between a commit and its signal', async () => {
+test('when a process ends, the others reread, since it may have died between a commit and its signal', async () => {
   const [one, dying, other] = [await hub(), client(), client()]
   const [atHub, atOther] = [heard(one), heard(other)]
   dying.publish('build', { n: 1 })
@@ -87,7 +87,7 @@ test('when a process ends, the others read again: it may have died between a com
   await expect.poll(() => atOther.filter((event) => event === 'reread').length).toBe(rereads + 1)
 })
 
-test('a peer that sends no frame, or one that never ends, is disconnected', async () => {
+test('a peer with an invalid or endless frame is disconnected', async () => {
   await hub()
   for (const bytes of ['not JSON\n', 'x'.repeat(100_000)]) {
     const peer = connect(socketAddress(socket))

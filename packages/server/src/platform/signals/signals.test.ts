@@ -26,7 +26,7 @@ describeOnEachDatabase('signals', (open, kind) => {
     await close()
   })
 
-  test('a listener that unsubscribed hears nothing more, and one that throws harms no other', async () => {
+  test('an unsubscribed listener gets no events, and a throwing one does not affect others', async () => {
     const { here, close } = await pair()
     const heard: string[] = []
     const unsubscribe = here.subscribe('build', () => heard.push('left'))
@@ -40,7 +40,7 @@ describeOnEachDatabase('signals', (open, kind) => {
     await close()
   })
 
-  test('an event too large for a notification arrives elsewhere as a request to read again', async (context) => {
+  test('an event too large for NOTIFY arrives as a reread', async (context) => {
     if (kind === 'sqlite') context.skip('within one process there is no limit')
     const { here, there, close } = await pair()
     const heard: object[] = []
@@ -51,7 +51,7 @@ describeOnEachDatabase('signals', (open, kind) => {
     await close()
   })
 
-  test('after a lost connection listeners are asked to read again, and events flow again', async (context) => {
+  test('after a lost connection listeners reread, and events arrive again', async (context) => {
     if (kind === 'sqlite') context.skip('within one process there is no connection')
     const { here, there, close, database } = await pair()
     const heard: object[] = []

@@ -17,7 +17,7 @@ test.each([
   ['0', 0],
 ])('%s is a size', (text, bytes) => expect(parseBytes(text)).toBe(bytes))
 
-test.each(['', 'm', '-1m', '1x', '1.m', '1e9', '512 mm', '99999999999999t'])('"%s" is no size', (text) =>
+test.each(['', 'm', '-1m', '1x', '1.m', '1e9', '512 mm', '99999999999999t'])('"%s" is not a size', (text) =>
   expect(parseBytes(text)).toBeNull(),
 )
 
@@ -31,4 +31,4 @@ test.each([
   ['15', 15],
 ])('%s is a duration', (text, seconds) => expect(parseSeconds(text)).toBe(seconds))
 
-test.each(['', 's', '1d', '-5s', '1m 30s'])('"%s" is no duration', (text) => expect(parseSeconds(text)).toBeNull())
+test.each(['', 's', '1d', '-5s', '1m 30s'])('"%s" is not a duration', (text) => expect(parseSeconds(text)).toBeNull())

@@ -13,4 +13,4 @@ test.each([
   ['$HOME `ls` && x', ['$HOME', '`ls`', '&&', 'x']],
 ])('%s', (line, words) => expect(splitWords(line)).toEqual(words))
 
-test.each([`"open`, `'open`, 'end\\'])('%s stays open', (line) => expect(splitWords(line)).toBeNull())
+test.each([`"open`, `'open`, 'end\\'])('%s has an unclosed quote or escape', (line) => expect(splitWords(line)).toBeNull())

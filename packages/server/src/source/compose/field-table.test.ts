@@ -22,7 +22,7 @@ const handlingOf = (field: string) => {
   return 'refused'
 }
 
-test('docs/compose.md says of every field of the specification what becomes of it', () => {
+test('docs/compose.md documents the handling of every field of the specification', () => {
   const page = readFileSync(join(import.meta.dirname, '../../../../../docs/compose.md'), 'utf8')
   const reported = new Map([...page.matchAll(/^\| `(\w+)` \| ([a-z ]+) \|/gm)].map(([, field, handling]) => [field!, handling!]))
   expect(Object.fromEntries(reported)).toEqual(Object.fromEntries(specified.map((field) => [field, handlingOf(field)])))

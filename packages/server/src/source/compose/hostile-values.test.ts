@@ -21,7 +21,7 @@ const anything = fc.anything({
 })
 const top = fc.constantFrom('services', 'volumes', 'networks', 'secrets', 'configs', 'include', 'name')
 
-test('any value in any field is read, warned about or refused, and never thrown over', () => {
+test('any value in any field is read, warned about or refused, without an exception', () => {
   const file = fc.record({
     services: fc.dictionary(
       fc.constantFrom('web', 'db', '__proto__'),
@@ -46,12 +46,12 @@ test('any value in any field is read, warned about or refused, and never thrown 
 test.each([
   ['cap_add: [{ toString: x }]', 'services.web.cap_add.0'],
   ['security_opt: [{ toString: x }]', 'services.web.security_opt.0'],
-])('%s is refused: what a mapping says that it is as text is not asked', (line, path) => {
+])('%s is refused, and its toString is not called', (line, path) => {
   const { refused } = readCompose(`services: { web: { image: a, ${line} } }`, { folder: '/srv/shop' })
   expect(refused).toMatchObject([{ path }])
 })
 
-test('a mapping in a list of variables that is extended is not asked what it is as text', () => {
+test('toString of a mapping in an extended list of variables is not called', () => {
   const text = `services:
   base: { image: a, environment: [{ toString: x }, A=1] }
   web: { extends: base, environment: { B: "2" } }`
@@ -59,7 +59,7 @@ test('a mapping in a list of variables that is extended is not asked what it is 
   expect(services[1]).toMatchObject({ name: 'web', environment: { A: '1', B: '2' } })
 })
 
-test('any text is a file or a refusal', () => {
+test('any text is read or refused, without an exception', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'{}[]:&*!|>\'"%@`,?-#<$~ab1 \n\t') }), (text) => {
       expect(readCompose(text, { folder: '/srv/shop' }).refused.length).toBeGreaterThan(0)

@@ -31,7 +31,7 @@ test.each([
   expect(interpolate(text, env)).toMatchObject({ value, unset: [], missing: [], malformed: [] })
 })
 
-test('a variable without a value is empty and named', () => {
+test('a variable without a value is empty and reported', () => {
   expect(interpolate('[$GONE][${ALSO}]', env)).toEqual({
     value: '[][]',
     referenced: ['GONE', 'ALSO'],
@@ -41,7 +41,7 @@ test('a variable without a value is empty and named', () => {
   })
 })
 
-test('a demanded variable is missing with its words', () => {
+test('a required variable is missing with its message', () => {
   expect(interpolate('${GONE:?set it} ${EMPTY:?}', env).missing).toEqual([
     { variable: 'GONE', message: 'set it' },
     { variable: 'EMPTY', message: '' },
@@ -49,18 +49,18 @@ test('a demanded variable is missing with its words', () => {
 })
 
 test.each(['$', 'a $ b', '$1', '${', '${}', '${SET', '${1x}', '${SET!}', '${SET:x}', '${a b}'])(
-  '%s is left as written',
+  '%s is unchanged and malformed',
   (text) => {
     const { value, malformed } = interpolate(text, env)
     expect([value, malformed.length]).toEqual([text, 1])
   },
 )
 
-test('names of the prototype are no variables', () => {
+test('names of prototype properties are not variables', () => {
   expect(interpolate('${constructor}${__proto__:-d}', env)).toMatchObject({ value: 'd', unset: ['constructor'] })
 })
 
-test('endless nesting ends', () => {
+test('deep nesting is malformed', () => {
   const deep = `${'${A:-'.repeat(20_000)}${'}'.repeat(20_000)}`
   expect(interpolate(deep, {}).malformed.length).toBe(1)
 })

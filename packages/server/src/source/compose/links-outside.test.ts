@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { findLinksOutside } from './links-outside.ts'
 import { readCompose } from './read-compose.ts'
 
-test('a path that leaves the project by a link is refused, one that stays inside or is not there yet is not', async () => {
+test('a path that leaves the project through a symlink is refused; one that stays inside or does not exist yet is accepted', async () => {
   const base = await mkdtemp(join(tmpdir(), 'compose-links-'))
   onTestFinished(() => rm(base, { recursive: true }))
   const folder = join(base, 'project')

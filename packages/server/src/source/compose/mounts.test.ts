@@ -29,7 +29,7 @@ describe('volumes', () => {
     expect(file.web.volumes).toEqual([expected])
     expect([file.warnings, file.refused]).toEqual([[], []])
   })
-  test('tmpfs, alone and with a size', () => {
+  test('tmpfs with and without a size', () => {
     gives('tmpfs: /run', { volumes: [{ type: 'tmpfs', source: null, target: '/run', readOnly: false }] })
     gives('tmpfs: ["/tmp:size=64m,mode=1777", /run]', {
       volumes: [
@@ -38,9 +38,9 @@ describe('volumes', () => {
       ],
     })
   })
-  test('the last mount of one target counts', () =>
+  test('the last mount of a target wins', () =>
     gives('volumes: ["./a:/x", "./b:/x"]', { volumes: [{ type: 'bind', source: 'b', target: '/x', readOnly: false }] }))
-  test('a volume that is not declared is made, and said', () => {
+  test('an undeclared volume is created with a warning', () => {
     const file = web('volumes: [cache:/cache]')
     expect(file.volumes).toEqual([{ name: 'cache', hostName: null, external: false, labels: {} }])
     expect(file.warnings).toEqual([
@@ -64,7 +64,7 @@ configs: { conf: { file: ./app.conf }, conf2: { content: hello } }`,
     expect(file.warnings).toMatchObject([{ path: 'services.web.secrets.1.mode' }])
     expect(file.web.files).toEqual([{ path: '/conf2', content: 'hello', mode: 0o444, uid: 0, gid: 0 }])
   })
-  test('content, and the value of a variable, are files of the container', () => {
+  test('content and values of variables are files of the container', () => {
     const file = web(
       'secrets: [token, { source: key, target: /key, uid: "33", gid: "34", mode: 0400 }]\nconfigs: [{ source: conf, target: /etc/app.conf }]',
       { env: { TOKEN: 's3cret', HOST: 'db' } },
@@ -89,6 +89,6 @@ configs: { conf: { content: "host=\${HOST}\\n" } }`,
   ])('%s with %s is refused', (fields, rest, path) =>
     expect(web(fields, {}, rest).refused.map((one) => one.path)).toEqual([path]),
   )
-  test('a variable that is not set is missing', () =>
+  test('an unset variable is missing', () =>
     expect(web('secrets: [s]', {}, 'secrets: { s: { environment: GONE } }').missing).toMatchObject([{ variable: 'GONE' }]))
 })

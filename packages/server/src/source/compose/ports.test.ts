@@ -37,14 +37,14 @@ describe('ports', () => {
       expect(file.refused).toEqual([{ path: 'services.web.ports.0', message: expect.stringMatching(/is not a port/) }])
     },
   )
-  test('a host port that is none', () => {
+  test('an invalid host port is refused', () => {
     const file = web('ports: ["x:80"]')
     expect([file.web.ports, file.refused]).toEqual([
       [],
       [{ path: 'services.web.ports.0', message: expect.stringContaining('"x" is not a port of the host') }],
     ])
   })
-  test('a longer range of the host gives its first port', () => {
+  test('for a range of host ports the first one is used', () => {
     const file = web('ports: ["3000-3005:80"]')
     expect(file.web.ports).toEqual([port(80, 3000)])
     expect(file.warnings[0]!.message).toBe('only the first port of "3000-3005" is used')

@@ -6,7 +6,7 @@ import { readCompose } from './read-compose.ts'
 
 const read = (text: string, profiles?: string[]) => toProjectServices(readCompose(text, { folder: '/srv/shop' }), profiles)
 
-test('services of a file are what the create body takes', () => {
+test('the services of a file are valid for the create body', () => {
   const { services, warnings } = read(`
 services:
   db: { image: "postgres:16", ports: ["5432:5432"], volumes: ["data:/var/lib/postgresql/data"], healthcheck: { test: pg_isready } }
@@ -52,7 +52,7 @@ volumes: { data: }`)
   })
 })
 
-test('published services have an address of their own; databases and services for the machine only have none', () => {
+test('published services have a host name; databases and services for the machine only have none', () => {
   const { services } = read(`
 services:
   web: { image: nginx, ports: ["80:80"] }
@@ -64,7 +64,7 @@ services:
   expect(services.flatMap(({ name, route }) => (route ? [name] : []))).toEqual(['admin'])
 })
 
-test('values out of bounds are refused', () => {
+test('values out of range are refused', () => {
   const { refused } = read('services: { a: { image: x, cpus: 16, mem_limit: 4m, command: "echo \'" } }')
   expect(refused).toEqual([
     { path: 'services.a.command', message: 'a quote is not closed' },
@@ -73,7 +73,7 @@ test('values out of bounds are refused', () => {
   ])
 })
 
-test('a service with a profile runs where the setting names one of its profiles', () => {
+test('a service with a profile is included if the setting names one of its profiles', () => {
   const text = `
 services:
   web: { build: { context: ./web, dockerfile: prod.Dockerfile }, ports: ["80"], depends_on: { debug: { condition: service_started, required: false }, db: { condition: service_started } }, deploy: { replicas: 3 } }
@@ -104,7 +104,7 @@ services:
   expect(read(needed, ['dev']).refused).toEqual([])
 })
 
-test('networks come along by name, with their aliases; those that lead nowhere are marked', () => {
+test('networks are included by name with their aliases; internal ones are marked', () => {
   const { services } = read(`
 services:
   plain: { image: a }
@@ -134,12 +134,12 @@ test.each([
   expect(made).toMatchObject(expected)
 })
 
-test('a volume without a name is kept under one of the service', () => {
+test('a volume without a name is named after the service and path', () => {
   const { services } = read('services: { web: { image: b, volumes: [/app/data] } }')
   expect(services[0]?.volumes).toMatchObject([{ type: 'volume', source: 'web-app-data', target: '/app/data' }])
 })
 
-test('how the container is set up comes along; what no value can be is refused', () => {
+test('container settings are included, and invalid values are refused', () => {
   const { services, refused } = read(`
 services:
   web:
@@ -236,14 +236,14 @@ test.each<[string, string, string]>([
   ).toEqual([name])
 })
 
-test('requests go to the web port of several ports, and never first to another protocol', () => {
+test('requests go to the web port of several ports, and to non-HTTP ports last', () => {
   const ports = (list: string) => read(`services:\n  a: { image: x, ports: [${list}] }`).services[0]?.ports
   expect(ports('"53:53/tcp", "443:443", "80:80"')).toEqual([80, 53, 443])
   expect(ports('"2222:22", "3000:3000"')).toEqual([3000, 22])
   expect(ports('"9000:9000", "8000:8000"')).toEqual([9000, 8000])
 })
 
-test('requests never go to a database, though nothing else has a port', () => {
+test('requests never go to a database, even if no other service has a port', () => {
   const { services } = read('services:\n  db: { image: "docker.io/library/mysql:8", ports: ["3306:3306"] }\n  job: { build: . }')
   expect(services.some(({ exposed }) => exposed)).toBe(false)
 })
@@ -251,7 +251,7 @@ test('requests never go to a database, though nothing else has a port', () => {
 test.each([
   ['80', '80:8080'],
   ['443', '443:8443'],
-])('requests go to the service published at %s, before services built here', (_, port) => {
+])('requests go to the service published at %s, before services built from source', (_, port) => {
   const { services } = read(`
 services:
   api: { build: ., ports: ["3000:3000"] }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { gives, read, web } from './compose-case.ts'
 import type { ComposeService } from './model.ts'
 
-test('a whole file becomes a model, with nothing left unsaid', () => {
+test('a complete file is read without warnings', () => {
   const file = read(`
 name: shop
 version: "3.9"
@@ -48,7 +48,7 @@ networks:
 })
 
 describe('variables, anchors, merge keys and extensions', () => {
-  test('variables are filled in everywhere but in keys', () =>
+  test('variables are substituted everywhere except in keys', () =>
     gives(
       'command: app:${TAG:-latest}\nports: ["${PORT}:80"]\nenvironment: { $A: $A, B: $$A }',
       {
@@ -58,7 +58,7 @@ describe('variables, anchors, merge keys and extensions', () => {
       },
       { env: { PORT: '8080', A: 'x' } },
     ))
-  test('a variable that is not set is an empty text, and said', () => {
+  test('an unset variable is empty, with a warning', () => {
     const file = web('environment: { A: "${GONE}!" }')
     expect(file.web.environment).toEqual({ A: '!' })
     expect(file.warnings).toEqual([
@@ -72,12 +72,12 @@ describe('variables, anchors, merge keys and extensions', () => {
     ])
     expect(file.refused).toEqual([{ path: 'services.web.unheard_of', message: expect.stringMatching(/is not supported/) }])
   })
-  test('a variable that the file demands is named', () => {
+  test('a required variable is named with its message', () => {
     const file = web('environment: { A: "${KEY:?set the key}" }')
     expect(file.missing).toEqual([{ path: 'services.web.environment.A', variable: 'KEY', message: 'set the key' }])
     expect(file.refused).toEqual([])
   })
-  test('anchors and merge keys, the own value first', () => {
+  test('anchors and merge keys are applied, with own values first', () => {
     const file = read(`
 x-base: &base
   restart: always
@@ -95,9 +95,9 @@ services:
     ])
     expect([file.warnings, file.refused]).toEqual([[], []])
   })
-  test('extension fields are ignored, but a label may look like one', () =>
+  test('extension fields are ignored, except as labels', () =>
     gives('x-anything: { privileged: true, a: $GONE }\nlabels: { x-tier: front }', { labels: { 'x-tier': 'front' } }))
-  test('a service extends another of the file', () => {
+  test('a service can extend another one of the file', () => {
     const file = read(`
 services:
   base:
@@ -124,11 +124,11 @@ services:
     expect(api).toMatchObject({ image: 'api', command: { argv: ['c'] } })
     expect([file.warnings, file.refused]).toEqual([[], []])
   })
-  test('a circle of services that extend one another is refused', () => {
+  test('a cycle of extends is refused', () => {
     const file = read('services:\n  a: { image: x, extends: b }\n  b: { image: x, extends: a }')
     expect(file.refused).toEqual([{ path: 'services.b.extends', message: 'the service extends itself: a → b → a' }])
   })
-  test('another file of the project that was not read is refused', () => {
+  test('a missing included or extended file is refused', () => {
     const file = web('extends: { file: common.yml, service: base }', {}, 'include: [./other.yml]')
     expect(file.refused).toMatchObject([
       { path: 'include.0', message: expect.stringContaining('"./other.yml" is not included') },
@@ -253,7 +253,7 @@ describe('an unsupported setting is refused by path', () => {
   })
 })
 
-test('a tag of override files is refused, and the word behind it is no command', () => {
+test('a tag of override files is refused, and its value is ignored', () => {
   const { web: service, refused } = web('command: !reset null')
   expect(service.command).toBeNull()
   expect(refused.map(({ message }) => message)).toEqual([expect.stringContaining('!reset')])

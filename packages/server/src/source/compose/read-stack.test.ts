@@ -11,7 +11,7 @@ const stack = (files: Record<string, string>, more: object = {}) =>
     ...more,
   })
 
-test('a second file is laid over the first', () => {
+test('a second file is merged over the first', () => {
   const { file } = stack({
     '/srv/shop/compose.yaml': 'services:\n  web: { image: "web:1", ports: ["80:80"], environment: { A: "1", B: "1" } }',
     '/srv/shop/compose.prod.yaml': 'services:\n  web: { image: "web:2", environment: { B: "2" } }\n  db: { image: postgres }',
@@ -19,7 +19,7 @@ test('a second file is laid over the first', () => {
   expect(file.services).toMatchObject([{ name: 'web', image: 'web:2', environment: { A: '1', B: '2' } }, { name: 'db' }])
 })
 
-test('.env fills in variables, and paths count from the working folder', () => {
+test('.env provides variables, and paths are relative to the working folder', () => {
   const { file } = stack(
     { '/srv/shop/compose.yaml': 'services:\n  web: { image: "web:${TAG}", volumes: ["./data:/data", "/opt/x:/x:ro"] }' },
     { dotEnv: 'TAG=7\n' },
@@ -33,7 +33,7 @@ test('.env fills in variables, and paths count from the working folder', () => {
   })
 })
 
-test('files that it names are wanted, and count once they are given', () => {
+test('named files are requested, and used once they are given', () => {
   const files = {
     '/srv/shop/compose.yaml':
       'services:\n  web: { extends: { file: base/common.yaml, service: app }, env_file: web.env, environment: { B: own } }',
@@ -51,13 +51,13 @@ test('files that it names are wanted, and count once they are given', () => {
   ])
 })
 
-test('services that extend one another for ever are let go', () => {
+test('endless extends are cut off', () => {
   const text = 'services:\n  web: { extends: { file: compose.yaml, service: web }, image: "a" }'
   const { file } = stack({ '/srv/shop/compose.yaml': text }, { others: { '/srv/shop/compose.yaml': text } })
   expect(file.services).toMatchObject([{ name: 'web', image: 'a' }])
 })
 
-test('paths in an extended file count from where it lies, and its services may extend one another', () => {
+test('paths in an extended file are relative to that file, and its services may extend others', () => {
   const { file } = stack(
     {
       '/srv/shop/compose.yaml':
@@ -92,7 +92,7 @@ test('paths in an extended file count from where it lies, and its services may e
   ])
 })
 
-test('an extended file of a project leads out of it no more than its own file does', () => {
+test('an extended file cannot leave the project', () => {
   const text = 'services:\n  web: { image: a, extends: { file: base/more.yaml, service: web } }'
   const others = { '/base/more.yaml': 'services:\n  web: { volumes: ["../../out:/out"] }' }
   const files = [{ path: '/compose.yaml', text }]
@@ -115,14 +115,14 @@ test('a file that many services extend is read once', () => {
   expect(reads).toBe(1)
 })
 
-test('a mapping where the name of the extended service belongs is no name', () => {
+test('a mapping as the name of the extended service is refused', () => {
   const text = 'services:\n  web: { image: a, extends: { file: more.yaml, service: { toString: x } } }'
   const { file } = stack({ '/srv/shop/compose.yaml': text }, { others: { '/srv/shop/more.yaml': text } })
   expect(file.services).toMatchObject([{ name: 'web', image: 'a' }])
   expect(file.refused).toMatchObject([{ path: 'services.web.extends' }])
 })
 
-test('a bomb of aliases is one refusal', () => {
+test('exponential aliases are one refusal', () => {
   const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
   for (let at = 1; at < 9; at += 1)
     lines.push(

@@ -6,7 +6,7 @@ const read = (text: string, env: Record<string, string> = {}) => readCompose(tex
 const web = (fields: string, env: Record<string, string> = {}) =>
   read(`services:\n  web:\n    image: nginx\n    ${fields.replaceAll('\n', '\n    ')}`, env)
 
-describe('settings that would escape are refused by name', () => {
+describe('settings that escape the container are refused by path', () => {
   test.each([
     ['privileged: true', 'privileged'],
     ['privileged: "true"', 'privileged'],
@@ -108,13 +108,13 @@ describe('settings that would escape are refused by name', () => {
     })
   })
 
-  test('a variable cannot bring in what the text does not show', () => {
+  test('a variable cannot introduce a refused value', () => {
     expect(web('privileged: ${P}', { P: 'true' }).refused.map((one) => one.path)).toEqual(['services.web.privileged'])
     expect(web('volumes: ["${V}:/x"]', { V: '/etc' }).refused.map((one) => one.path)).toEqual(['services.web.volumes.0'])
     expect(web('network_mode: "${N:-host}"').refused.map((one) => one.path)).toEqual(['services.web.network_mode'])
   })
 
-  test('a merge key and an extended service cannot bring it in either', () => {
+  test('a merge key and an extended service cannot introduce a refused value', () => {
     const file = read(
       'x-base: &b { privileged: true }\nservices:\n  a: { <<: *b, image: x }\n  base: { image: x, pid: host }\n  c: { extends: base }',
     )
@@ -131,7 +131,7 @@ describe('settings that would escape are refused by name', () => {
     'security_opt: [apparmor:docker-default]',
     'cgroup_parent: ""',
     'cgroup: null',
-  ])('%s is harmless', (fields) => expect(web(fields)).toMatchObject({ refused: [], warnings: [] }))
+  ])('%s is accepted', (fields) => expect(web(fields)).toMatchObject({ refused: [], warnings: [] }))
 
   test.each([
     ['volumes: { v: { driver_opts: { type: none, o: bind, device: /etc } } }', 'volumes.v.driver_opts'],
@@ -147,7 +147,7 @@ describe('settings that would escape are refused by name', () => {
     ['networks: { n: { external: { name: host } } }', 'networks.n'],
     ['include: [../other.yml]', 'include.0'],
     ['include: [{ path: /etc/x.yml }]', 'include.0'],
-  ])('at the top: %s', (text, path) => {
+  ])('at the top level: %s', (text, path) => {
     expect(read(`services: { a: { image: x } }\n${text}`).refused.map((one) => one.path)).toEqual([path])
   })
 
@@ -161,7 +161,7 @@ describe('settings that would escape are refused by name', () => {
   })
 })
 
-describe('a file that cannot be run is refused, never a crash', () => {
+describe('an invalid file is refused without an exception', () => {
   const doubled = (open: string, close: string) =>
     `a0: &a0 ${open}x: 1${close}\n${Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} ${open}<<: [*a${i}, *a${i}]${close}`).join('\n')}\nservices: { a: { image: x } }`
   test.each([
@@ -195,7 +195,7 @@ describe('a file that cannot be run is refused, never a crash', () => {
     expect(file.refused[0]!.message).toMatch(message)
   })
 
-  test('services by bad names, or without an image', () => {
+  test('services with invalid names or without an image', () => {
     expect(read('services: { "../a": { image: x }, b: { image: x } }')).toMatchObject({
       services: [{ name: 'b' }],
       refused: [{ path: 'services.../a', message: '"../a" is not a name for a service' }],
@@ -206,7 +206,7 @@ describe('a file that cannot be run is refused, never a crash', () => {
     expect(read('services: { a: null, b: text }').refused.map((one) => one.path)).toEqual(['services.a', 'services.b'])
   })
 
-  test('own tags run nothing', () => {
+  test('custom tags are not evaluated', () => {
     const file = read('services:\n  a: { image: !run "rm -rf" }\n  b: { image: x, command: !!binary aGVsbG8= }')
     expect(file.services[0]!.image).toBe('rm -rf')
     expect(file.services[1]!.command).toBeNull()
@@ -216,7 +216,7 @@ describe('a file that cannot be run is refused, never a crash', () => {
     ])
   })
 
-  test('a long chain of services that extend one another', () => {
+  test('a long chain of extends', () => {
     const chain = Array.from({ length: 1000 }, (_, i) => `  s${i}: { image: x, extends: s${i + 1} }`).join('\n')
     expect(read(`services:\n${chain}\n  s1000: { image: x }`).refused[0]!.message).toBe(
       'more than 20 services extend one another',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { gives, web } from './compose-case.ts'
 import type { ComposeService } from './model.ts'
 
-describe('running', () => {
+describe('container settings', () => {
   const check = {
     test: null,
     intervalSeconds: null,
@@ -51,10 +51,10 @@ describe('running', () => {
         restart: { policy: 'on-failure', maxRetries: 5 },
       },
     ))
-  test('the older words for limits', () =>
+  test('the older names of limits', () =>
     gives('cpus: 2\nmem_limit: 512m\npids_limit: 50\nscale: 3', { cpuCores: 2, memoryMb: 512, pidsLimit: 50, replicas: 3 }))
-  test('no limit of processes', () => gives('pids_limit: -1', { pidsLimit: null }))
-  test('everything else of a container', () =>
+  test('an unlimited number of processes', () => gives('pids_limit: -1', { pidsLimit: null }))
+  test('all other settings of a container', () =>
     gives(
       'user: "1000:1000"\nworking_dir: /app\nhostname: box\nstop_grace_period: 1m\nstop_signal: SIGINT\ninit: true\nread_only: yes\nshm_size: 64m\ncap_drop: [ALL, CAP_KILL]\nprofiles: [debug]\nlabels: { a: b, n: 1 }\nsecurity_opt: [no-new-privileges:true]',
       {
@@ -73,7 +73,7 @@ describe('running', () => {
       },
     ))
   test('labels as a list', () => gives('labels: ["a=b=c", flag]', { labels: { a: 'b=c', flag: '' } }))
-  test('labels that tell whose a container is cannot be set', () => {
+  test('labels that mark the owner of a container are dropped with a warning', () => {
     const file = web('labels: { berth.project: prj_x, com.docker.compose.project: x, mine: y }')
     expect(file.web.labels).toEqual({ mine: 'y' })
     expect(file.warnings.map((one) => one.path)).toEqual([

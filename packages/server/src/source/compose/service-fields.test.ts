@@ -4,11 +4,11 @@ import { gives, read, web } from './compose-case.ts'
 describe('build', () => {
   const none = { dockerfile: null, dockerfileInline: null, args: {}, target: null }
   test('a path is the context', () => gives('build: ./api', { build: { ...none, context: 'api' } }))
-  test('the long form, with the Dockerfile counted from the context', () =>
+  test('the long form, with the Dockerfile relative to the context', () =>
     gives('build: { context: ./api, dockerfile: ../docker/api.Dockerfile, target: run, args: { A: 1.10, B: x } }', {
       build: { ...none, context: 'api', dockerfile: 'docker/api.Dockerfile', target: 'run', args: { A: '1.10', B: 'x' } },
     }))
-  test('args as a list take a missing value from the environment', () =>
+  test('args as a list take missing values from the environment', () =>
     gives(
       'build: { context: ., args: [A=1, TOKEN, GONE] }',
       { build: { ...none, context: '.', args: { A: '1', TOKEN: 't' } } },
@@ -16,32 +16,32 @@ describe('build', () => {
     ))
   test('an inline Dockerfile', () =>
     gives('build: { dockerfile_inline: "FROM scratch" }', { build: { ...none, context: '.', dockerfileInline: 'FROM scratch' } }))
-  test('paths count from the folder of the file', () =>
+  test('paths are relative to the folder of the file', () =>
     gives('build: ../api', { build: { ...none, context: 'api' } }, { directory: 'deploy' }))
 })
 
 describe('commands', () => {
   test('a list is argv', () =>
     gives('command: [node, "a b.js", 1.0]', { command: { kind: 'exec', argv: ['node', 'a b.js', '1.0'] } }))
-  test('a text is kept as a line', () =>
+  test('a string is kept as a shell line', () =>
     gives('command: npm run "start it"', { command: { kind: 'shell', line: 'npm run "start it"' } }))
-  test('an empty list is not the same as none', () =>
+  test('an empty list differs from null', () =>
     gives('entrypoint: []', { entrypoint: { kind: 'exec', argv: [] }, command: null }))
-  test('null is none', () => gives('command: null', { command: null }))
+  test('null is null', () => gives('command: null', { command: null }))
 })
 
 describe('environment', () => {
-  test('a mapping, byte for byte as written', () =>
+  test('a mapping keeps values as written', () =>
     gives('environment: { A: 1.10, B: 007, C: true, D: "", E: 12345678901234567890, F: "x=y" }', {
       environment: { A: '1.10', B: '007', C: 'true', D: '', E: '12345678901234567890', F: 'x=y' },
     }))
   test('a list', () => gives('environment: ["A=1", "B=x=y", "C="]', { environment: { A: '1', B: 'x=y', C: '' } }))
-  test('a key without a value comes from the environment', () => {
+  test('a key without a value is taken from the environment', () => {
     const file = web('environment: { GIVEN: , GONE: }', { env: { GIVEN: 'yes' } })
     expect(file.web.environment).toEqual({ GIVEN: 'yes' })
     expect(file.warnings).toEqual([{ path: 'services.web.environment.GONE', message: 'has no value and is ignored' }])
   })
-  test('hostile keys stay plain keys', () => {
+  test('prototype keys are ordinary keys', () => {
     const file = web('environment: { __proto__: a, constructor: b }')
     expect(Object.entries(file.web.environment)).toEqual([
       ['__proto__', 'a'],
@@ -75,19 +75,19 @@ describe('dependencies', () => {
     ])
     expect(file.warnings).toEqual([])
   })
-  test('a link is a dependency', () => {
+  test('a link is a dependency with an alias', () => {
     const file = web('links: [db, "job:worker"]', {}, other)
     expect(file.web.dependsOn.map((one) => one.service)).toEqual(['db', 'job'])
     expect(file.services.find(({ name }) => name === 'job')?.networks).toEqual([{ name: 'default', aliases: ['worker'] }])
     expect([file.warnings, file.refused]).toEqual([[], []])
   })
-  test('a service that does not exist is refused, unless it is not required', () => {
+  test('an unknown service is refused, unless it is not required', () => {
     expect(web('depends_on: { gone: { required: false } }').refused).toEqual([])
     const file = web('depends_on: [gone]')
     expect(file.web.dependsOn).toEqual([])
     expect(file.refused).toEqual([{ path: 'services.web.depends_on', message: 'there is no service "gone"' }])
   })
-  test('services that wait for one another are refused', () => {
+  test('circular dependencies are refused', () => {
     const file = read(
       'services:\n  a: { image: x, depends_on: [b] }\n  b: { image: x, depends_on: [a] }\n  c: { image: x, depends_on: [d] }\n  d: { image: x }',
     )

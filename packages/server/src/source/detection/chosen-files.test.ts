@@ -44,7 +44,7 @@ test.each<[string, string, Record<string, string>, { context: string; dockerfile
   expect(services).toMatchObject([{ name: 'web', build: expected }])
 })
 
-test('variables and env files of a Compose file in a folder count from that folder', async () => {
+test('variables and env files of a Compose file in a folder come from that folder', async () => {
   const folder = await temporaryFolder({
     'ops/compose.yaml': 'services: { web: { image: "web:$TAG", env_file: web.env } }',
     'ops/.env': 'TAG=7\n',
@@ -86,7 +86,7 @@ test.each<[string, Record<string, string>, { composePath?: string; rootDirectory
     { composePath: 'ops/compose.yaml' },
     /ops\/compose.yaml.*services.web.build.*web\/Dockerfile/,
   ],
-])('a Compose file that cannot be used is not replaced by the Dockerfile beside it: %s', async (_, files, options, reason) => {
+])('an unusable Compose file is not replaced by a Dockerfile in the same folder: %s', async (_, files, options, reason) => {
   const folder = await temporaryFolder({ Dockerfile: image, ...files })
   const reasons = await detectFolder(folder, { ...options, variables: {} }).then(
     ({ framework, refused }) => [framework, ...(refused ?? [])].join(' '),
@@ -96,21 +96,21 @@ test.each<[string, Record<string, string>, { composePath?: string; rootDirectory
   expect(reasons).toMatch(reason)
 })
 
-test('a composePath that is a link out of the project is refused', async () => {
+test('a composePath that is a symlink out of the project is refused', async () => {
   const folder = await temporaryFolder({ Dockerfile: image })
   const other = await temporaryFolder({ 'compose.yaml': build('.') })
   await symlink(join(other, 'compose.yaml'), join(folder, 'linked.yaml'))
   await expect(detectFolder(folder, { composePath: 'linked.yaml', variables: {} })).rejects.toThrow(/linked.yaml/)
 })
 
-test('a Compose file that builds nothing of the folder is named when the Dockerfile is used', async () => {
+test('a Compose file that builds nothing of the folder is named in a warning, and the Dockerfile is used', async () => {
   const folder = await temporaryFolder({ Dockerfile: image, 'compose.yaml': 'services: { db: { image: postgres } }' })
   const { framework, warnings } = await detectFolder(folder)
   expect(framework).toBe('dockerfile')
   expect(warnings.join(' ')).toMatch(/compose.yaml builds nothing of this folder \(it runs db\)/)
 })
 
-test('dockerfilePath decides over the Compose file and the framework, and its ports count', async () => {
+test('dockerfilePath overrides the Compose file and the framework, and its EXPOSE gives the port', async () => {
   const folder = await temporaryFolder({
     'ops/Dockerfile': 'FROM scratch\nEXPOSE 9000\n',
     Dockerfile: image,
@@ -124,7 +124,7 @@ test('dockerfilePath decides over the Compose file and the framework, and its po
   })
 })
 
-test('a dockerfilePath that does not exist is refused by its name', async () => {
+test('a missing dockerfilePath is refused with its path', async () => {
   const folder = await temporaryFolder({ Dockerfile: image })
   await expect(detectFolder(folder, { dockerfilePath: 'ops/Dockerfile' })).rejects.toThrow(
     /dockerfilePath.*"ops\/Dockerfile".*does not exist/,

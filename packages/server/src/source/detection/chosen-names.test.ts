@@ -10,14 +10,14 @@ const expected = (name: string) => JSON.parse(readFileSync(join(fixtures, `${nam
 const at = (name: string, options: object) => detectFolder(join(fixtures, name), options)
 
 describe('framework', () => {
-  test.each(names)('%s: the one that was detected, set by hand, changes nothing', async (name) => {
+  test.each(names)('%s: setting the detected framework changes nothing', async (name) => {
     const { framework } = expected(name)
     if (framework === null) return
     expect(knownFrameworks).toContain(framework)
     expect(await at(name, { framework })).toEqual(expected(name))
   })
 
-  test.each(names)('%s: a detected package manager is a known one, and set by hand changes nothing', async (name) => {
+  test.each(names)('%s: the detected package manager is a known one, and setting it changes nothing', async (name) => {
     const { packageManager } = expected(name)
     if (packageManager === null) return
     expect(knownPackageManagers).toContain(packageManager)
@@ -36,12 +36,12 @@ describe('framework', () => {
     ['static-html', 'hugo', { type: 'static', framework: 'hugo', buildCommand: 'hugo --minify', outputDirectory: 'public' }],
     ['dockerfile-node', 'node', { type: 'app', framework: 'node' }],
     ['express', 'static', { type: 'static', framework: 'static', outputDirectory: '.', buildCommand: null }],
-  ])('%s planned as %s', async (name, framework, plan) => {
+  ])('%s with the framework %s', async (name, framework, plan) => {
     expect(expected(name).framework).not.toBe(framework)
     expect(await at(name, { framework })).toMatchObject(plan)
   })
 
-  test('a framework without its manifest in the source is reported; one unusable by the runtime is left to detection', async () => {
+  test('a framework without its manifest is a mismatch; one that the runtime cannot use is detected again', async () => {
     expect((await at('express', { framework: 'rust' })).mismatch).toMatch(/framework is set to rust/)
     const without = { framework: 'dockerfile', without: ['dockerfile'] }
     expect((await at('dockerfile-node', without)).framework).not.toBe('dockerfile')
@@ -56,14 +56,14 @@ describe('packageManager', () => {
     ['monorepo-pnpm', 'npm', /^npm (ci|install)$/, /./],
     ['python-pip', 'uv', /^uv sync/, /^uv run /],
     ['python-poetry', 'pip', /^pip install|^$/, /./],
-  ])('%s with %s installs and runs with it', async (name, packageManager, install, start) => {
+  ])('%s with %s is installed and run with it', async (name, packageManager, install, start) => {
     const detection = await at(name, { packageManager })
     expect(detection.packageManager).toBe(packageManager)
     expect(detection.installCommand ?? '').toMatch(install)
     if (detection.startCommand) expect(detection.startCommand).toMatch(start)
   })
 
-  test('scripts run with it, too, whatever lockfile is there', async () => {
+  test('scripts run with it too, with any lockfile', async () => {
     const plan = await at('nextjs', { packageManager: 'pnpm' })
     expect([plan.packageManager, plan.installCommand]).toEqual(['pnpm', 'pnpm install'])
     expect(plan.buildCommand).toMatch(/^pnpm /)

@@ -25,7 +25,7 @@ describe.each(Object.entries(corpus))('%s', (_, cases) => {
   })
 })
 
-test('unsupported settings of another host’s file are warnings', async () => {
+test('unsupported settings in files of other hosts are warnings', async () => {
   const { warnings } = await detectFolder(
     await temporaryFolder({
       'package.json': { scripts: { start: 'node a.js' } },
@@ -40,7 +40,7 @@ test('unsupported settings of another host’s file are warnings', async () => {
   expect(warnings.join('\n')).toMatch(/render\.yaml: databases are ignored/)
 })
 
-test('a service that extends one of another file of the project has what that file says', async () => {
+test('a service that extends one of another file of the project includes its settings', async () => {
   const { services } = await detectFolder(
     await temporaryFolder({
       Dockerfile: 'FROM scratch\n',
@@ -52,7 +52,7 @@ test('a service that extends one of another file of the project has what that fi
   expect(services).toMatchObject([{ name: 'web', ports: [80], environment: { A: 'b' } }])
 })
 
-test('a variable that a Compose file asks for in many places is reported once', async () => {
+test('a variable used several times in a Compose file is reported once', async () => {
   const { warnings, refused } = await detectFolder(
     await temporaryFolder({
       Dockerfile: 'FROM scratch\n',

@@ -54,7 +54,7 @@ const promised: Record<string, string[]> = {
 }
 
 describe.each(Object.entries(promised))('%s', (_, names) => {
-  test.each(names)('%s, whole', async (name) => {
+  test.each(names)('%s is detected completely', async (name) => {
     const detection = await detectFolder(join(fixtures, name))
     expect(detection).toEqual(JSON.parse(readFileSync(join(fixtures, `${name}.expected.json`), 'utf8')))
     expect(Value.Check(DetectionShape, detection)).toBe(true)
@@ -62,6 +62,6 @@ describe.each(Object.entries(promised))('%s', (_, names) => {
   })
 })
 
-test('every fixture is asked about', () => {
+test('every fixture is tested', () => {
   expect(Object.values(promised).flat().sort()).toEqual(stacks.sort())
 })

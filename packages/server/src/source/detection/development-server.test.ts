@@ -92,7 +92,7 @@ test.each([
   'npx next dev',
   'cross-env NODE_ENV=development nodemon index.js',
   'PORT=3000 react-scripts start',
-])('%s is for development', (command) => expect(isDevelopmentServer(command)).toBe(true))
+])('%s is a development server', (command) => expect(isDevelopmentServer(command)).toBe(true))
 
 test.each([
   'vite build',
@@ -120,7 +120,7 @@ test.each([
   'deno run -A main.ts',
   'tsx src/index.ts',
   'serve -s dist',
-])('%s is not', (command) => expect(isDevelopmentServer(command)).toBe(false))
+])('%s is not a development server', (command) => expect(isDevelopmentServer(command)).toBe(false))
 
 test.each([
   ['nodemon server.js', 'node server.js'],
@@ -131,6 +131,6 @@ test.each([
   ['nodemon', null],
 ])('files watched by %s: %s', (command, program) => expect(watchedProgram(command)).toBe(program))
 
-test('a line of options without end is read in one go', () => {
+test('a long line of options is parsed in linear time', () => {
   expect(watchedProgram(`nodemon${' -w'.repeat(600)} !`)).toBeNull()
 })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseDockerfile } from './dockerfile.ts'
 
-describe('EXPOSE gives the ports', () => {
+describe('ports come from EXPOSE', () => {
   test.each([
     ['FROM a\nEXPOSE 8080', [8080]],
     ['FROM a\nexpose 80 443/tcp 53/udp', [80, 443]],
@@ -24,7 +24,7 @@ describe('EXPOSE gives the ports', () => {
   ])('%j', (text, ports) => expect(parseDockerfile(text).ports).toEqual(ports))
 })
 
-test('the last CMD is what starts', () => {
+test('the command is the last CMD', () => {
   expect(parseDockerfile('FROM a\nCMD a\nCMD ["b", "c"]').command).toBe('["b", "c"]')
   expect(parseDockerfile('FROM a AS x\nCMD a\nFROM b').command).toBeNull()
 })

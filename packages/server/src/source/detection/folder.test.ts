@@ -5,7 +5,7 @@ import { temporaryFolder } from './temporary-folder.ts'
 const open = async (...files: string[]) =>
   Folder.open(await temporaryFolder(Object.fromEntries(files.map((file) => [file, file]))), { maxFiles: 1000 })
 
-test('files are found by patterns, the nearest first', async () => {
+test('files are found by patterns, nearest first', async () => {
   const folder = await open(
     'next.config.mjs',
     'next.config.js',
@@ -25,7 +25,7 @@ test('files are found by patterns, the nearest first', async () => {
   expect(folder.findFolders('**')).toEqual(['', 'a', 'a/c', 'apps', 'apps/web'])
 })
 
-test('output of builds and editors is ignored', async () => {
+test('output folders of builds and editors are ignored', async () => {
   const folder = await open(
     'node_modules/a/package.json',
     '.git/config',
@@ -38,7 +38,7 @@ test('output of builds and editors is ignored', async () => {
   expect(folder.findFolders('**')).toEqual(['', 'src'])
 })
 
-test('a view of a folder below has the same project around it', async () => {
+test('a subfolder view accesses the rest of the project', async () => {
   const folder = await open('package.json', 'apps/web/src/index.ts')
   const web = folder.at('apps/web')
   expect([web.path, web.name, web.has('src/index.ts'), web.has('../../package.json'), web.full('src')]).toEqual([

@@ -10,27 +10,27 @@ import { temporaryFolder } from './temporary-folder.ts'
 const secret = 'canary-4711'
 const manifest = { name: secret, scripts: { start: `node ${secret}.js` }, dependencies: { express: '4' } }
 
-describe('a service that does not run hides no refusal of one that does', () => {
+describe('an inactive service does not hide a refusal of an active one', () => {
   const refusedIn = async (services: string) => {
     const folder = await temporaryFolder({ 'compose.yaml': `services:\n${services}` })
     return (await detectFolder(folder)).refused?.join('\n') ?? ''
   }
   const off = '  a: { image: a, profiles: [off], privileged: true }\n'
 
-  test('by a name that its own begins with', async () => {
+  test('with a name that is a prefix of the other', async () => {
     expect(await refusedIn(`${off}  web: { image: b }\n`)).toBe('')
     expect(await refusedIn(`${off}  a.b: { image: b, privileged: true }\n`)).toContain('services.a.b.privileged')
   })
 
-  test('nor by the number of its own', async () => {
+  test('with many fields', async () => {
     const many = Array.from({ length: 600 }, (_, index) => `    field${index}: 1\n`).join('')
     const refused = await refusedIn(`  a:\n    image: a\n    profiles: [off]\n${many}  web: { image: b, privileged: true }\n`)
     expect(refused).toContain('more than 500')
   })
 })
 
-describe('nothing outside the folder is read', () => {
-  test('a link to a file outside is not followed, and named', async () => {
+describe('files outside the folder', () => {
+  test('a symlink to a file outside is not followed, and reported', async () => {
     const outside = await temporaryFolder({ 'package.json': manifest })
     const folder = await temporaryFolder({ 'index.html': '' })
     await symlink(join(outside, 'package.json'), join(folder, 'package.json'))
@@ -40,7 +40,7 @@ describe('nothing outside the folder is read', () => {
     expect(JSON.stringify(detection)).not.toContain(secret)
   })
 
-  test('nor is a link to a folder, wherever it leads', async () => {
+  test('a symlink to a folder is not followed', async () => {
     const outside = await temporaryFolder({ 'web/package.json': manifest })
     const folder = await temporaryFolder({
       'package.json': { workspaces: ['apps/*', '../*', 'apps/../../*'] },
@@ -53,13 +53,13 @@ describe('nothing outside the folder is read', () => {
     expect((await detectFolder(folder)).apps).toEqual([])
   })
 
-  test('a link to a file of the same project is that file', async () => {
+  test('a symlink to a file of the project is followed', async () => {
     const folder = await temporaryFolder({ 'config/package.json': { name: 'inner', dependencies: { next: '15' } } })
     await symlink('config/package.json', join(folder, 'package.json'))
     expect(await detectFolder(folder)).toMatchObject({ name: 'inner', framework: 'nextjs' })
   })
 
-  test('links to nothing, to themselves and in a circle say nothing', async () => {
+  test('dangling and circular symlinks are ignored', async () => {
     const folder = await temporaryFolder({ 'index.html': '' })
     await symlink('gone', join(folder, 'package.json'))
     await symlink('Gemfile', join(folder, 'Gemfile'))
@@ -68,7 +68,7 @@ describe('nothing outside the folder is read', () => {
     expect(await detectFolder(folder)).toMatchObject({ framework: 'static', warnings: [] })
   })
 
-  test('files named in files stay inside', async () => {
+  test('paths in files cannot leave the project', async () => {
     const outside = await temporaryFolder({ 'secret.txt': `${secret}==1\n` })
     const folder = await temporaryFolder({
       'requirements.txt': `-r ../${outside.split('/').at(-1)}/secret.txt\n-r /etc/passwd\n-r ${outside}/secret.txt\nflask\n`,
@@ -78,7 +78,7 @@ describe('nothing outside the folder is read', () => {
     expect(JSON.stringify(await detectFolder(folder))).not.toContain(secret)
   })
 
-  test('an output directory that leads out is left out', async () => {
+  test('an output directory outside the project is ignored', async () => {
     for (const outDir of ['../../etc', '/etc', '..', 'a/../../b', 'a\\\\b']) {
       const folder = await temporaryFolder({
         'package.json': { devDependencies: { vite: '6' } },
@@ -91,7 +91,7 @@ describe('nothing outside the folder is read', () => {
   })
 })
 
-describe('a broken file is a warning that names it', () => {
+describe('an invalid file is a warning with its name', () => {
   test.each([
     ['package.json', '{ "name": ', 'JSON'],
     ['package.json', '\u0000\u0001', 'JSON'],
@@ -111,7 +111,7 @@ describe('a broken file is a warning that names it', () => {
     expect(warnings).toContain(`${name} is not valid ${language}; it is ignored`)
   })
 
-  test('a file over 1 MiB is left out', async () => {
+  test('a file over 1 MiB is ignored', async () => {
     const folder = await temporaryFolder({
       'package.json': JSON.stringify({ name: 'x', pad: 'x'.repeat(1024 ** 2) }),
       'index.html': '',
@@ -122,7 +122,7 @@ describe('a broken file is a warning that names it', () => {
     })
   })
 
-  test('a socket by the name of a manifest is not opened', async () => {
+  test('a socket with the name of a manifest is not opened', async () => {
     const folder = await temporaryFolder({ 'index.html': '' })
     const server = createServer().listen(join(folder, 'package.json'))
     await once(server, 'listening')
@@ -131,14 +131,14 @@ describe('a broken file is a warning that names it', () => {
     expect(detection).toMatchObject({ framework: 'static', warnings: [] })
   })
 
-  test('a byte order mark and comments do not break JSON', async () => {
+  test('JSON may have a byte order mark and comments', async () => {
     const folder = await temporaryFolder({
       'package.json': '\uFEFF{ // the app\n "dependencies": { "next": "15", }, /* end */ }',
     })
     expect(await detectFolder(folder)).toMatchObject({ framework: 'nextjs' })
   })
 
-  test('a Compose file that is broken or hostile is refused with a message', async () => {
+  test('an invalid Compose file is refused with a message', async () => {
     const detect = async (text: string) => detectFolder(await temporaryFolder({ 'compose.yaml': text }))
     expect(await detect('services: [')).toMatchObject({
       framework: 'compose',
@@ -150,7 +150,7 @@ describe('a broken file is a warning that names it', () => {
     expect((await detect(bomb)).warnings[0]).toMatch(/^refused: compose.yaml: the file cannot be read/)
   })
 
-  test('a bind that leaves the project by a link is refused', async () => {
+  test('a bind mount that leaves the project through a symlink is refused', async () => {
     const folder = await temporaryFolder({ 'compose.yaml': 'services: { a: { image: x, volumes: ["./data:/data"] } }' })
     await symlink('/etc', join(folder, 'data'))
     expect((await detectFolder(folder)).warnings).toContain(
@@ -159,8 +159,8 @@ describe('a broken file is a warning that names it', () => {
   })
 })
 
-describe('words of a file are never more than words', () => {
-  test('names are quoted in commands and cut to what a project takes', async () => {
+describe('values of files are quoted and limited', () => {
+  test('names are quoted in commands and truncated', async () => {
     const folder = await temporaryFolder({
       'go.mod': `module x/${'n'.repeat(300)}\n`,
       'cmd/a b; $(touch x)/main.go': 'package main\n',
@@ -172,7 +172,7 @@ describe('words of a file are never more than words', () => {
     expect((await detectFolder(quote)).installCommand).toBe(`dotnet restore 'it'\\''s.csproj'`)
   })
 
-  test('a command of more than 500 characters is left out', async () => {
+  test('a command over 500 characters is dropped', async () => {
     const folder = await temporaryFolder({ 'requirements.txt': '', 'main.py': '', Procfile: `web: python ${'x'.repeat(600)}\n` })
     const { startCommand, warnings } = await detectFolder(folder)
     expect([startCommand, warnings.at(-1)]).toEqual([
@@ -181,7 +181,7 @@ describe('words of a file are never more than words', () => {
     ])
   })
 
-  test('names of the prototype are names', async () => {
+  test('prototype names are ordinary names', async () => {
     const folder = await temporaryFolder({
       'package.json':
         '{ "name": "x", "__proto__": { "scripts": { "start": "evil" } }, "scripts": { "__proto__": "x", "constructor": "y" }, "dependencies": { "__proto__": "1", "toString": "2" } }',
@@ -190,7 +190,7 @@ describe('words of a file are never more than words', () => {
     expect(await detectFolder(folder)).toMatchObject({ framework: 'node', startCommand: 'node index.js' })
   })
 
-  test('any JSON in any manifest is survived', async () => {
+  test('any JSON in any manifest is read without an exception', async () => {
     const keys = [
       'name',
       'scripts',
@@ -232,8 +232,8 @@ describe('words of a file are never more than words', () => {
   })
 })
 
-describe('a folder without end has an end', () => {
-  test('only so many files are looked at, those near the root first', async () => {
+describe('very large folders', () => {
+  test('a limited number of files is read, those near the root first', async () => {
     const files = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`a/b/c/${index}.txt`, '']))
     const folder = await temporaryFolder({ ...files, 'z/package.json': '{}', 'package.json': { dependencies: { next: '15' } } })
     const detection = await detectFolder(folder, { maxFiles: 50 })
@@ -242,7 +242,7 @@ describe('a folder without end has an end', () => {
     expect((await detectFolder(folder, { maxFiles: 1000 })).warnings).not.toContain('only the first 1000 files were checked')
   })
 
-  test('globs of stars match in bounded time', async () => {
+  test('globs with many stars match in bounded time', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 60 }, (_, index) => [
         `p/${index % 5}/${index % 3}/${index}/package.json`,

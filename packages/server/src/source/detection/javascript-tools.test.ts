@@ -13,7 +13,7 @@ const detect = async (files: Record<string, string | object>) => {
   return { packageManager, installCommand, buildCommand, startCommand, warnings }
 }
 
-describe('the lockfile names the package manager, and the install is frozen', () => {
+describe('the lockfile determines the package manager, and the install is frozen', () => {
   test.each([
     ['npm', 'npm ci', { 'package-lock.json': '{}' }],
     ['npm', 'npm ci', { 'npm-shrinkwrap.json': '{}' }],
@@ -35,7 +35,7 @@ describe('the lockfile names the package manager, and the install is frozen', ()
     })
   })
 
-  test('a lockfile larger than what is read is known by its first lines', async () => {
+  test('a lockfile over the read limit is recognised by its first lines', async () => {
     expect(await detect({ 'yarn.lock': `${berry}${'# x\n'.repeat(400_000)}` })).toMatchObject({
       installCommand: 'yarn install --immutable',
       warnings: [],
@@ -43,7 +43,7 @@ describe('the lockfile names the package manager, and the install is frozen', ()
   })
 })
 
-test('without a lockfile the install is plain, with a warning', async () => {
+test('without a lockfile the install is not frozen, with a warning', async () => {
   expect(await detect({})).toMatchObject({
     packageManager: 'npm',
     installCommand: 'npm install',
@@ -51,21 +51,21 @@ test('without a lockfile the install is plain, with a warning', async () => {
   })
 })
 
-test('without dependencies there is nothing to install', async () => {
+test('without dependencies there is no install command', async () => {
   const files = { 'package.json': { name: 'api', scripts: { start: 'node index.js' } } }
   expect(await detect(files)).toMatchObject({ installCommand: null, warnings: [] })
 })
 
-describe('the packageManager field wins', () => {
+describe('the packageManager field has precedence', () => {
   const field = (packageManager: unknown) => ({ 'package.json': { ...express, packageManager } })
-  test('over another lockfile, with a warning', async () => {
+  test('over the lockfile of another one, with a warning', async () => {
     expect(await detect({ ...field('pnpm@9.1.0'), 'package-lock.json': '{}' })).toMatchObject({
       packageManager: 'pnpm',
       installCommand: 'pnpm install',
       warnings: ['pnpm is used, but package-lock.json is there too', 'there is no lockfile of pnpm; two installs may differ'],
     })
   })
-  test('between two lockfiles', async () => {
+  test('with two lockfiles', async () => {
     expect(await detect({ ...field('npm@11.0.0'), 'package-lock.json': '{}', 'yarn.lock': classic })).toMatchObject({
       packageManager: 'npm',
       installCommand: 'npm ci',
@@ -76,22 +76,22 @@ describe('the packageManager field wins', () => {
     ['yarn@1.22.22', 'yarn install --frozen-lockfile'],
     ['yarn@4.0.0', 'yarn install --immutable'],
     ['yarn@3.6.1+sha224.abc', 'yarn install --immutable'],
-  ])('and tells the kind of yarn: %s', async (text, install) => {
+  ])('and determines the version of Yarn: %s', async (text, install) => {
     expect(await detect({ ...field(text), 'yarn.lock': '' })).toMatchObject({ installCommand: install })
   })
-  test.each([['cnpm@1.0.0'], ['npm'], [5], ['; rm -rf /@1'], [{ a: 1 }]])('%o is none', async (value) => {
+  test.each([['cnpm@1.0.0'], ['npm'], [5], ['; rm -rf /@1'], [{ a: 1 }]])('%o is ignored', async (value) => {
     expect(await detect({ ...field(value), 'yarn.lock': classic })).toMatchObject({ packageManager: 'yarn', warnings: [] })
   })
 })
 
-test('two lockfiles without a field give a warning', async () => {
+test('two lockfiles without the field are a warning', async () => {
   expect(await detect({ 'package-lock.json': '{}', 'yarn.lock': classic, 'pnpm-lock.yaml': '' })).toMatchObject({
     packageManager: 'pnpm',
     warnings: ['pnpm is used, but yarn.lock and package-lock.json are there too'],
   })
 })
 
-test('tools are run by the package manager where no script does it', async () => {
+test('tools run through the package manager if there is no script', async () => {
   const next = { 'package.json': { dependencies: { next: '15' } } }
   const commands = async (files: Record<string, string>) => {
     const { buildCommand, startCommand } = await detect({ ...next, ...files })

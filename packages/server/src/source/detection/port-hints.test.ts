@@ -9,7 +9,7 @@ const inCode = async (text: string) => {
   return hint && [hint.port, hint.isFixed]
 }
 
-describe('code that takes PORT and falls back', () => {
+describe('code that reads PORT with a fallback', () => {
   test.each([
     'app.listen(process.env.PORT || 4000)',
     'const port = process.env.PORT ?? 4000',
@@ -24,7 +24,7 @@ describe('code that takes PORT and falls back', () => {
   ])('%s', async (text) => expect(await inCode(text)).toEqual([4000, false]))
 })
 
-describe('code that always listens on one port', () => {
+describe('code with a hard-coded port', () => {
   test.each([
     'app.listen(4000)',
     'app.listen( 4000, () => {})',
@@ -39,7 +39,7 @@ describe('code that always listens on one port', () => {
   ])('%s', async (text) => expect(await inCode(text)).toEqual([4000, true]))
 })
 
-describe('code that says no port', () => {
+describe('code without a port', () => {
   test.each([
     'app.listen(process.env.PORT)',
     'port := os.Getenv("PORT")\nif port == "" { log.Fatal(app.Listen(":4000")) }',
@@ -60,4 +60,4 @@ test.each([
   ['cross-env PORT=4100 node server.js', 4100],
   ['next start -p $PORT', null],
   ['node server.js', null],
-])('in a command: %s', (command, port) => expect(portInCommand(command, 'package.json')?.port ?? null).toBe(port))
+])('a port in a command: %s', (command, port) => expect(portInCommand(command, 'package.json')?.port ?? null).toBe(port))

@@ -110,7 +110,7 @@ test.each([
   ['nuxt start', 'nuxt start'],
   ['NODE_ENV=production node index.js', 'npm run start'],
   ['next start', 'next start'],
-])('with the start script %s the app starts by %s', async (start, command) => {
+])('with the start script %s the start command is %s', async (start, command) => {
   const { startCommand } = await detectFolder(await temporaryFolder({ 'package.json': npm({ next: '15' }, { start }) }))
   expect(startCommand).toBe(command)
 })

@@ -19,7 +19,7 @@ const workspace = {
   },
 }
 
-test("an app of a workspace is built with the workspace's package manager and versions", async () => {
+test('an app of a workspace uses the package manager and versions of the workspace', async () => {
   const detection = await detectFolder(await temporaryFolder(workspace), { rootDirectory: 'apps/web' })
   expect(detection).toMatchObject({
     name: 'web',
@@ -42,40 +42,43 @@ test("an app of a workspace is built with the workspace's package manager and ve
   ])
 })
 
-test('the version that is nearest to the app counts', async () => {
+test('the nearest version file is used', async () => {
   const { '.tool-versions': _, ...files } = workspace
   const folder = await temporaryFolder(files)
   expect((await detectFolder(folder, { rootDirectory: './apps/api/' })).runtimeVersion).toEqual({ node: '>=20', pnpm: '9.0.0' })
   expect((await detectFolder(folder, { rootDirectory: 'apps/web' })).runtimeVersion).toEqual({ node: '>=22', pnpm: '9.0.0' })
 })
 
-test.each(['..', '../x', 'apps/../../x', '/etc', '/'])('%s leads out of the project', async (rootDirectory) => {
+test.each(['..', '../x', 'apps/../../x', '/etc', '/'])('%s is refused, since it leaves the project', async (rootDirectory) => {
   await expect(detectFolder(await temporaryFolder(workspace), { rootDirectory })).rejects.toThrow(RootDirectoryError)
 })
 
-test.each(['gone', 'package.json', 'apps/web/index.html', 'out'])('%s is no folder of the project', async (rootDirectory) => {
-  const folder = await temporaryFolder(workspace)
-  const other = await temporaryFolder(workspace)
-  await symlink(other, join(folder, 'out'))
-  await expect(detectFolder(folder, { rootDirectory })).rejects.toThrow(RootDirectoryError)
-})
+test.each(['gone', 'package.json', 'apps/web/index.html', 'out'])(
+  '%s is refused, since it is not a folder of the project',
+  async (rootDirectory) => {
+    const folder = await temporaryFolder(workspace)
+    const other = await temporaryFolder(workspace)
+    await symlink(other, join(folder, 'out'))
+    await expect(detectFolder(folder, { rootDirectory })).rejects.toThrow(RootDirectoryError)
+  },
+)
 
-test('a root directory may be called as it likes and lie deep', async () => {
+test('a root directory may have any name and depth', async () => {
   const path = 'a/b/c/d/e/f/g/build/target'
   const folder = await temporaryFolder({ [`${path}/package.json`]: { dependencies: { next: '15' } } })
   expect(await detectFolder(folder, { rootDirectory: path })).toMatchObject({ framework: 'nextjs', name: 'target' })
 })
 
-test.each(['', '.', './'])('"%s" is the project itself', async (rootDirectory) => {
+test.each(['', '.', './'])('"%s" is the project root', async (rootDirectory) => {
   expect((await detectFolder(await temporaryFolder(workspace), { rootDirectory })).framework).toBe('workspaces')
 })
 
-test('a folder that is not there is an error', async () => {
+test('a missing folder is an error', async () => {
   await expect(detectFolder(join(await temporaryFolder(), 'gone'))).rejects.toThrow('ENOENT')
   await expect(detectFolder(join(await temporaryFolder({ file: 'x' }), 'file'))).rejects.toThrow('ENOTDIR')
 })
 
-test('a runtime that cannot use a Dockerfile can leave it out', async () => {
+test('a runtime without Docker can leave out the Dockerfile', async () => {
   const folder = await temporaryFolder({ Dockerfile: 'FROM x\nEXPOSE 80\n', 'package.json': { scripts: { start: 'node a.js' } } })
   expect((await detectFolder(folder)).framework).toBe('dockerfile')
   expect(await detectFolder(folder, { without: ['dockerfile', 'compose'] })).toMatchObject({
@@ -84,7 +87,7 @@ test('a runtime that cannot use a Dockerfile can leave it out', async () => {
   })
 })
 
-test('an abort ends it', async () => {
+test('an abort stops the detection', async () => {
   await expect(detectFolder(await temporaryFolder(workspace), { abort: AbortSignal.abort() })).rejects.toThrow(/abort/i)
 })
 
@@ -99,7 +102,7 @@ test('an omitted candidate is reported if it would have been chosen', async () =
   )
 })
 
-test('a root directory that is not there names those that are', async () => {
+test('an error about a missing root directory lists similar folders', async () => {
   const folder = await temporaryFolder({ 'apps/web/a': '', 'apps/api/a': '', 'docs/a': '', '.git/a': '' })
   const reported = (rootDirectory: string) => detectFolder(folder, { rootDirectory }).catch(({ message }: Error) => message)
   expect(await reported('apps/site/x')).toMatch(/There is no folder "apps\/site\/x".*rootDirectory.*"apps\/api", "apps\/web"/)

@@ -5,7 +5,7 @@ import { temporaryFolder } from './temporary-folder.ts'
 const versions = async (files: Record<string, string | object>) =>
   (await detectFolder(await temporaryFolder(files))).runtimeVersion
 
-describe('versions as their files have them', () => {
+describe('versions in version files', () => {
   test.each([
     [{ '.nvmrc': 'v22.1.0\n' }, { node: '22.1.0' }],
     [{ '.nvmrc': '# use\n\nlts/iron\n' }, { node: 'lts/iron' }],

@@ -7,7 +7,7 @@ import { detectFolder } from './detect-folder.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 // How long that takes beside a plain walk is bench/detection.ts.
-test('scanning reads every folder once and opens hardly a file', async () => {
+test('scanning reads every folder once and opens few files', async () => {
   const folder = await temporaryFolder({
     'package.json': { name: 'large', dependencies: { express: '4' }, scripts: { start: 'node .' } },
   })

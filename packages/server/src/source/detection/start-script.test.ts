@@ -11,7 +11,7 @@ async function startOf(manifest: object, files: Files = {}, rootDirectory = '') 
   return (await detectFolder(folder, { rootDirectory })).startCommand
 }
 
-describe('a start script that is one plain command is the start command', () => {
+describe('a start script with one plain command is the start command', () => {
   test.each([
     'node server.js',
     '  node server.js ',
@@ -24,13 +24,13 @@ describe('a start script that is one plain command is the start command', () => 
     ['yarn', { 'yarn.lock': '# yarn lockfile v1\n' }],
     ['bun', { 'bun.lock': '{}' }],
     ['yarn 4 that links modules', { 'yarn.lock': '__metadata:\n', '.yarnrc.yml': 'nodeLinker: node-modules\n' }],
-  ])('with %s too', async (_, files) => {
+  ])('also with %s', async (_, files) => {
     expect(await startOf(app('next start'), files)).toBe('next start')
   })
 })
 
 test.each(['npm run serve', 'yarn serve', 'pnpm run serve', 'bun serve'])(
-  'a start script that only calls another one, %s, is that one',
+  'a start script that only calls another one, %s, is replaced by it',
   async (start) => expect(await startOf(app(start, { serve: 'node server.js' }))).toBe('node server.js'),
 )
 
@@ -44,30 +44,30 @@ describe('the package manager runs a start script', () => {
     './start.sh',
     '../bin/server',
     `node ${'a'.repeat(500)}`,
-  ])('that is more than one program in the search path: %s', async (start) => {
+  ])('with more than one program: %s', async (start) => {
     expect(await startOf(app(start))).toBe('npm run start')
   })
   test.each(['run-s serve', 'concurrently npm:serve', 'npm run serve -- --quiet', 'npx serve', 'dotenv -- pnpm serve'])(
     'that runs other scripts: %s',
     async (start) => expect(await startOf(app(start, { serve: 'node server.js' }))).toBe('npm run start'),
   )
-  test('that calls one with a hook, or calls itself in a circle', async () => {
+  test('that calls one with a hook, or itself', async () => {
     expect(await startOf(app('npm run serve', { preserve: 'node a.js', serve: 'node server.js' }))).toBe('npm run start')
     expect(await startOf(app('npm run serve', { serve: 'npm start' }))).toBe('npm run start')
   })
   test.each(['prestart', 'poststart'])('that has %s', async (hook) => {
     expect(await startOf(app('node server.js', { [hook]: 'node migrate.js' }))).toBe('npm run start')
   })
-  test('of Bun that names another script with words of its own', async () => {
+  test('of Bun that passes arguments to another script', async () => {
     const scripts = { serve: 'bun server.js' }
     expect(await startOf(app('bun run serve --quiet', scripts), { 'bun.lock': '{}' })).toBe('bun run start')
     expect(await startOf(app('bun serve --quiet', scripts), { 'bun.lock': '{}' })).toBe('bun run start')
     expect(await startOf(app('bun run server.js', scripts), { 'bun.lock': '{}' })).toBe('bun run server.js')
   })
-  test("where the dependencies are found through yarn's loader only", async () => {
+  test('if dependencies are resolved by the Yarn loader only', async () => {
     expect(await startOf(app('node server.js'), { 'yarn.lock': '__metadata:\n' })).toBe('yarn run start')
   })
-  test("where a tool is in the workspace's folder; a program of the runtime needs no such folder", async () => {
+  test('if the tool is in the folder of the workspace; a program of the runtime needs no such folder', async () => {
     const workspace = { 'package.json': { workspaces: ['api'] }, 'package-lock.json': '{}' }
     expect(await startOf(app('next start'), workspace, 'api')).toBe('npm run start')
     expect(await startOf(app('node server.js'), workspace, 'api')).toBe('node server.js')

@@ -22,7 +22,7 @@ test('elements, attributes, text, comments and CDATA', () => {
   expect(childText(root, 'raw')).toBe('<a>')
 })
 
-test('an entity of the file itself is not expanded', () => {
+test('an entity declared in the file is not expanded', () => {
   expect(childText(parseXml('<!DOCTYPE a [<!ENTITY x "boom">]><a><b>&x;</b></a>'), 'b') ?? '').not.toContain('boom')
 })
 
@@ -37,6 +37,6 @@ test.each([
   '<!-- open',
   '<![CDATA[ open',
   `${'<a>'.repeat(200)}${'</a>'.repeat(200)}`,
-])('%j is no XML', (text) => {
+])('%j is not valid XML', (text) => {
   expect(parseXml(text)).toBeNull()
 })

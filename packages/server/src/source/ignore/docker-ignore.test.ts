@@ -21,7 +21,7 @@ test.each<[string, string, boolean]>([
   expect(dockerIgnore(text)(path, false)).toBe(isIgnored)
 })
 
-test('a folder that is left out is still looked into where something may be taken back', () => {
+test('an ignored folder is searched if a later pattern may include files in it', () => {
   expect(dockerIgnore('dist\n!dist/keep')('dist', true)).toBe('look-inside')
   expect(dockerIgnore('dist')('dist', true)).toBe(true)
 })

@@ -20,7 +20,7 @@ describe('a pattern', () => {
     ['/docs/:path*', ['=docs', '*path']],
     ['/(.*)', ['*1']],
     ['/:all(.*)', ['*all']],
-  ])('%s is steps that are compared one by one', (written, steps) => {
+  ])('%s is a list of steps', (written, steps) => {
     expect(patternOf(written)).toEqual(steps)
   })
 
@@ -35,14 +35,14 @@ describe('a pattern', () => {
     '/%zz',
     'https://other.test/',
     `/${'a'.repeat(600)}`,
-  ])('%s is none: nothing of it becomes a regular expression', (written) => {
+  ])('%s is refused and never becomes a regular expression', (written) => {
     expect(patternOf(written)).toBeNull()
   })
 })
 
-describe('where it leads', () => {
+describe('the target of a redirect', () => {
   test.each(['/x', '/x/:splat?y=1#z', 'https://elsewhere.test/:splat', 'http://elsewhere.test:8080/'])(
-    '%s is taken',
+    '%s is accepted',
     (written) => {
       expect(destinationOf(written)).not.toBeNull()
     },
@@ -56,7 +56,7 @@ describe('where it leads', () => {
     '/x\r\nset-cookie: a',
     '/\ud800',
     'x',
-  ])('%j is not', (written) => {
+  ])('%j is refused', (written) => {
     expect(destinationOf(written)).toBeNull()
   })
 })
@@ -74,7 +74,7 @@ describe('_redirects', () => {
 /back/*   /:splat
 `)
 
-  test('the first that fits decides; what stood in the place of names is put in', () => {
+  test('the first matching rule applies, with placeholders filled in', () => {
     expect(leads(rules, 'old')).toEqual([301, '/new'])
     expect(leads(rules, 'old/')).toEqual([301, '/new'])
     expect(leads(rules, 'blog/2024/spring')).toEqual([302, '/posts/spring-2024'])
@@ -84,19 +84,19 @@ describe('_redirects', () => {
     expect(leads(rules, 'older')).toBeUndefined()
   })
 
-  test('input of a visitor never redirects to another host: it stays a path of the site', () => {
+  test('placeholders never redirect to another host', () => {
     for (const path of ['back//evil.test', 'back/\\evil.test', 'back/https://evil.test', 'back/%0d%0aset-cookie:a'])
       expect(leads(rules, path)?.[1]).toMatch(/^\/(?![/\\])[^\r\n]*$/)
   })
 
-  test('rules that proxy to another host, or depend on the visitor, are left out with a warning', () => {
+  test('rules that proxy to another host, or depend on the client, are skipped with a warning', () => {
     expect(warnings).toHaveLength(3)
     expect(warnings.join('\n')).toMatch(/_redirects: \/api\/\*.*\n.*\/store.*\n.*\/only/)
   })
 })
 
 describe('_headers', () => {
-  test('are said with the paths that they are for; the last word counts', () => {
+  test('apply to matching paths; the last value wins', () => {
     const { rules, warnings } = headerLines(
       '/*\n  X-Frame-Options: DENY\n  Content-Length: 5\n/docs/*\n  x-frame-options: SAMEORIGIN\n  Link: </a.css>; rel=preload\n',
     )
@@ -109,14 +109,14 @@ describe('_headers', () => {
   })
 
   test.each(['x', 'X-A: caf\u00e9 \u2603', ': x', 'Transfer-Encoding: chunked', 'Connection: close'])(
-    '%j sets nothing',
+    '%j sets no header',
     (line) => {
       expect(headerLines(`/*\n  ${line}\n`).rules.headers).toEqual([])
     },
   )
 })
 
-test('netlify.toml says the same in tables', () => {
+test('netlify.toml is read from its tables', () => {
   const toml = {
     redirects: [
       { from: '/a', to: '/b', status: 302, force: true },
@@ -140,7 +140,7 @@ test('netlify.toml says the same in tables', () => {
   expect(warnings).toEqual([expect.stringContaining('/q')])
 })
 
-test('a table where netlify.toml has a text is left out and said, also one that names itself', () => {
+test('a table in place of a string in netlify.toml is skipped with a warning', () => {
   const table = { toString: 1, valueOf: 1 }
   const { rules, warnings } = netlifyRules({
     redirects: [{ from: table, to: '/x', query: {} }],
@@ -150,7 +150,7 @@ test('a table where netlify.toml has a text is left out and said, also one that 
   expect(warnings).toHaveLength(3)
 })
 
-test('vercel.json: redirects before files, rewrites after them, conditions left out', () => {
+test('vercel.json: redirects apply before files, rewrites after them, and conditions are skipped', () => {
   const { rules, warnings } = vercelRules({
     redirects: [
       { source: '/old/:path*', destination: '/new/:path*' },
@@ -170,7 +170,7 @@ test('vercel.json: redirects before files, rewrites after them, conditions left 
   expect(warnings).toEqual([expect.stringContaining('"has"')])
 })
 
-test('a rule that leads to the same address is skipped, and the next rule applies', () => {
+test('a rule that redirects to its own address is skipped', () => {
   const { rules } = vercelRules({
     redirects: [
       { source: '/docs', destination: '/docs/' },

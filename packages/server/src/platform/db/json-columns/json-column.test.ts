@@ -28,18 +28,18 @@ describe('an invalid stored value is refused with table, column and row', () => 
     expect(read).toThrow(message)
   })
 
-  test('a row is named by the key of its table', () => {
+  test('a row is identified by the key of its table', () => {
     const row = { projectId: 'prj_1', environment: 'production', serviceRoutes: '[1]' }
     expect(() => liveEnvironmentJson.serviceRoutes(row)).toThrow('liveEnvironments.serviceRoutes in row prj_1 production')
   })
 })
 
-test('bounds of requests do not apply to stored values, which may be older than the bound', () => {
+test('limits of requests do not apply to stored values', () => {
   const column = jsonColumn('projects', 'volumes', Type.Array(Type.String({ maxLength: 1, pattern: '^x$' }), { maxItems: 1 }))
   expect(column({ volumes: '["long","other"]' })).toEqual(['long', 'other'])
 })
 
-test('the message about a sealed value does not quote it', () => {
+test('the error for a sealed value does not contain it', () => {
   const read = sealedJson('servers.credential', Type.Object({ password: Type.String() }))
   expect(() => read('hunter2', 'srv_1')).toThrow('The stored value of servers.credential in row srv_1 is invalid: it is not JSON')
   expect(() => read('{"password":["hunter2"]}', 'srv_1')).toThrow(/is invalid: password must be string$/)

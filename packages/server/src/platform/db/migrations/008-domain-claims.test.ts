@@ -4,7 +4,7 @@ import { describeOnEachDatabase } from '../../test-each-database.ts'
 import { migration } from './008-domain-claims.ts'
 
 describeOnEachDatabase('domains of before are claims', (open) => {
-  test('each keeps what it had, is its organisation’s, has a token of its own and is not proven', async () => {
+  test('domains keep their data, belong to the organisation, have a token and are not proven', async () => {
     const { db } = await open()
     await sql`insert into organizations (id, name, slug, "createdAt") values ('org_a', 'A', 'a', 1)`.execute(db)
     await db.schema.dropTable('domains').execute()

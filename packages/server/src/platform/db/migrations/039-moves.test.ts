@@ -4,7 +4,7 @@ import { describeOnEachDatabase } from '../../test-each-database.ts'
 import { migration } from './039-moves.ts'
 
 describeOnEachDatabase('projects that were moved before', (open) => {
-  test('are known to live in the cloud when their newest finished move went there', async () => {
+  test('projects whose newest finished transfer went to the cloud are marked as cloud projects', async () => {
     const { db } = await open()
     await sql`drop table "cloudProjects"`.execute(db)
     for (const [table, column] of added) await sql`alter table ${sql.table(table)} drop column ${sql.ref(column)}`.execute(db)

@@ -4,7 +4,7 @@ import { describeOnEachDatabase } from '../../test-each-database.ts'
 import { migration } from './041-user-channels.ts'
 
 describeOnEachDatabase('channels of before belong to their user', (open) => {
-  test('channels to one place become one, subscriptions and deliveries follow, an organisation that was off stays off', async () => {
+  test('channels with one target are merged with their subscriptions and deliveries; channels disabled by an organisation stay disabled', async () => {
     const { db } = await open()
     await oldTables(db as never)
     for (const id of ['org_a', 'org_b', 'org_c']) {

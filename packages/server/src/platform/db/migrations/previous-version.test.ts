@@ -33,7 +33,7 @@ const changesOf = (migration: Pick<Migration, 'up'>, db: Kysely<unknown>) =>
     return breakingChanges(before, await readSchema(transaction))
   })
 
-test('a process of the previous version survives each migration: it removes, renames and requires nothing', async () => {
+test('a process of the previous version works after each migration: nothing is removed, renamed or required', async () => {
   await withEmptyDatabase(async (db) => {
     const found: string[] = []
     for (const migration of migrations) {
@@ -55,14 +55,14 @@ test.each<[string, string, string[]]>([
   ['an index', 'create index "shelvesByNote" on shelves (note)', []],
   ['a unique index', 'create unique index "shelfNote" on shelves (note)', ['adds the unique index shelfNote to shelves']],
   ['a new table', 'create table racks (id text primary key, note text not null)', []],
-])('what the rule says of a migration: %s', async (_, statement, expected) => {
+])('detected changes of a migration: %s', async (_, statement, expected) => {
   await withEmptyDatabase(async (db) => {
     await sql`create table shelves (id text primary key, note text)`.execute(db)
     expect(await changesOf({ up: async (tx) => void (await sql.raw(statement).execute(tx)) }, db)).toEqual(expected)
   })
 })
 
-test('a column that becomes required, changes its type or is added without a default is named', () => {
+test('a column that becomes required, changes its type or is added without a default is reported', () => {
   const schema = (columns: [string, { type: string; isOptional: boolean }][]): Schema => ({
     columns: new Map(columns),
     tables: new Set(['shelves']),

@@ -14,7 +14,7 @@ test.each([
   ['apps/web', { startCommand: 'node web.js', port: 3001, healthPath: '/up' }],
   ['apps/api', { startCommand: 'node api.js' }],
   ['apps/other', { startCommand: 'node index.js' }],
-])('a berth.json with several projects: %s follows its own entry', async (rootDirectory, expected) => {
+])('a berth.json with several projects: %s uses its own entry', async (rootDirectory, expected) => {
   const folder = await temporaryFolder({
     'berth.json': list,
     'apps/web/package.json': npm('web'),
