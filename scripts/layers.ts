@@ -13,6 +13,7 @@ const modules = [
   'projects',
   'routing',
   'deployments',
+  'links',
   'tasks',
   'git-events',
   'backups',

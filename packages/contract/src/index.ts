@@ -6,6 +6,7 @@ import { deployments } from './deployments/rows.ts'
 import { gitEvents } from './git-events/rows.ts'
 import { gitHost } from './git-host/rows.ts'
 import { instance } from './instance/rows.ts'
+import { links } from './links/rows.ts'
 import { migration } from './migration/rows.ts'
 import { notifications } from './notifications/rows.ts'
 import { projects } from './projects/rows.ts'
@@ -28,6 +29,7 @@ export const contract = {
   servers,
   registries,
   migration,
+  links,
   tasks,
   catalogue,
   transfers,
@@ -64,6 +66,7 @@ export * from './git-host/application-shapes.ts'
 export * from './git-host/shapes.ts'
 export * from './git-shapes.ts'
 export * from './limits.ts'
+export * from './links/shapes.ts'
 export * from './migration/shapes.ts'
 export * from './notifications/categories.ts'
 export * from './notifications/shapes.ts'

@@ -44,6 +44,9 @@ export const limits = {
   taskRunsOfProject: 4,
   taskRunsKept: 100,
   taskCommandCharacters: 4000,
+  /** Each link uses a network of the machine. */
+  linksOfProject: 20,
+  linksOfService: 100,
   metricPoints: 1500,
   metricDays: 30,
 } as const

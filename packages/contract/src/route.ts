@@ -21,6 +21,8 @@ export type ObjectKind =
   /** A scheduled task. */
   | 'cronJob'
   | 'cronRun'
+  /** A link to a service. */
+  | 'link'
   | 'channel'
   | 'subscription'
   | 'delivery'
@@ -51,6 +53,7 @@ export const projectScoped: ReadonlySet<ObjectKind> = new Set<ObjectKind>([
   'deployHook',
   'cronJob',
   'cronRun',
+  'link',
   'backupPolicy',
   'backupRun',
   'backupRestore',

@@ -170,6 +170,11 @@ const extra: Partial<Record<ModuleName, string>> = {
     GET /projects/:id/volumes | project:read
     DELETE /projects/:id/volumes/:volumeId | project:admin
   `,
+  links: `
+    GET /projects/:id/links | project:read
+    POST /projects/:id/links | project:write
+    DELETE /projects/:id/links/:linkId | project:write
+  `,
   tasks: `
     GET /projects/:id/cron-jobs | project:read
     POST /projects/:id/cron-jobs | project:write

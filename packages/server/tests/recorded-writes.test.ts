@@ -151,6 +151,7 @@ const refused: Record<string, string> = {
   'POST /projects/:id/exec/:execId/input': 'not_found',
   'POST /hooks/deploy/:token': 'not_found',
   'POST /projects/:id/cron-jobs/:cronJobId/run': 'conflict',
+  'POST /projects/:id/links': 'not_found',
   'POST /catalogue/:templateId': 'not_found',
   'DELETE /projects/:id/volumes/:volumeId': 'work_in_progress',
   'POST /gitprovider/manifest/conversion': 'validation_failed',

@@ -73,6 +73,8 @@ const predicates: Record<string, string> = {
   'POST /projects/:id/exec/:execId/input': 'sent input to a command',
   'POST /projects/:id/deploy-hooks': 'created the deploy hook {name}',
   'DELETE /projects/:id/deploy-hooks/:hookId': 'deleted a deploy hook',
+  'POST /projects/:id/links': 'linked {} to {serviceProjectId}',
+  'DELETE /projects/:id/links/:linkId': 'deleted a link to a service',
   'POST /projects/:id/cron-jobs': 'created the scheduled task {name}',
   'PATCH /projects/:id/cron-jobs/:cronJobId': 'changed a scheduled task',
   'DELETE /projects/:id/cron-jobs/:cronJobId': 'deleted a scheduled task',

@@ -3,7 +3,14 @@ import type { InvitationRow, MemberRow, OrganizationRow, SessionRow, TokenRow } 
 import type { DestinationRow, PolicyRow, RestoreRow, RunRow } from '../platform/db/tables/backups.ts'
 import type { DeployHookRow, DeploymentRow, VolumeRow } from '../platform/db/tables/deployments.ts'
 import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/tables/notifications.ts'
-import type { DomainRow, EnvironmentRow, ProjectRow, RouteRuleRow, UploadSessionRow } from '../platform/db/tables/projects.ts'
+import type {
+  DomainRow,
+  EnvironmentRow,
+  LinkRow,
+  ProjectRow,
+  RouteRuleRow,
+  UploadSessionRow,
+} from '../platform/db/tables/projects.ts'
 import type { RegistryLoginRow } from '../platform/db/tables/registries.ts'
 import type { ServerRow } from '../platform/db/tables/servers.ts'
 import type { CronJobRow, CronRunRow } from '../platform/db/tables/tasks.ts'
@@ -21,6 +28,7 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   deployHook: DeployHookRow
   cronJob: CronJobRow
   cronRun: CronRunRow
+  link: LinkRow
   channel: ChannelRow
   subscription: SubscriptionRow
   delivery: DeliveryRow

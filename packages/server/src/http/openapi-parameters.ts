@@ -17,6 +17,7 @@ const pathTexts: Record<string, string> = {
   volumeId: 'The id of the volume',
   hookId: 'The id of the deploy hook',
   templateId: 'The id of the template',
+  linkId: 'The id of the link',
   cronJobId: 'The id of the scheduled task',
   token: 'The secret token in the URL',
   registryId: 'The id of the registry login',

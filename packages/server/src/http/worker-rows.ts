@@ -59,6 +59,7 @@ const ownRows: Partial<Record<ModuleName, { except: readonly string[] } | { only
   },
   servers: { only: ['list', 'get'] },
   registries: { except: ['save'] },
+  links: { only: ['list'] },
   tasks: { only: ['list', 'runs', 'getRun'] },
   transfers: { only: ['list'] },
 }

@@ -14,6 +14,7 @@ import type {
   Instance,
   InstanceChange,
   Isolation,
+  LinkNetwork,
   LogOptions,
   OutputLine,
   Runtime,
@@ -188,6 +189,16 @@ export class InMemoryRuntime implements Runtime {
     const report = (message: string) => output.push({ time: new Date().toISOString(), stream: 'stdout', message })
     const exitCode = await this.whileTask(request, report)
     if (this.running.has(request.instanceId)) this.exit(request.instanceId, exitCode)
+  }
+
+  /** Networks of links that instances joined while they ran, by instance. */
+  readonly joinedLinks = new Map<string, LinkNetwork[]>()
+  readonly removedLinks: string[] = []
+  async joinLink(instanceId: string, link: LinkNetwork): Promise<void> {
+    this.joinedLinks.set(instanceId, [...(this.joinedLinks.get(instanceId) ?? []), link])
+  }
+  async removeLink(name: string): Promise<void> {
+    this.removedLinks.push(name)
   }
 
   /** Restart policies by instance. */

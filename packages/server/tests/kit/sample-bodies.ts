@@ -60,6 +60,7 @@ export const sampleBodies: Record<string, object> = {
   'POST /projects/folder/session': { name: 'Shop', stack: 'node', packageManager: 'npm' },
   'POST /deployments/build/access': { projectId: 'prj_x' },
   'POST /projects/:id/deploy-hooks': { name: 'CI' },
+  'POST /projects/:id/links': { serviceProjectId: 'prj_x' },
   'POST /projects/:id/cron-jobs': { name: 'tidy', schedule: '0 3 * * *', command: 'npm run tidy' },
   'PATCH /projects/:id/cron-jobs/:cronJobId': { enabled: false },
   'POST /projects/:id/exec': { argv: ['true'] },

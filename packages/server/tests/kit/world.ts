@@ -42,6 +42,7 @@ const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   deployHook: (scene) => made(scene, 'POST /projects/:id/deploy-hooks'),
   cronJob: (scene) => made(scene, 'POST /projects/:id/cron-jobs'),
   cronRun: insertCronRun,
+  link: insertLink,
   server: (scene) => made(scene, 'POST /servers'),
   registryLogin: (scene) => made(scene, 'POST /registries'),
   token: (scene) => made(scene, 'POST /tokens'),
@@ -74,6 +75,7 @@ const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>>
   deployHook: ['deployHooks', 'id'],
   cronJob: ['cronJobs', 'id'],
   cronRun: ['cronRuns', 'id'],
+  link: ['projectLinks', 'id'],
   server: ['servers', 'id'],
   registryLogin: ['registryLogins', 'id'],
   token: ['tokens', 'id'],
@@ -156,6 +158,16 @@ async function insertCronRun({ instance, projectId, ids }: Scene): Promise<strin
   await instance.database.db
     .insertInto('cronRuns')
     .values({ ...row, ...empty, exitCode: 0, startedAt: now })
+    .execute()
+  return row.id
+}
+
+async function insertLink({ instance, people, projectId }: Scene): Promise<string> {
+  const service = await makeProject(instance, people.owner.token, { image: 'postgres:18' })
+  const row = { id: newId('lnk'), projectId, serviceProjectId: service.id, environment: 'production', prefix: null }
+  await instance.database.db
+    .insertInto('projectLinks')
+    .values({ ...row, host: 'postgres.berth.internal', createdBy: people.owner.userId, createdAt: Date.now() })
     .execute()
   return row.id
 }

@@ -55,6 +55,15 @@ export interface Runtime {
   setRestart(instanceId: string, policy: RestartPolicy, abort: AbortSignal): Promise<void>
 
   /**
+   * Joins a running instance to the network of a link, which is created if it does not exist. Does nothing if the instance was
+   * removed. Absent where there are no networks.
+   */
+  joinLink?(instanceId: string, link: LinkNetwork, abort: AbortSignal): Promise<void>
+
+  /** Disconnects every instance from the network of a link, and removes it. Succeeds if it does not exist. */
+  removeLink?(name: string, abort: AbortSignal): Promise<void>
+
+  /**
    * Sends SIGTERM, then SIGKILL after the grace period. Ends in bounded time even if the engine does not respond. Readers of
    * its logs have every line before it resolves.
    */
@@ -237,6 +246,8 @@ export interface StartRequest {
   volumes: { id: string; name: string; mountPath: string; readOnly: boolean }[]
   /** Null: the instance can reach no other instance by name. */
   network: NetworkRequest | null
+  /** Networks of links to other projects. Absent: none. */
+  links?: LinkNetwork[]
   resources: ResourceLimits
   /** Restarts the instance, with growing pauses, whenever it ends by itself. False: not before `setRestart`. */
   restart: boolean
@@ -265,6 +276,16 @@ export interface NetworkRequest {
   services?: number
   /** Joins the instance to these networks instead of the single one. An empty list means no network at all. */
   parts?: NetworkPart[]
+}
+
+/** A private network without a route to the outside, between instances of two projects. */
+export interface LinkNetwork {
+  /** Unguessable, and used by a single link. */
+  name: string
+  /** Host names of the instance on it. */
+  aliases: string[]
+  /** Number of instances to size it for. Absent: unknown. */
+  containers?: number
 }
 
 export interface NetworkPart {

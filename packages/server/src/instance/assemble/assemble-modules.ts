@@ -78,7 +78,7 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
     ...(config.mode === 'cloud' ? { signUp: { mode: config.signUp, perHour: config.signUpsPerHour } } : {}),
   })
   const { streamTokens, roleOf, grants } = access
-  const { isOperator } = access.authenticator
+  const { isOperator, grantedLevel } = access.authenticator
   const projectPorts: ProjectPorts = { ...parts.projectPorts }
   const git = parts.git ?? gitOf(config, parts.resolve)
   const dns = parts.dns ?? createNameServers({ servers: config.dnsServers })
@@ -134,7 +134,21 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
   const running =
     drivers &&
     assembleRunning(drivers, {
-      ...{ ...common, projects, git, dns, logStore, config, projectPorts, isOperator, version, gitHost, control, registries },
+      ...{
+        ...common,
+        projects,
+        git,
+        dns,
+        logStore,
+        config,
+        projectPorts,
+        isOperator,
+        grantedLevel,
+        version,
+        gitHost,
+        control,
+        registries,
+      },
       imageRegistry: parts.imageRegistry ?? imageRegistryOf(config),
       predecessors: migration ? { containers: migration.predecessors } : {},
       cloudBackups: cloud?.backups ?? {},

@@ -7,6 +7,7 @@ import { createCatalogue } from '../../modules/catalogue/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState } from '../../modules/deployments/index.ts'
 import { createGitEvents, follow as followDeployment } from '../../modules/git-events/index.ts'
 import type { createGitHost } from '../../modules/git-host/index.ts'
+import { createLinks } from '../../modules/links/index.ts'
 import type { createProjects, ProjectPorts } from '../../modules/projects/index.ts'
 import type { createRegistries } from '../../modules/registries/index.ts'
 import { createEdge, type EdgeDeps } from '../../modules/routing/index.ts'
@@ -38,6 +39,7 @@ export function assembleRunning(
     git,
     logStore,
     isOperator,
+    grantedLevel,
     version,
     predecessors,
     cloud,
@@ -65,6 +67,7 @@ export function assembleRunning(
     registries: ReturnType<typeof createRegistries>
     imageRegistry: ImageRegistry
     isOperator: Authenticator['isOperator']
+    grantedLevel: Authenticator['grantedLevel']
     machineId: DeploymentsDeps['machineId']
     watchIntervals: DeploymentsDeps['watchIntervals'] | undefined
     /** The worker, as an API process knows it. */
@@ -100,6 +103,7 @@ export function assembleRunning(
     settings: { ...config, hostUrls: gitHost.hostUrls },
     oldContainers: predecessors,
   })
+  const links = createLinks({ ...common, projects, deployments, grantedLevel })
   const tasks = createTasks({ ...common, logStore, instances: deployments.tasks, settings: config })
   guards.taskInstances = tasks.runningInstances
   const gitEvents = createGitEvents({ ...common, gitHost, projects, deployments })
@@ -163,12 +167,12 @@ export function assembleRunning(
   projectPorts.pullRequests ??= gitEvents.pullRequests
   projectPorts.secrets ??= deployments.secrets
   projectPorts.edge ??= worker?.routes ?? edge.routes
-  projectPorts.parts = [transfers.part, backups.part, tasks.part, deployments.part, ...(projectPorts.parts ?? [])]
+  projectPorts.parts = [transfers.part, backups.part, tasks.part, deployments.part, links.part, ...(projectPorts.parts ?? [])]
   const keepsRunning = async (requested: StopOptions['keepRunning']) =>
     requested === 'if-adopted' ? edge.isAdopted() : requested === 'if-serving' ? deployments.servesProjects() : requested
   if (!worker) edge.onWake((projectId) => void deployments.wake(projectId))
   return {
-    modules: { deployments, tasks, gitEvents, backups, catalogue, transfers },
+    modules: { deployments, links, tasks, gitEvents, backups, catalogue, transfers },
     edgeJobs: edge.jobs,
     edgeMetrics: edge.metrics,
     certificates: { expiring: edge.expiring },

@@ -1,7 +1,7 @@
 import { registryOf } from '../../drivers/registry/image-name.ts'
 import type { createBackups } from '../../modules/backups/index.ts'
 import { hooksOf } from '../../modules/deployments/index.ts'
-import { allEnvironments, findAnyProject } from '../../modules/projects/index.ts'
+import { allEnvironments, allLinks, findAnyProject, linksTo } from '../../modules/projects/index.ts'
 import type { createRegistries } from '../../modules/registries/index.ts'
 import type { createTasks } from '../../modules/tasks/index.ts'
 import type { Database } from '../../platform/database.ts'
@@ -39,6 +39,13 @@ export async function untransferredParts(
     ),
     ...(await tasks.tasksOf(db, projectId)).map(
       ({ name, schedule }) => `The scheduled task ${name} (${schedule}) is not transferred. Create it at the target.`,
+    ),
+    ...(await allLinks(db, projectId)).map(
+      ({ host }) => `The link to ${host} is not transferred, and neither are its variables. Link a service at the target.`,
+    ),
+    ...(await linksTo(db, projectId)).map(
+      ({ host }) =>
+        `A project on this instance is linked to ${host}, and loses the connection. Delete the link, or link another service.`,
     ),
     ...(await hooksOf(db, projectId)).map(
       ({ name }) =>

@@ -15,7 +15,7 @@ import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
-import type { HostUrls, Metered, OpenedEnv } from '../projects/index.ts'
+import type { DeployedLinks, HostUrls, Metered, OpenedEnv } from '../projects/index.ts'
 import type { ProjectScrubbers } from './project-scrubbers.ts'
 import type { WatchIntervals } from './watch-intervals.ts'
 
@@ -100,6 +100,11 @@ export interface DeploymentsDeps {
     /** Every environment of the project, deployed or not. */
     environmentsOf(projectId: string): Promise<readonly { slug: string }[]>
     openEnv(projectId: string, environment: string, options?: { fromFork?: boolean }): Promise<OpenedEnv>
+    /** The same with link variables added and references replaced; throws `UnresolvedVariable`. */
+    openResolvedEnv(projectId: string, environment: string, options?: { fromFork?: boolean }): Promise<OpenedEnv>
+    links: {
+      ofDeployment(deployment: { projectId: string; environment: string; fromFork: boolean }): Promise<DeployedLinks>
+    }
     openSecrets(projectId: string): Promise<string[]>
     /** URL of an environment's own host name; null for a worker. */
     environmentUrl(project: ProjectRow, environment: string): string | null

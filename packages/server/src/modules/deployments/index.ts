@@ -24,6 +24,7 @@ import { checkImagesJob, checkImagesSchedule } from './request/check-images.ts'
 import { findHook } from './request/deploy-hooks.ts'
 import { requestDeployment, resumeDeployment } from './request/request-deployment.ts'
 import { type DeploymentRequest, requestMany } from './request/request-many.ts'
+import { removeLinkNetwork } from './run/link-networks.ts'
 import { taskInstances } from './run/task-instances.ts'
 import { deployJob } from './steps/deploy-job.ts'
 import { findDeployment, findDeploymentOf, findNewest } from './store.ts'
@@ -100,6 +101,9 @@ export function createDeployments({ watchIntervals = standardWatchIntervals, ...
     /** Instances for commands of scheduled tasks. */
     tasks: taskInstances(deps),
     secrets: deps.scrubbers,
+    /** Removes the network of a deleted link. */
+    removeLinkNetwork: (linkId: string, serverId: string | null, abort: AbortSignal) =>
+      removeLinkNetwork(linkId, serverId, deps, abort),
     find: (id: string) => findDeployment(deps.database.db, id),
     newestOf: (projectId: string, environment: string) => findNewest(deps.database.db, projectId, environment),
     deploy: (projectId: string, options: Parameters<typeof requestDeployment>[1]) => requestDeployment(projectId, options, deps),

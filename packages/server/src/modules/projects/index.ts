@@ -2,7 +2,7 @@ import type { CreateProject, UpdateProject } from '@berth/contract'
 import type { GitRemote } from '../../drivers/git/remote.ts'
 import type { Caller } from '../../http/handler.ts'
 import type { Db } from '../../platform/db/schema.ts'
-import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projects.ts'
+import type { EnvironmentRow, LinkRow, ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import { projectTransfers } from './bundle/project-transfers.ts'
 import { nowOf, type ProjectsDeps } from './deps.ts'
@@ -19,6 +19,9 @@ import { createDeletion } from './lifecycle/deletion.ts'
 import { createEnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 import { powerJob } from './lifecycle/power.ts'
 import { updateProject } from './lifecycle/update-project.ts'
+import { findDeployedLinks } from './links/link-networks.ts'
+import { createLink, deleteLink, showLink } from './links/links.ts'
+import { openLinkedSecrets, openResolvedEnv } from './links/resolved-env.ts'
 import { projectsLoaders } from './loaders.ts'
 import { createMeteredEnvironments, projectMetrics } from './metrics/metered-environments.ts'
 import { thinJob, thinSchedule } from './metrics/thin-metrics.ts'
@@ -58,6 +61,9 @@ export {
 } from './hostnames/hostnames.ts'
 export { findServingClaim, verifyAllDomains } from './hostnames/served-domains.ts'
 export type { RecordedWith } from './lifecycle/create-project.ts'
+export { allLinks, findLink, linksTo, listLinks } from './link-store.ts'
+export type { DeployedLinks } from './links/link-networks.ts'
+export { UnresolvedVariable } from './links/resolve-variables.ts'
 export { insertProjectTemplate } from './links/template-store.ts'
 export { type Metered, sumByLabels } from './metrics/metered-environments.ts'
 export {
@@ -86,6 +92,8 @@ export type { OpenedEnv } from './settings/env.ts'
 export { previewSlug } from './settings/previews.ts'
 export { nextSource, projectSource, sourceKind } from './source.ts'
 export { allEnvironments, findAnyProject, findEnvironment } from './store.ts'
+
+type CreateLinkArguments = Parameters<typeof createLink> extends [...infer Given, ProjectsDeps] ? Given : never
 
 /**
  * A *project* is the unit that the service builds and runs: a *source*, a config, *environments* with their *variables*,
@@ -154,6 +162,18 @@ export function createProjects(deps: ProjectsDeps) {
     repositoryAt: (project: ProjectRow) => repositoryAt(project, deps),
     openEnv: (projectId: string, environment: string, options?: { fromFork?: boolean }) =>
       openEnv(projectId, environment, deps, options),
+    /** The variables with links and references resolved; throws `UnresolvedVariable`. */
+    openResolvedEnv: (projectId: string, environment: string, options?: { fromFork?: boolean }) =>
+      openResolvedEnv(projectId, environment, deps, options),
+    /** Links to services. */
+    links: {
+      create: (...[project, service, body, createdBy]: CreateLinkArguments) =>
+        createLink(project, service, body, createdBy, deps),
+      remove: (link: LinkRow, onDeleted: (transaction: TransactionContext) => Promise<unknown>) =>
+        deleteLink(link, deps, onDeleted),
+      show: (link: LinkRow) => showLink(link, deps),
+      ofDeployment: (deployment: Parameters<typeof findDeployedLinks>[0]) => findDeployedLinks(deployment, deps),
+    },
     save: (projectId: string) => snapshotProject(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => restoreProject(saved, organizationId, deps),
     previewBringBack: (saved: SavedProject, organizationId: string) => previewProjectRestore(saved, organizationId, deps),
@@ -178,7 +198,10 @@ export function createProjects(deps: ProjectsDeps) {
       claimUpload(transaction, sessionId, project, deps),
     /** A deployment no longer uses the upload. */
     releaseUpload: (transaction: TransactionContext, sessionId: string) => releaseUpload(transaction, sessionId, deps),
-    openSecrets: (projectId: string) => openSecrets(projectId, deps),
+    openSecrets: async (projectId: string) => [
+      ...(await openSecrets(projectId, deps)),
+      ...(await openLinkedSecrets(projectId, deps)),
+    ],
     /** Functions that export and import a project's own data. */
     transfers: projectTransfers(deps, deletion),
     /** Downloads an upload that was sent to the object store, before a row refers to it. */

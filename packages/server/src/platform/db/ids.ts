@@ -15,6 +15,7 @@ export type IdPrefix =
   | 'hok'
   | 'crn'
   | 'crr'
+  | 'lnk'
   | 'upl'
   | 'bkd'
   | 'bkp'

@@ -16,6 +16,7 @@ import { readIdentity } from './identity.ts'
 import { asBuildFailure, listImageArtifacts, removeImageArtifact } from './images.ts'
 import { Labels } from './labels.ts'
 import { PrivateRepositories } from './private-repositories.ts'
+import { containerName } from './run/container-settings.ts'
 import { DiskFullMarkers } from './run/disk-full-markers.ts'
 import { DiskLimits } from './run/disk-limits.ts'
 import { EgressFilter, type EgressFilterSettings, type EgressFilterState } from './run/egress-filter.ts'
@@ -161,6 +162,11 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       diskLimits.instanceStarted(request.resources.diskMb)
       return started
     },
+    async joinLink(instanceId, link) {
+      const found = await inspectInstance(instanceId, parts)
+      if (found) await networks.joinLinks(containerName(instanceId), [link])
+    },
+    removeLink: (name) => networks.removeLink(name),
     setRestart: (instanceId, policy, abort) => setRestart(instanceId, policy, engine, abort),
     async stop(instanceId, { graceSeconds }, abort) {
       changes.expectEnd(instanceId)

@@ -22,6 +22,8 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
       return runtime.fetchImage(...args)
     },
     start: async (...args) => (await loadOnce()).start(...args),
+    joinLink: async (...args) => (await loadOnce()).joinLink?.(...args),
+    removeLink: async (...args) => (await loadOnce()).removeLink?.(...args),
     setRestart: async (...args) => (await loadOnce()).setRestart(...args),
     stop: async (...args) => (await loadOnce()).stop(...args),
     inspect: async (...args) => (await loadOnce()).inspect(...args),

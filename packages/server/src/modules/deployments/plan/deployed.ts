@@ -166,6 +166,12 @@ export const deployedSource = jsonColumn(
   ),
 )
 
+/** Whether the deployed code comes from a fork. */
+export function isFromFork(deployment: Pick<DeploymentRow, 'id' | 'source'>): boolean {
+  const source = deployedSource(deployment)
+  return source.kind === 'git' && source.fromFork === true
+}
+
 export const storedPlan = jsonColumn(
   'deployments',
   'plan',

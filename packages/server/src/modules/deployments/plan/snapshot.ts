@@ -1,11 +1,12 @@
 import { deploymentJson } from '../../../platform/db/json-columns/deployments.ts'
 import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { DeploymentRow } from '../../../platform/db/tables/deployments.ts'
-import { findAnyProject } from '../../projects/index.ts'
+import { findAnyProject, type OpenedEnv, UnresolvedVariable } from '../../projects/index.ts'
+import { DeployFailed } from '../deploy-failed.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
 import { updateDeployment } from '../store.ts'
-import { deployedSource, type Unit } from './deployed.ts'
+import { isFromFork, type Unit } from './deployed.ts'
 import { placeholder, placeholders } from './placeholder.ts'
 
 /** A deployment's copy of its project's source and variables, so that a rollback runs with the values of its time. */
@@ -27,9 +28,7 @@ export async function loadEnv(
   }
   // Read before the variables: a change in between then shows as pending, never as applied.
   const envVersion = (await findAnyProject(deps.database.db, deployment.projectId))?.envVersion ?? null
-  const source = deployedSource(deployment)
-  const options = { fromFork: source.kind === 'git' && source.fromFork === true }
-  const { values, secretKeys } = await deps.projects.openEnv(deployment.projectId, deployment.environment, options)
+  const { values, secretKeys } = await openEnv(deployment, deps)
   const stored = {
     env: deps.secretBox.seal(JSON.stringify(values), sealContext),
     envSecretKeys: JSON.stringify(secretKeys),
@@ -39,6 +38,16 @@ export async function loadEnv(
   // The scrubber must know the secrets before anything can print them.
   await deps.scrubbers.refresh(deployment.projectId)
   return { deployment: { ...deployment, ...stored }, env: values }
+}
+
+async function openEnv(deployment: DeploymentRow, deps: DeploymentsDeps): Promise<OpenedEnv> {
+  const options = { fromFork: isFromFork(deployment) }
+  try {
+    return await deps.projects.openResolvedEnv(deployment.projectId, deployment.environment, options)
+  } catch (error) {
+    if (error instanceof UnresolvedVariable) throw new DeployFailed('variable_unresolved', error.message, [], { cause: error })
+    throw error
+  }
 }
 
 /**

@@ -7,6 +7,7 @@ import { findLive } from '../live-environments.ts'
 import { artifactsOf, type Unit } from '../plan/deployed.ts'
 import { envOf, withSecrets } from '../plan/snapshot.ts'
 import { findDeployment } from '../store.ts'
+import { withLinks } from './link-networks.ts'
 import { requestFor, runningUnits, withLogins } from './run-units.ts'
 import { volumesFor } from './unit-volumes.ts'
 
@@ -100,7 +101,8 @@ async function startTask(
   const context = { deployment, env, artifacts: artifactsOf(deployment), report: () => undefined, abort, deps }
   try {
     const request = requestFor({ id: instanceId }, unit, await volumesFor(unit, context), context)
-    await deps.runtimes.for(serverId).start(asTask(await withLogins(request, unit, deps), command), abort)
+    const linked = await withLinks(await withLogins(request, unit, deps), unit, deployment, context)
+    await deps.runtimes.for(serverId).start(asTask(linked, command), abort)
   } catch (error) {
     if (error instanceof StartFailed || error instanceof DeployFailed) throw new TaskNotStarted(error.message, { cause: error })
     throw error
@@ -108,13 +110,14 @@ async function startTask(
 }
 
 /** The request for a command instead of the service: it has no port, no health check and no name that traffic is routed to. */
-function asTask({ labels: _routing, network, ...request }: StartRequest, command: readonly string[]): StartRequest {
+function asTask({ labels: _routing, network, links = [], ...request }: StartRequest, command: readonly string[]): StartRequest {
   return {
     ...request,
     entrypoint: [],
     command: [...command],
     port: null,
     network: network && withoutAliases(network),
+    ...(links.length > 0 ? { links: links.map((link) => ({ ...link, aliases: [] })) } : {}),
     healthProgram: null,
     restart: false,
   }

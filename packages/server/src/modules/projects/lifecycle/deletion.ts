@@ -1,11 +1,13 @@
 import type { DeletionItem } from '@berth/contract'
 import { newId } from '../../../platform/db/ids.ts'
+import type { Db } from '../../../platform/db/schema.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { updateProjectWebhook } from '../hostnames/delivery-address.ts'
+import { linksTo, raiseLinkedVersions } from '../link-store.ts'
 import { logsPart } from '../logs/logs.ts'
 import { filterByRule } from '../operations/conflict-table.ts'
 import { lockProject, refuseOperation, waitUntilNoLeases } from '../operations/operation.ts'
@@ -13,6 +15,7 @@ import { deleteAllOperations, insertOperation, listOperations } from '../operati
 import { showOperation } from '../operations/operation-text.ts'
 import type { BlockingOperation, DeletionOptions } from '../project-part.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
+import { projectSlugs } from '../public-queries.ts'
 import { allEnvironments, deleteProject, findAnyProject, findProject, saveProject } from '../store.ts'
 import { releaseUpload } from '../uploads/upload-claim.ts'
 import { createJoiningRunner } from './joining-runner.ts'
@@ -77,8 +80,21 @@ async function markDeleting(
     const current = (await findProject(transaction.db, project.organizationId, project.id)) ?? fail('not_found')
     if (!force || current.deletingSince !== null)
       await refuseOperation({ projectId: project.id, environment: null, kind: 'delete' }, transaction, deps)
+    if (!force) await refuseLinked(project, transaction.db)
     await enqueueRemoval(project.id, { deleteVolumes }, nowOf(deps), transaction, fallbackAfterMs)
   })
+}
+
+/** A linked service is deleted with `force` only: the projects that use it lose it with their next connection. */
+async function refuseLinked({ id, name }: ProjectRow, db: Db): Promise<void> {
+  const slugs = await projectSlugs(
+    db,
+    (await linksTo(db, id)).map(({ projectId }) => projectId),
+  )
+  if (slugs.length > 0)
+    fail('conflict', {
+      message: `${name} is linked to ${slugs.slice(0, 5).join(', ')}${slugs.length > 5 ? ` and ${slugs.length - 5} more` : ''}. Delete the links first, or delete it with force=true.`,
+    })
 }
 
 export async function enqueueRemoval(
@@ -110,6 +126,7 @@ async function removeAll(project: ProjectRow, options: DeletionOptions, deps: Pr
   await deps.database.transaction(async (transaction) => {
     const environments = await allEnvironments(transaction.db, project.id)
     if (project.webhookDomain !== null) await updateProjectWebhook(project, transaction)
+    await raiseLinkedVersions(transaction.db, project.id)
     await deleteProject(transaction.db, project.id)
     for (const { uploadSessionId } of [project, ...environments])
       if (uploadSessionId) await releaseUpload(transaction, uploadSessionId, deps)

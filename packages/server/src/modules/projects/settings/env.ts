@@ -8,7 +8,9 @@ import type { EnvVariableRow, ProjectRow } from '../../../platform/db/tables/pro
 import { fail, refuse } from '../../../platform/failure.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { openCloneToken } from '../git/clone-token.ts'
+import { raiseLinkedVersions } from '../link-store.ts'
 import { changeProject } from '../operations/change-project.ts'
+import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { requireEnvironment } from '../require-environment.ts'
 import { deleteVariables, findAnyProject, findEnvironment, listVariables, upsertVariable } from '../store.ts'
 import { refuseLargeEnv, refuseLargeProject, sizeOf } from './env-bounds.ts'
@@ -37,7 +39,8 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
   const { environment: name = 'production', upserts = [], deletes = [] } = changes
   refuseInvalidVariables(upserts, deletes)
   let changedRows: EnvVariableRow[] = []
-  await changeProject(project, deps, async ({ id, envVersion }, { db }) => {
+  let linked: string[] = []
+  await changeProject(project, deps, async ({ id, envVersion }, { db, signal }) => {
     const { slug: environment, deletingSince } = await requireEnvironment(db, id, name)
     if (deletingSince !== null) fail('conflict', { message: `The environment ${environment} is being deleted` })
     const stored = new Map((await listVariables(db, id, environment)).map((row) => [row.key, row]))
@@ -50,10 +53,13 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
     await deleteVariables(db, id, environment, deletes)
     if (changedRows.length > 0) await refuseLargeProject(db, id, 'upserts')
     if (changedRows.length === 0 && !deletes.some((key) => stored.has(key))) return null
-    return environment === 'production' ? { envVersion: envVersion + 1 } : {}
+    if (environment !== 'production') return {}
+    linked = await raiseLinkedVersions(db, id)
+    for (const projectId of linked) signal(projectsTopic, { projectId, sameRoutes: true } satisfies ProjectSignal)
+    return { envVersion: envVersion + 1 }
   })
   for (const row of changedRows) if (row.isSecret) deps.scrubber.register(openValue(row, deps))
-  await deps.projectPorts.secrets?.refresh(project.id)
+  for (const projectId of [project.id, ...linked]) await deps.projectPorts.secrets?.refresh(projectId)
 }
 
 function refuseOversize(
@@ -149,7 +155,7 @@ const sharedByPreviews = 'preview'
  * previews and its own; production's only where a user with `project:admin` has enabled it, and never where the environment or
  * the deployed source (`fromFork`) comes from a fork: the environment of a number may have belonged to another pull request.
  */
-async function variableSources(
+export async function variableSources(
   projectId: string,
   environment: string,
   fromFork: boolean,

@@ -50,6 +50,7 @@ import { migration as machines } from './057-machines.ts'
 import { migration as accounts } from './058-accounts.ts'
 import { migration as tasks } from './059-tasks.ts'
 import { migration as edgeState } from './060-edge-state.ts'
+import { migration as projectLinks } from './062-project-links.ts'
 import { migration as projectTemplates } from './066-project-templates.ts'
 import { migration as domainAddresses } from './067-domain-addresses.ts'
 import { migration as listIndexes } from './068-list-indexes.ts'
@@ -113,6 +114,7 @@ export const migrations: readonly Migration[] = [
   accounts,
   tasks,
   edgeState,
+  projectLinks,
   projectTemplates,
   domainAddresses,
   listIndexes,

@@ -268,7 +268,23 @@ export interface ProjectTemplatesTable {
   createdAt: Millis
 }
 
+/** A link: an environment of a project gets variables of a service, which is another project of the organisation. */
+export interface ProjectLinksTable {
+  id: string
+  projectId: string
+  /** Slug of the environment that gets the variables. */
+  environment: string
+  serviceProjectId: string
+  /** Text in front of the names of the variables. */
+  prefix: string | null
+  /** Host name of the service on the link's network. It stays the same if the service is renamed. */
+  host: string
+  createdBy: string | null
+  createdAt: Millis
+}
+
 export interface ProjectsTables {
+  projectLinks: ProjectLinksTable
   projectTemplates: ProjectTemplatesTable
   projectOperations: ProjectOperationsTable
   projects: ProjectsTable
@@ -281,6 +297,7 @@ export interface ProjectsTables {
 }
 
 export type ProjectRow = Selectable<ProjectsTable>
+export type LinkRow = Selectable<ProjectLinksTable>
 export type ProjectTemplateRow = Selectable<ProjectTemplatesTable>
 export type ProjectOperationRow = Selectable<ProjectOperationsTable>
 export type EnvironmentRow = Selectable<EnvironmentsTable>

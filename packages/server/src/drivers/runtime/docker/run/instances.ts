@@ -48,6 +48,7 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
       return existing
     }
     parts.diskFullMarkers.delete(request.instanceId)
+    if (existing?.state === 'exited') await parts.networks.joinLinks(containerName(request.instanceId), request.links ?? [])
     if (existing?.state === 'exited' && (await startExisting(request.instanceId, parts, abort)))
       return (await inspectInstance(request.instanceId, parts)) ?? existing
     if (existing) await removeContainer(request.instanceId, parts.engine)
@@ -62,9 +63,13 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
 }
 
 /** Joins a running container to the requested networks. It is a guest on those that it was not created for. */
-async function joinNetworks({ instanceId, network, owner }: StartRequest, { networks }: InstanceParts): Promise<void> {
-  if (!network) return
+async function joinNetworks(
+  { instanceId, network, owner, links = [] }: StartRequest,
+  { networks }: InstanceParts,
+): Promise<void> {
   const container = containerName(instanceId)
+  await networks.joinLinks(container, links)
+  if (!network) return
   const joined = networkSpecsOf(network)
   await networks.join(container, { ...owner, name: network.name }, joined)
   for (const other of network.also ?? []) await networks.joinAsGuest(container, other, joined)
@@ -104,6 +109,7 @@ async function startNew(request: StartRequest, parts: InstanceParts, abort: Abor
           const labels = parts.labels.ofOwner('instance', owner, service, { ...extraLabels, ...port })
           const created = await create(request, { ...resources, labels, hostPort, networks }, parts, abort)
           await parts.networks.connectAll(created.id, networks.slice(1))
+          await parts.networks.connectLinks(created.id, request.links ?? [])
           return created
         },
       )

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { Mutex } from '../../../../platform/keyed-mutex.ts'
-import type { NetworkRequest } from '../../runtime.ts'
+import type { LinkNetwork, NetworkRequest } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, engineMessage, statusOf } from '../engine.ts'
 import { type LabelMap, type Labels, labelIn } from '../labels.ts'
 import { type NetworkSize, SubnetAllocator, SubnetTaken } from '../subnet-allocator.ts'
@@ -164,6 +164,30 @@ export class Networks {
   /** Connects to all networks. Only valid inside `use`. */
   async connectAll(container: string, joined: readonly JoinedNetwork[]): Promise<void> {
     for (const { network, aliases } of joined) await this.#connect(container, network, aliases)
+  }
+
+  /** Connects a container to the networks of links. */
+  joinLinks(container: string, links: readonly LinkNetwork[]): Promise<void> {
+    return links.length === 0 ? Promise.resolve() : this.#mutex.run(() => this.connectLinks(container, links))
+  }
+
+  /** Same as `joinLinks`. Only valid inside `use`. */
+  async connectLinks(container: string, links: readonly LinkNetwork[]): Promise<void> {
+    for (const { name, aliases, containers = defaultContainers } of links) {
+      const network = this.#nameOf(name)
+      if (!(await callEngineOrMissing(() => this.#engine.getNetwork(network).inspect())))
+        await this.#create(network, {}, this.#labels.of('link', { network: name }), ownNetworkSize(2 * containers), true)
+      await this.#connect(container, network, aliases)
+    }
+  }
+
+  /** Disconnects all containers from the network of a link, and removes it. */
+  removeLink(name: string): Promise<void> {
+    return this.#mutex.run(async () => {
+      const filters = this.#labels.filter('link', { network: name })
+      for (const { Id } of await callEngine((abortSignal) => this.#engine.listNetworks({ filters, abortSignal })))
+        await this.#remove(Id)
+    })
   }
 
   /** Removes the networks of a version after its last container. The shared network stays. */
