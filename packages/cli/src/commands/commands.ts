@@ -21,6 +21,7 @@ import { groupCommands } from './help-groups.ts'
 import { addHooks } from './hooks.ts'
 import { addInit } from './init.ts'
 import { addInstanceBackup } from './instance-backup.ts'
+import { addLinks } from './links/commands.ts'
 import { addList } from './list.ts'
 import { addLogin } from './login.ts'
 import { addLogs } from './logs.ts'
@@ -61,6 +62,7 @@ export function addCommands(program: Command): void {
   addRun(program)
   addOpen(program)
   addCatalogue(program)
+  addLinks(program)
   addDomains(program)
   addCron(program)
   addHooks(program)

@@ -10,6 +10,8 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     'open',
     'catalogue',
     'add',
+    'link',
+    'links',
     'run',
     'env',
     'domains',

@@ -162,9 +162,9 @@ async function insertCronRun({ instance, projectId, ids }: Scene): Promise<strin
   return row.id
 }
 
+/** The service is the project itself, so that the world has one project only. */
 async function insertLink({ instance, people, projectId }: Scene): Promise<string> {
-  const service = await makeProject(instance, people.owner.token, { image: 'postgres:18' })
-  const row = { id: newId('lnk'), projectId, serviceProjectId: service.id, environment: 'production', prefix: null }
+  const row = { id: newId('lnk'), projectId, serviceProjectId: projectId, environment: 'production', prefix: null }
   await instance.database.db
     .insertInto('projectLinks')
     .values({ ...row, host: 'postgres.berth.internal', createdBy: people.owner.userId, createdAt: Date.now() })

@@ -4,7 +4,6 @@ import type { Command } from 'commander'
 import { connect, instanceUrl, removeToken } from '../../credentials.ts'
 import { CliError } from '../../exit-codes.ts'
 import { output } from '../../output.ts'
-import { linkedFolder, removeLink } from '../../project-link.ts'
 
 /** `berth whoami`, `logout` and `unlink`: the signed-in user of this machine and the project of this folder. */
 export function addWhoami(program: Command): void {
@@ -32,16 +31,6 @@ export function addWhoami(program: Command): void {
           ? `signed out of ${url}`
           : `signed out here, but the token could not be revoked; list tokens with berth token list and revoke it there`,
       )
-    })
-
-  program
-    .command('unlink')
-    .description('unlink the folder from its project; the project is not changed')
-    .action((_options, command: Command) => {
-      const folder = linkedFolder('.')
-      if (!folder) throw new CliError('This folder is not linked to a project', 5)
-      removeLink(folder)
-      output(command).result({ folder }, () => `${folder} is no longer linked to a project`)
     })
 }
 

@@ -89,7 +89,7 @@ async function markDeleting(
 async function refuseLinked({ id, name }: ProjectRow, db: Db): Promise<void> {
   const slugs = await projectSlugs(
     db,
-    (await linksTo(db, id)).map(({ projectId }) => projectId),
+    (await linksTo(db, id)).flatMap(({ projectId }) => (projectId === id ? [] : projectId)),
   )
   if (slugs.length > 0)
     fail('conflict', {
