@@ -29,6 +29,11 @@ async function run(words: string[], data: unknown, status = 200) {
 }
 
 describe('berth domains', () => {
+  test('a pasted address counts as its host name', async () => {
+    const { asked: requested } = await run(['verify', `https://${shop.toUpperCase()}/cart`], active)
+    expect(requested).toEqual([`POST /projects/${id}/domains/${shop}/verify`])
+  })
+
   test('list shows domains and service addresses, and the records of a domain that waits', async () => {
     const { code, stdout, asked: requested } = await run([], [free, waiting])
     expect(code).toBe(0)

@@ -1,4 +1,4 @@
-import { contract, type Project, type ProjectDomain } from '@berth/contract'
+import { contract, hostNameIn, type Project, type ProjectDomain } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../credentials.ts'
 import { CliError } from '../exit-codes.ts'
@@ -22,7 +22,8 @@ export function addDomains(program: Command): void {
   )
 
   common(domains.command('add <domain>').description('add a domain; prints the DNS records to create')).action(
-    async (domain: string, _options, command: Command) => {
+    async (typed: string, _options, command: Command) => {
+      const domain = hostNameIn(typed)
       const { data } = await connect(command).call(contract.projects.connectDomain, {
         params: { id: projectIdOf(command) },
         body: { domain },
@@ -32,7 +33,8 @@ export function addDomains(program: Command): void {
   )
 
   common(domains.command('remove <domain>').description('remove a domain; it is no longer served')).action(
-    async (hostname: string, _options, command: Command) => {
+    async (typed: string, _options, command: Command) => {
+      const hostname = hostNameIn(typed)
       await connect(command).call(contract.projects.removeDomain, { params: { id: projectIdOf(command), hostname } })
       output(command).result({ removed: hostname }, () => `${hostname} is removed`)
     },
@@ -40,7 +42,8 @@ export function addDomains(program: Command): void {
 
   common(domains.command('verify <domain>').description('check the DNS records of a domain now'))
     .addHelpText('after', '\nThe exit code is 1 while the domain is not verified.')
-    .action(async (hostname: string, _options, command: Command) => {
+    .action(async (typed: string, _options, command: Command) => {
+      const hostname = hostNameIn(typed)
       const { data } = await connect(command).call(contract.projects.verifyDomain, {
         params: { id: projectIdOf(command), hostname },
       })
@@ -51,7 +54,8 @@ export function addDomains(program: Command): void {
     })
 
   common(domains.command('primary <domain>').description('make a domain the primary one; the free one works too')).action(
-    async (hostname: string, _options, command: Command) => {
+    async (typed: string, _options, command: Command) => {
+      const hostname = hostNameIn(typed)
       const { data } = await connect(command).call(contract.projects.makeDomainPrimary, {
         params: { id: projectIdOf(command), hostname },
       })

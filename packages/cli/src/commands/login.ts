@@ -44,6 +44,8 @@ export function addLogin(program: Command): void {
 }
 
 async function tokenBySigningIn(url: string, options: Options): Promise<string> {
+  // An unreachable instance is reported before the user has typed anything.
+  if (!options.email || !options.passwordStdin) await createClient({ baseUrl: url }).call(contract.instance.health, {})
   const email = options.email ?? (await askFor(() => askText({ message: `E-mail address at ${url}` }), '--email'))
   const password = options.passwordStdin
     ? await readStandardInput()

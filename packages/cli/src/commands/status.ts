@@ -47,10 +47,9 @@ function exitOf({ code, reason, at }: NonNullable<ServiceStatus['lastExit']>): s
   return `last exit ${code === null ? '' : `code ${code}`}${reasonText} at ${minute(at)}`.replace('  ', ' ')
 }
 
-/** How the live deployment was built and runs. */
-function planOf({ type, framework, startCommand, port }: DeploymentPlan): string {
-  const kind = framework ? `${type} (${framework})` : type
-  return [kind, startCommand, port === null ? null : `port ${port}`].filter(Boolean).join(', ')
+/** How the live deployment runs. Without the plan's port: it is a container's, and a plain process listens on another one. */
+function planOf({ type, framework, startCommand }: DeploymentPlan): string {
+  return [framework ? `${type} (${framework})` : type, startCommand].filter(Boolean).join(', ')
 }
 
 function pendingText({ pendingChanges = [], type }: Project): string | null {

@@ -14,6 +14,19 @@ test('a project without volumes names the option that adds one', async () => {
   expect((await cli.berth('volumes', 'list', '--project', id)).stdout).toContain('berth deploy --volume')
 })
 
+test('a volume is unmounted by its name; the other ones stay', async () => {
+  const volumes = [
+    { name: 'data', mountPath: '/data' },
+    { name: 'cache', mountPath: '/cache' },
+  ]
+  await using cli = await cliFixture(() => ({ body: { data: { id, name: 'Shop', config: { volumes } } } }))
+  expect(await cli.berth('volumes', 'unmount', 'logs', '--project', id)).toMatchObject({ code: 5 })
+  const unmounted = await cli.berth('volumes', 'unmount', 'data', '--project', id)
+  expect(unmounted).toMatchObject({ code: 0 })
+  expect(unmounted.stdout).toContain('data is no longer mounted')
+  expect(cli.requests.at(-1)).toMatchObject({ method: 'PATCH', body: { volumes: [volumes[1]] } })
+})
+
 test('volumes are listed, and one is removed by its name with --yes only', async () => {
   await using cli = await cliFixture(answer)
   const listed = await cli.berth('volumes', 'list', '--project', id)

@@ -8,7 +8,7 @@ import { byteSize } from '../quantities.ts'
 
 /** `berth volumes …`: the volumes of a project, including copies created by restores. */
 export function addVolumes(program: Command): void {
-  const volumes = program.command('volumes').description('list and remove volumes of a project')
+  const volumes = program.command('volumes').description('list, unmount and remove volumes of a project')
   volumes
     .command('list', { isDefault: true })
     .description('volumes with their size, mount path and the backup run that a copy is from')
@@ -27,6 +27,24 @@ export function addVolumes(program: Command): void {
         data.length === 0
           ? 'No volumes. Add one with `berth deploy --volume <name>:<path>`.'
           : columns([['ID', 'NAME', 'ENVIRONMENT', 'SIZE', 'MOUNTED AT', ''], ...rows]),
+      )
+    })
+  volumes
+    .command('unmount <volume>')
+    .description('stop mounting a volume, with the next deployment; its data is kept')
+    .option(...projectOption)
+    .action(async (name: string, _options, command: Command) => {
+      const client = connect(command)
+      const params = { id: projectIdOf(command) }
+      const { data: project } = await client.call(contract.projects.get, { params })
+      const mounted = project.config.volumes ?? []
+      if (!mounted.some((volume) => volume.name === name))
+        throw new CliError(`The settings of ${project.name} have no volume ${name}. List its volumes with berth volumes list.`, 5)
+      const config = { volumes: mounted.filter((volume) => volume.name !== name) }
+      const { data } = await client.call(contract.projects.update, { params, body: config })
+      output(command).result(
+        data,
+        () => `${name} is no longer mounted with the next deployment: berth redeploy. Its data is kept.`,
       )
     })
   volumes

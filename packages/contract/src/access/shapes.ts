@@ -45,6 +45,8 @@ export const Session = Type.Object({
   user: User,
   organization: Organization,
   role: RoleName,
+  /** An instance of an older version, such as a cloud, does not say it. */
+  operator: Type.Optional(Type.Boolean({ description: 'Whether the caller is an operator of the instance' })),
   permissions: Type.Array(Type.String()),
   via: oneOf('session', 'token'),
   /** The token used for the request; null for a session. */

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { type PointerEvent, useState } from 'react'
 import classes from './line-chart.module.css'
-import { axisMaximum, type Summary, segmentsOf, summaryOf } from './scale.ts'
+import { axisMaximum, axisTexts, type Summary, segmentsOf, summaryOf } from './scale.ts'
 
 export interface Series {
   label: string
@@ -61,8 +61,9 @@ export function LineChart({ title, times, series, format, summary }: Props) {
       </figcaption>
       <div className={classes.plot}>
         <div className={classes.scale} aria-hidden>
-          {[top, top / 2, 0].map((value) => (
-            <span key={value}>{format(value)}</span>
+          {axisTexts(top, format).map((text, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the three places of the axis are fixed.
+            <span key={index}>{text}</span>
           ))}
         </div>
         <svg

@@ -1,8 +1,14 @@
 import { expect, test } from 'vitest'
-import { axisMaximum, fromFirstMeasurement, segmentsOf, summaryOf } from './scale.ts'
+import { axisMaximum, axisTexts, fromFirstMeasurement, segmentsOf, summaryOf } from './scale.ts'
 
 test('the top of a chart is a round number that nothing rises above', () => {
   expect([0, 0.03, 1, 1.2, 7, 180, 2400].map(axisMaximum)).toEqual([1, 0.05, 1, 2, 10, 200, 2500])
+})
+
+test('an axis never shows the same text twice', () => {
+  const whole = (value: number) => String(Math.round(value))
+  expect(axisTexts(20, whole)).toEqual(['20', '10', '0'])
+  expect(axisTexts(1, whole)).toEqual(['1', '', '0'])
 })
 
 test('a line is interrupted where no values were measured', () => {

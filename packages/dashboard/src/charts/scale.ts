@@ -6,6 +6,12 @@ export function axisMaximum(highest: number): number {
   return step * size
 }
 
+/** The texts of the axis from top to bottom. The middle one is empty if rounding makes it equal to another one. */
+export function axisTexts(top: number, format: (value: number) => string): [top: string, middle: string, bottom: string] {
+  const [highest, middle, lowest] = [format(top), format(top / 2), format(0)]
+  return [highest, middle === highest || middle === lowest ? '' : middle, lowest]
+}
+
 export interface Segment {
   from: number
   to: number

@@ -46,7 +46,7 @@ export function BuildFields({ values, onChange, detected, isReadOnly, hasImage, 
       ))}
       <NumberInput
         label="Port"
-        description="Passed to the app as PORT"
+        description="PORT in a container; a plain process gets a free port"
         min={1}
         max={65535}
         placeholder={detected?.port ? String(detected.port) : '3000'}

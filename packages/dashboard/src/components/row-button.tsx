@@ -3,5 +3,5 @@ import { ActionButton } from './action-button.tsx'
 
 /** An action on one row of a table: small and unobtrusive, so that the rows are read first. */
 export const RowButton = (props: ComponentProps<typeof ActionButton>) => (
-  <ActionButton size="compact-sm" variant="default" {...props} />
+  <ActionButton size="compact-sm" fz="xs" variant="default" {...props} />
 )

@@ -5,18 +5,26 @@ let now = Date.now()
 let timer: ReturnType<typeof setInterval> | undefined
 const listeners = new Set<() => void>()
 
+function tick() {
+  if (document.visibilityState === 'hidden') return
+  now = Date.now()
+  for (const notify of listeners) notify()
+}
+
 function subscribe(listener: () => void) {
   listeners.add(listener)
-  timer ??= setInterval(() => {
-    if (document.visibilityState === 'hidden') return
+  if (!timer) {
+    // Without listeners the time stood still: the last page may have been left minutes ago.
     now = Date.now()
-    for (const notify of listeners) notify()
-  }, tickMs)
+    timer = setInterval(tick, tickMs)
+    document.addEventListener('visibilitychange', tick)
+  }
   return () => {
     listeners.delete(listener)
     if (listeners.size > 0) return
     clearInterval(timer)
     timer = undefined
+    document.removeEventListener('visibilitychange', tick)
   }
 }
 

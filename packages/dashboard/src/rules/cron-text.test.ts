@@ -20,6 +20,11 @@ test('an invalid schedule reports the reason', () => {
   expect(readCron('soon', 'UTC', from).problem).toContain('Five fields')
   expect(readCron('61 * * * *', 'UTC', from).problem).toBeTruthy()
   expect(readCron('', 'UTC', from)).toEqual({ next: [], problem: null })
-  expect(scheduleText('0 3 * * *')).toBe('every night at 03:00')
-  expect(scheduleText(null)).toBe('manual only')
+})
+
+test('a schedule names its time zone, unless it is UTC', () => {
+  expect(scheduleText({ cronExpression: '0 3 * * *' })).toBe('every night at 03:00')
+  expect(scheduleText({ cronExpression: '0 3 * * *', timezone: 'Europe/Vienna' })).toBe('every night at 03:00 (Europe/Vienna)')
+  expect(scheduleText({ cronExpression: '5 4 * * 2', timezone: 'UTC' })).toBe('5 4 * * 2')
+  expect(scheduleText({ cronExpression: null })).toBe('manual only')
 })

@@ -37,6 +37,9 @@ export const schedules = [
   { value: '0 3 1 * *', label: 'On the first of each month' },
 ] as const
 
-/** The label of a common schedule; otherwise the cron expression. */
-export const scheduleText = (expression: string | null): string =>
-  expression === null ? 'manual only' : (schedules.find(({ value }) => value === expression)?.label.toLowerCase() ?? expression)
+/** The label of a common schedule, or the cron expression; then the time zone, unless it is UTC. */
+export function scheduleText({ cronExpression, timezone = 'UTC' }: { cronExpression: string | null; timezone?: string }): string {
+  if (cronExpression === null) return 'manual only'
+  const text = schedules.find(({ value }) => value === cronExpression)?.label.toLowerCase() ?? cronExpression
+  return timezone === 'UTC' ? text : `${text} (${timezone})`
+}

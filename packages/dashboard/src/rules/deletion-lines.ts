@@ -36,6 +36,7 @@ function deletionText({ kind, name }: DeletionItem): string {
   if (kind === 'container') return `Old container ${name}`
   if (kind === 'instance') return `Running instance of ${name}`
   if (kind === 'backup run') return `Backup of ${exactTime(name)}`
-  if (kind === 'backup policy') return `Backup policy: ${name === 'without a schedule' ? name : scheduleText(name)}`
+  if (kind === 'backup policy')
+    return `Backup policy: ${name === 'without a schedule' ? name : scheduleText({ cronExpression: name })}`
   return `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${name}`
 }

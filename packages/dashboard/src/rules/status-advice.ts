@@ -13,6 +13,9 @@ export function statusAdvice(
 ): Advice | undefined {
   const operation = runningOperation({ statusReason })
   if (operation) return { title: `Being ${operation}`, text: asSentence(statusReason as string), isBad: false }
+  // The failed deployment is not the live one.
+  if (status === 'live' && /^Deployment \d+ failed/.test(statusReason ?? ''))
+    return { title: 'The last deployment failed', text: asSentence(statusReason as string), isBad: true }
   const known = status === 'failed' ? failedAdvice(hasLiveVersion) : advice[status]
   if (!known) return undefined
   // The title says this already.

@@ -7,7 +7,7 @@ interface ChangeLine {
   values: string[]
 }
 
-/** The differences of a deployment as lines; a single line if nothing differs. */
+/** The differences of a deployment as lines; no line if nothing differs. */
 export function changeLines({ previous, variables, settings }: Changes, commit: Deployment['commit']): ChangeLine[] {
   const lines: ChangeLine[] = [
     { name: 'Commit', values: commitChange(previous?.commit ?? null, commit) },
@@ -21,8 +21,7 @@ export function changeLines({ previous, variables, settings }: Changes, commit: 
       ),
     },
   ]
-  const changed = lines.filter(({ values }) => values.length > 0)
-  return changed.length > 0 ? changed : [{ name: 'Nothing', values: ['The same commit, variables and settings'] }]
+  return lines.filter(({ values }) => values.length > 0)
 }
 
 function commitChange(from: Deployment['commit'], to: Deployment['commit']): string[] {

@@ -68,6 +68,11 @@ describe.each(Object.entries(ways))('a folder of the machine by %s', (_, request
 })
 
 describe('an operator', () => {
+  test('is named by the session: an owner or admin of the organisation made at set-up, no other user', async () => {
+    const isOperator = async (token: string) => (await call(instance, token, 'GET /auth/session')).body.data.operator
+    for (const { token } of [people.owner, people.admin]) expect(await isOperator(token)).toBe(true)
+    for (const { token } of [people.member, others.owner]) expect(await isOperator(token)).toBe(false)
+  })
   test('is the person, wherever they act with a session; a token counts only in the organisation that it is bound to', async () => {
     const host = 'berth.test'
     const login = await call(instance, null, 'POST /auth/login', {

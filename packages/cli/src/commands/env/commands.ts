@@ -81,7 +81,13 @@ async function change(
     .catch((error) => Promise.reject(nameKeys(error, body)))
   const names = data.map(({ key, isSecret, environment }) => ({ key, isSecret, environment }))
   const changed = [...(body.upserts ?? []).map(({ key }) => `set ${key}`), ...(body.deletes ?? []).map((key) => `removed ${key}`)]
-  output(command).result(names, () => [...changed, 'takes effect after a restart: berth restart'].join('\n'))
+  output(command).result(names, () => [...changed, `takes effect after a restart: ${restartCommand(command)}`].join('\n'))
+}
+
+/** The command to run next; it names the project if this one did. */
+function restartCommand(command: Command): string {
+  const { project } = command.opts<{ project?: string }>()
+  return project ? `berth restart --project ${project}` : 'berth restart'
 }
 
 /** Rejects unknown keys, which are probably typos. */

@@ -9,7 +9,14 @@ import { useChange } from '../../data/change.ts'
 /** Requests a link by e-mail; with the code of the link it sets a new password. */
 export function ResetPasswordPage() {
   const { code } = useSearch({ strict: false }) as { code: string }
-  return <FrontPage title="Reset your password">{code ? <NewPassword code={code} /> : <RequestLink />}</FrontPage>
+  return (
+    <FrontPage title="Reset your password">
+      {code ? <NewPassword code={code} /> : <RequestLink />}
+      <Text size="sm" mt="md">
+        <RouterLink to="/sign-in">Back to sign in</RouterLink>
+      </Text>
+    </FrontPage>
+  )
 }
 
 function RequestLink() {
@@ -29,12 +36,7 @@ function RequestLink() {
 
 function NewPassword({ code }: { code: string }) {
   const reset = useChange(contract.access.resetPassword, { hidesErrorNotice: true })
-  if (reset.data)
-    return (
-      <Text>
-        The password is changed. <RouterLink to="/sign-in">Sign in</RouterLink>
-      </Text>
-    )
+  if (reset.data) return <Text>The password is changed.</Text>
   return (
     <AccessForm
       fields={[

@@ -13,7 +13,13 @@ export function SignUpPage() {
       <AccessForm
         fields={[
           { name: 'email', label: 'E-mail address', kind: 'email', autoComplete: 'username', initial: mailed },
-          { name: 'password', label: 'Password', kind: 'password', autoComplete: 'new-password' },
+          {
+            name: 'password',
+            label: 'Password',
+            kind: 'password',
+            autoComplete: 'new-password',
+            description: 'At least 8 characters',
+          },
           { name: 'organization', label: 'Organisation', autoComplete: 'organization' },
         ]}
         submit="Sign up"

@@ -26,7 +26,7 @@ export function SessionsSection() {
         </Text>
       ),
     },
-    { title: 'Address', cell: ({ ip }) => ip ?? '–' },
+    { title: 'IP address', cell: ({ ip }) => ip ?? '–' },
     { title: 'Signed in', isWide: true, cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
     { title: 'Last used', cell: ({ lastUsedAt }) => (lastUsedAt ? <TimeAgo time={lastUsedAt} /> : '–') },
     {

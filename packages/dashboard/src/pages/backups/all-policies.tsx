@@ -63,7 +63,7 @@ export function AllPolicies() {
                 </RouterLink>
               ),
             },
-            { title: 'Schedule', cell: ({ policy }) => (policy.enabled ? scheduleText(policy.cronExpression) : 'off') },
+            { title: 'Schedule', cell: ({ policy }) => (policy.enabled ? scheduleText(policy) : 'off') },
             {
               title: 'Last run',
               cell: ({ policy }) => (policy.lastRun ? <StatusBadge status={policy.lastRun.status} /> : 'none yet'),

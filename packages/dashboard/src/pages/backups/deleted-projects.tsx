@@ -49,11 +49,7 @@ export function DeletedProjects() {
       <DataTable label="Runs of deleted projects" columns={columns} rows={rows} keyOf={({ id }) => id} />
       <Suspense fallback={null}>
         {restored && (
-          <RestoreWizard
-            run={restored}
-            project={{ name: restored.projectName, slug: restored.projectName }}
-            onClose={() => setRestored(undefined)}
-          />
+          <RestoreWizard run={restored} project={{ name: restored.projectName }} onClose={() => setRestored(undefined)} />
         )}
       </Suspense>
     </Section>

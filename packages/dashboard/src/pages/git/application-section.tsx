@@ -10,6 +10,7 @@ import { Section } from '../../components/section.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
 import { useRefusal } from '../../data/refusal.ts'
+import { useSession } from '../../data/session.ts'
 import { ApplicationDialog } from './application-dialog.tsx'
 import { CreateAppDialog } from './create-app-dialog.tsx'
 import { endText } from './end-text.ts'
@@ -17,9 +18,8 @@ import { providerNames } from './provider-names.ts'
 
 /** The application at the git host that this instance signs in with, shown only to operators of the instance. */
 export function ApplicationSection({ provider }: { provider: GitHostProvider }) {
-  // Operators are owners or admins: no other user may read the applications.
-  const refusal = useRefusal('gitprovider:admin')
-  const applications = useRead(contract.gitHost.listApplications, {}, { isEnabled: refusal === undefined })
+  const isOperator = useSession().data?.operator ?? false
+  const applications = useRead(contract.gitHost.listApplications, {}, { isEnabled: isOperator })
   const application = applications.data?.find((one) => one.provider === provider)
   return application ? <Application key={provider} application={application} /> : null
 }

@@ -1,4 +1,4 @@
-import { type ConnectReply, contract, type GitHostProvider, type GitHostStatus } from '@berth/contract'
+import { type ConnectReply, contract, type GitHostProvider, type GitHostStatus, type ReplyOf } from '@berth/contract'
 import { Alert, Code, Group, Text, Title } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
@@ -11,7 +11,7 @@ import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
 import { refresh } from '../../data/refresh.ts'
 import { useRefusal } from '../../data/refusal.ts'
-import { useHealth } from '../../data/session.ts'
+import { useHealth, useSession } from '../../data/session.ts'
 import { providerNames } from './provider-names.ts'
 
 interface Props {
@@ -42,8 +42,7 @@ export function ConnectSection({ status, provider }: Props) {
         },
       },
     )
-  const cliRefusal =
-    refusal ?? (local.data && !local.data.available ? (local.data.reason ?? 'This machine has no login.') : undefined)
+  const cliRefusal = refusal ?? localRefusal(local.data)
   return (
     <Section
       title={status.state === 'connected' ? 'Connect another way' : 'Not connected'}
@@ -72,10 +71,17 @@ export function ConnectSection({ status, provider }: Props) {
   )
 }
 
+/** Why the login of this machine cannot be used; undefined if it can. */
+function localRefusal(local: ReplyOf<typeof contract.gitHost.localStatus>['data'] | undefined): string | undefined {
+  if (!local) return 'Looking for a login on this machine.'
+  return local.available ? undefined : (local.reason ?? 'This machine has no login.')
+}
+
 /** Whether no way to sign in at the git host is set up. Only operators can see it; for others the API explains a refusal. */
 function useMissingApplication(provider: GitHostProvider): boolean {
   const isAdmin = useRefusal('gitprovider:admin') === undefined
-  const applications = useRead(contract.gitHost.listApplications, {}, { isEnabled: isAdmin })
+  const isOperator = useSession().data?.operator ?? false
+  const applications = useRead(contract.gitHost.listApplications, {}, { isEnabled: isOperator })
   const isLinkable = useHealth().data?.mode === 'self-hosted'
   const link = useRead(contract.cloud.getLink, {}, { isEnabled: isAdmin && isLinkable })
   const application = applications.data?.find((one) => one.provider === provider)

@@ -32,20 +32,21 @@ export function StorageSection() {
     <Section
       title="Storage"
       description="Disk use of builds on this instance: images and folders of deployments, and the cache that makes later builds faster."
+      isFlush
       footer={
-        <ActionButton variant="default" loading={cleanUp.isPending} onClick={() => setConfirming(true)}>
+        <ActionButton size="xs" variant="default" loading={cleanUp.isPending} onClick={() => setConfirming(true)}>
           Clean up
         </ActionButton>
       }
     >
-      <Stack gap="xs">
+      <Stack gap={4} px={{ base: 'md', sm: 'lg' }} pb="md">
         {paths.map((location) => (
           <Text key={location.serverId ?? ''} size="sm">
             {nameOf(location)}: {location.error ?? usedText(location)}
           </Text>
         ))}
-        {rows.length > 0 && <DataTable label="Storage by project" rows={rows} columns={columns} keyOf={rowKey} />}
       </Stack>
+      {rows.length > 0 && <DataTable label="Storage by project" rows={rows} columns={columns} keyOf={rowKey} />}
       <ConfirmDialog
         isOpen={isConfirming}
         title="Clean up storage"

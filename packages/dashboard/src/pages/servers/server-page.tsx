@@ -71,7 +71,7 @@ export function ServerPage() {
                   'Authentication',
                   { privateKey: 'a private key', password: 'a password', none: 'nothing yet' }[one.authentication],
                 ],
-                ['Docker socket', <Code key="socket">{one.dockerSocket}</Code>],
+                ['Docker socket', <Code key="socket">{one.dockerSocket}</Code>, 'wide'],
                 ['Checked', one.checkedAt && <TimeAgo time={one.checkedAt} />],
                 ['Host key', one.hostKey && <Code className="wrap-anywhere">{one.hostKey}</Code>],
               ]}

@@ -86,11 +86,14 @@ export const roleOf = async (db: Db, userId: string, organizationId: string): Pr
  * Whether the caller is an operator. An operator's session counts in every organisation; a token counts only in the set-up
  * organisation, and not if it is limited to projects.
  */
-async function isOperator(db: Db, { userId, organizationId, tokenId, projectIds }: Caller): Promise<boolean> {
-  const setUp = await findSetupOrganization.first(db, {})
-  if (!setUp || projectIds || (tokenId && organizationId !== setUp.id)) return false
-  const role = await roleOf(db, userId, setUp.id)
-  return role === 'owner' || role === 'admin'
+export function isOperator(db: Db, { userId, organizationId, tokenId, projectIds }: Caller): Awaitable<boolean> {
+  return thenSync(findSetupOrganization.first(db, {}), (setUp) => {
+    if (!setUp || projectIds || (tokenId && organizationId !== setUp.id)) return false
+    return thenSync(
+      findMember.first(db, { userId, organizationId: setUp.id }),
+      (member) => member?.role === 'owner' || member?.role === 'admin',
+    )
+  })
 }
 
 const credentialDefaults = {

@@ -11,6 +11,7 @@ import { describeWrite } from '../../platform/db/write-record.ts'
 import { fail } from '../../platform/failure.ts'
 import { hashPassword, needsRehash, verifyPassword } from '../../platform/secrets/password.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
+import { isOperator } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
 import { provePassword } from './prove-password.ts'
 import { randomCode } from './random-code.ts'
@@ -84,24 +85,32 @@ export const endSession = (db: Db, cookie: string) =>
 
 /** The caller's user, organisation and permissions. */
 export function describeSession(db: Db, caller: Caller): Awaitable<{ data: Session }> {
-  const rows = allSync(userById.first(db, { id: caller.userId }), organizationById.first(db, { id: caller.organizationId }))
-  return thenSync(rows, ([user, organization]) => {
+  const reads = allSync(
+    userById.first(db, { id: caller.userId }),
+    organizationById.first(db, { id: caller.organizationId }),
+    isOperator(db, caller),
+  )
+  return thenSync(reads, ([user, organization, operator]) => {
     if (!user || !organization) return fail('unauthorized')
-    return sessionOf(caller, user, organization)
+    return (operator ? operatorSession : otherSession)(caller, user, organization)
   })
 }
 
-const sessionOf = memoizeByRows((caller: Caller, user: UserRow, organization: OrganizationRow) => ({
-  data: {
-    user: showUser(user),
-    organization: showOrganization(organization, caller.role),
-    role: caller.role,
-    permissions: permissionsOf(caller),
-    via: caller.via,
-    tokenId: caller.tokenId,
-    expiresAt: caller.expiresAt,
-  },
-}))
+const sessionOf = (operator: boolean) =>
+  memoizeByRows((caller: Caller, user: UserRow, organization: OrganizationRow) => ({
+    data: {
+      user: showUser(user),
+      organization: showOrganization(organization, caller.role),
+      role: caller.role,
+      operator,
+      permissions: permissionsOf(caller),
+      via: caller.via,
+      tokenId: caller.tokenId,
+      expiresAt: caller.expiresAt,
+    },
+  }))
+const operatorSession = sessionOf(true)
+const otherSession = sessionOf(false)
 
 /** The session of a user who has just signed in: in their default organisation, else in the first one they joined. */
 export async function describeNewSession(

@@ -51,7 +51,7 @@ export function PolicyList({ project, policies }: Props) {
       cell: (one) => (
         <div>
           <Text size="sm" fw={500}>
-            {one.serviceId && `${one.serviceId}: `}To {nameOf(one.destinationId)}, {scheduleText(one.cronExpression)}
+            {one.serviceId && `${one.serviceId}: `}To {nameOf(one.destinationId)}, {scheduleText(one)}
           </Text>
           <Text size="xs" c="dimmed">
             {retentionText(one)}
@@ -93,6 +93,7 @@ export function PolicyList({ project, policies }: Props) {
         <Group gap={4} justify="flex-end" wrap="nowrap">
           <ActionButton
             size="compact-sm"
+            fz="xs"
             refusal={writeRefusal}
             loading={start.isPending && start.variables?.params.policyId === one.id}
             onClick={() => start.mutate({ params: { policyId: one.id } })}

@@ -12,8 +12,7 @@ import { RestoreReportView } from './restore-report.tsx'
 
 interface Props {
   run: BackupRun
-  /** The text to type as confirmation: the slug, or the name of a deleted project, which has no slug. */
-  project: Pick<Project, 'name' | 'slug'>
+  project: Pick<Project, 'name'>
   onClose(): void
 }
 
@@ -58,7 +57,7 @@ export function RestoreWizard({ run, project, onClose }: Props) {
         <Staged
           restore={restore}
           progress={progress}
-          word={project.slug}
+          word={project.name}
           isPending={apply.isPending}
           onApply={() => prepared && apply.mutate({ params, body: { confirmationToken: prepared.confirmationToken } })}
           onCancel={close}

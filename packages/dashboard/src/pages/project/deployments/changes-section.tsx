@@ -1,5 +1,5 @@
 import { contract, type Deployment } from '@berth/contract'
-import { Code } from '@mantine/core'
+import { Code, Text } from '@mantine/core'
 import { Facts } from '../../../components/facts.tsx'
 import { RouterLink } from '../../../components/router-link.tsx'
 import { Section } from '../../../components/section.tsx'
@@ -17,6 +17,7 @@ export function ChangesSection({ deployment }: { deployment: Deployment }) {
   )
   if (!data?.previous) return null
   const { previous } = data
+  const lines = changeLines(data, commit)
   return (
     <Section
       title="Changes"
@@ -30,8 +31,9 @@ export function ChangesSection({ deployment }: { deployment: Deployment }) {
         </>
       }
     >
+      {lines.length === 0 && <Text size="sm">None: it has the same commit, variables and settings.</Text>}
       <Facts
-        facts={changeLines(data, commit).map(({ name, values }) => [
+        facts={lines.map(({ name, values }) => [
           name,
           values.map((value) => (
             <div key={value}>

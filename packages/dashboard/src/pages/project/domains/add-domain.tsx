@@ -1,4 +1,4 @@
-import { contract, type Project } from '@berth/contract'
+import { contract, hostNameIn, type Project } from '@berth/contract'
 import { Group, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
@@ -12,7 +12,8 @@ export function AddDomain({ project, isFirst }: { project: Project; isFirst: boo
   const [domain, setDomain] = useState('')
   const refusal = useProjectRefusal(project.id, 'write')
   const connect = useChange(contract.projects.connectDomain, { refreshes: domainReads, hidesErrorNotice: true })
-  const add = () => connect.mutate({ params: { id: project.id }, body: { domain } }, { onSuccess: () => setDomain('') })
+  const add = () =>
+    connect.mutate({ params: { id: project.id }, body: { domain: hostNameIn(domain) } }, { onSuccess: () => setDomain('') })
   return (
     <AddSection
       isFirst={isFirst}

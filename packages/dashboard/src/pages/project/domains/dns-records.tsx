@@ -58,6 +58,6 @@ export function DnsRecords({ domain, refusal, isChecking, onCheck }: Props) {
 
 const Copied = ({ text, what }: { text: string; what: string }) => (
   <span>
-    <span className="mono">{text}</span> <CopyText value={text} label={`Copy the ${what} ${text}`} />
+    <span className="mono break-all">{text}</span> <CopyText value={text} label={`Copy the ${what} ${text}`} />
   </span>
 )

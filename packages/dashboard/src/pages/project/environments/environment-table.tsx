@@ -38,20 +38,17 @@ export function EnvironmentTable({ project, environments }: Props) {
     {
       title: 'Environment',
       isHeading: true,
-      cell: ({ name, pullRequest }) => (
+      cell: ({ name, type, pullRequest, deletingSince }) => (
         <div>
           <Text size="sm" fw={500}>
             {name}
           </Text>
-          {pullRequest !== null && (
-            <Text size="xs" c="dimmed">
-              of pull request {pullRequest}
-            </Text>
-          )}
+          <Text size="xs" c="dimmed">
+            {deletingSince ? 'being removed' : pullRequest === null ? type : `of pull request ${pullRequest}`}
+          </Text>
         </div>
       ),
     },
-    { title: 'Type', cell: ({ type, deletingSince }) => (deletingSince ? 'being removed' : type) },
     { title: 'Branch', isWide: true, cell: ({ branch }) => branch && <span className="wrap-anywhere">{branch}</span> },
     { title: 'Address', cell: ({ url }) => (url ? <ExternalLink url={url} /> : '–') },
     { title: 'Created', isWide: true, cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },

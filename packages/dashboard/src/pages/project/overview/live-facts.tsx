@@ -58,7 +58,6 @@ export function LiveFacts({ project, deployments }: Props) {
             [live?.plan?.type ?? project.type, live?.plan?.framework ?? project.config.framework].filter(Boolean).join(', '),
           ],
           ['Start command', live?.plan?.startCommand && <Code key="start">{live.plan.startCommand}</Code>],
-          ['Port', live?.plan?.port],
           ['Location', locationText(project)],
         ]}
       />

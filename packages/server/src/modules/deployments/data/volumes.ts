@@ -101,7 +101,7 @@ export async function removeVolume(volume: VolumeRow, deps: DeploymentsDeps): Pr
     ).get(row.name)
     if (mountPath !== undefined && !isLost)
       fail('conflict', {
-        message: `The volume ${row.name} is mounted at ${mountPath}. Remove it from the project's settings and deploy, then delete it.`,
+        message: `The volume ${row.name} is mounted at ${mountPath}. Unmount it in the project's settings or with berth volumes unmount ${row.name}, and deploy. Then delete it.`,
       })
     await deleteVolumeRow(transaction.db, id)
     const fallback = { uniqueKey: removeDataKey(id), runAt: new Date(nowOf(deps) + fallbackAfterMs) }

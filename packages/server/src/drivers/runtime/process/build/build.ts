@@ -19,6 +19,7 @@ import { missingTool } from '../tools/missing-tool.ts'
 import { ToolUnavailable } from '../tools/tool-unavailable.ts'
 import { noTools, type Toolbox, type ToolSet } from '../tools/toolbox.ts'
 import { argvOfCommand } from './command-words.ts'
+import { setupCommands } from './setup-commands.ts'
 
 export interface BuildParts {
   paths: Paths
@@ -120,7 +121,7 @@ async function runCommands(
   const limitTimer = setInterval(() => void enforceLimits(limitWatch), pollIntervalMs)
   const signal = AbortSignal.any([abort, diskExceeded.signal])
   try {
-    for (const command of [...setupCommands(request), plan.installCommand, plan.buildCommand]) {
+    for (const command of [...setupCommands(request.plan), plan.installCommand, plan.buildCommand]) {
       if (!command) continue
       report('stdout', `$ ${command}`)
       const launched = launchFor(command, request, target, group, parts, tools)
@@ -229,10 +230,6 @@ export async function endUnfinishedBuilds(paths: Paths): Promise<void> {
   })
   await Promise.all(ended)
 }
-
-/** Installs Python packages into a folder of the project instead of the machine. */
-const setupCommands = ({ plan }: BuildRequest): string[] =>
-  plan.language === 'python' && plan.installCommand ? ['python3 -m venv .venv'] : []
 
 /**
  * PATH of a project: its own programs, then the tool versions that it requires, then the Node that Berth runs on, then the
