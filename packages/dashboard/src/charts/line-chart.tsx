@@ -28,6 +28,7 @@ export function LineChart({ title, times, series, format, summary }: Props) {
   const [selectedIndex, setSelectedIndex] = useState<number>()
   const highest = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)))
   const top = axisMaximum(Number.isFinite(highest) ? highest : 0)
+  const [highestText, middleText, lowestText] = axisTexts(top, format)
   const x = (index: number) => (times.length > 1 ? (index / (times.length - 1)) * width : width / 2)
   const y = (value: number) => height - 3 - (value / top) * (height - 6)
   const selectPoint = ({ clientX, currentTarget }: PointerEvent<SVGSVGElement>) => {
@@ -61,10 +62,9 @@ export function LineChart({ title, times, series, format, summary }: Props) {
       </figcaption>
       <div className={classes.plot}>
         <div className={classes.scale} aria-hidden>
-          {axisTexts(top, format).map((text, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the three places of the axis are fixed.
-            <span key={index}>{text}</span>
-          ))}
+          <span>{highestText}</span>
+          <span>{middleText}</span>
+          <span>{lowestText}</span>
         </div>
         <svg
           viewBox={`0 0 ${width} ${height}`}
