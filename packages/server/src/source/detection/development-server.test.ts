@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isDevelopmentServer, watchedProgram } from './development-server.ts'
+import { executedProgram, isDevelopmentServer, watchedProgram } from './development-server.ts'
 
 test.each([
   'vite',
@@ -133,4 +133,19 @@ test.each([
 
 test('a long line of options is parsed in linear time', () => {
   expect(watchedProgram(`nodemon${' -w'.repeat(600)} !`)).toBeNull()
+})
+
+test.each([
+  ['nodemon --exec babel-node src/index.js', 'babel-node src/index.js'],
+  ['nodemon --watch src -e ts -x "ts-node src/index.ts"', 'ts-node src/index.ts'],
+  ['npx nodemon --exec=tsx server.ts', 'tsx server.ts'],
+  ['nodemon --exec "npm run build && node dist"', null],
+  ['nodemon server.js', null],
+  ['nodemon --exec tsx --version', null],
+])('%s compiles and runs %s', (command, program) => {
+  expect(executedProgram(command)).toBe(program)
+})
+
+test('many options of nodemon are read in linear time', () => {
+  expect(executedProgram(`nodemon${' -w'.repeat(600)} --exec !`)).toBeNull()
 })

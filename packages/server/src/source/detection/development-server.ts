@@ -76,3 +76,15 @@ export function watchedProgram(command: string): string | null {
     )?.[1]
   return found && !found.startsWith('-') && !/\.[cm]?tsx?$/.test(found) ? `node ${quoted(found)}` : null
 }
+
+/**
+ * The program that nodemon runs with a compiler in memory: `babel-node src/index.js` of `nodemon --exec babel-node src/index.js`, else
+ * `null`. Node alone cannot run its files.
+ */
+export function executedProgram(command: string): string | null {
+  const found =
+    /^(?:npx )?nodemon(?: --?(?:watch|ext|e|w|q|quiet)(?:[ =](?!-)[\w./,*-]{1,100})?)* (?:--exec|-x)[ =]["']?(babel-node|ts-node|ts-node-esm|tsx) ([\w./-]{1,200})["']?$/.exec(
+      command.trim(),
+    )
+  return found?.[2] && !found[2].startsWith('-') ? `${found[1]} ${quoted(found[2])}` : null
+}

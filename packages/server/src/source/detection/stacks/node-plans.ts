@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import { dig, textOf } from '../../values.ts'
 import { both, quoted } from '../commands.ts'
 import type { Evidence } from '../detection.ts'
-import { isDevelopmentServer, watchedProgram } from '../development-server.ts'
+import { executedProgram, isDevelopmentServer, watchedProgram } from '../development-server.ts'
 import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
 import { finalScript } from '../package-scripts.ts'
 import { fixedPort, type PortHint, portInCode, portInCommand } from '../port-hints.ts'
@@ -124,7 +124,9 @@ async function startCommand(app: App, tools: JavascriptTools, row: ServerRow): P
       warnings: [],
     }
   const [development] = names
-  const watched = development === undefined ? null : watchedProgram(finalScript(scripts!, development).line)
+  const watcher = development === undefined ? '' : finalScript(scripts!, development).line
+  const executed = executedProgram(watcher)
+  const watched = executed ? tools.tool(executed) : watchedProgram(watcher)
   const own = watched ?? (typeof row.start === 'function' ? await row.start(app, tools) : (row.start ?? null))
   const command = own ?? (row.startTool ? tools.tool(row.startTool) : null)
   if (development === undefined)
