@@ -30,13 +30,29 @@ test('while connections arrive, one request per caller is started', async () => 
   await vi.waitFor(() => expect(begun).toEqual(['a', 'other', 'b', 'c']), 20_000)
 })
 
-test('afterwards one request of each caller is started per turn', async () => {
+test('afterwards the callers take turns', async () => {
   const { connections, begun, request } = scene()
   connections.noteConnection()
   for (const name of ['a', 'b', 'c']) request(name, 'one')
   for (const name of ['x', 'y', 'z']) request(name, 'two')
   await vi.waitFor(() => expect(begun).toHaveLength(6), 20_000)
   expect(begun).toEqual(['a', 'x', 'b', 'y', 'c', 'z'])
+})
+
+test('afterwards many requests are started per turn, so that their writes share a commit', async () => {
+  const { connections, begun, request } = scene()
+  connections.noteConnection()
+  await turn()
+  connections.noteConnection()
+  for (let at = 0; at < 100; at += 1) request(`${at}`, 'one')
+  const perTurn: number[] = []
+  while (begun.length < 100) {
+    const before = begun.length
+    await turn()
+    perTurn.push(begun.length - before)
+  }
+  expect(Math.max(...perTurn)).toBeGreaterThan(1)
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(32)
 })
 
 test('a waiting request whose client disconnected is not started', async () => {

@@ -5,6 +5,9 @@ const maxWaitMs = 250
 /** Interval at which one request per caller is started while connections come in. */
 const startIntervalMs = 10
 const maxCallers = 10_000
+/** Limits of the requests that are started in one turn when no connection came in: a connection waits for them. */
+const maxStartsPerTurn = 32
+const maxTurnMs = 5
 
 interface QueuedRequest {
   queuedAt: number
@@ -15,7 +18,8 @@ interface QueuedRequest {
 /**
  * Starts requests after incoming connections are accepted. Node accepts one connection per event loop turn: if each request were
  * handled in that turn, another caller's connection would wait for all of them. While connections come in, each caller gets one
- * request started per interval; afterwards one per turn. A queued request whose client disconnects is dropped.
+ * request started per interval. Afterwards the callers take turns, some requests per event loop turn. A queued request whose client
+ * disconnects is dropped.
  */
 export class ConnectionsFirst {
   readonly #queues = new Map<string, QueuedRequest[]>()
@@ -77,9 +81,17 @@ export class ConnectionsFirst {
     })
   }
 
-  /** Starts one queued request of each caller. */
   #startQueued(): void {
+    const endAt = performance.now() + maxTurnMs
+    let started = this.#startOneOfEach()
+    while (!this.#isAccepting && this.#queues.size > 0 && started < maxStartsPerTurn && performance.now() < endAt)
+      started += this.#startOneOfEach()
+  }
+
+  /** Starts one queued request of each caller; returns how many. */
+  #startOneOfEach(): number {
     const now = performance.now()
+    let started = 0
     for (const [caller, queue] of this.#queues) {
       const firstConnected = queue.findIndex(({ request }) => !request.socket.destroyed)
       queue.splice(0, firstConnected < 0 ? queue.length : firstConnected)
@@ -87,9 +99,11 @@ export class ConnectionsFirst {
       if (first && (now - first.queuedAt >= maxWaitMs || this.#mayStart(caller, now))) {
         queue.shift()
         first.start()
+        started += 1
       }
       if (queue.length === 0) this.#queues.delete(caller)
     }
+    return started
   }
 }
 
