@@ -108,6 +108,17 @@ test('503: what needs the worker, and reads of a project while an organisation i
   expect((await fromApi('GET /projects/:id', live.id)).status).toBe(200)
 })
 
+test('variables are changed without the worker, and the change is recorded', async () => {
+  const { status, body } = await call(api as never, owner(), 'PATCH /projects/:id/env', {
+    params: { id: live.id },
+    body: { upserts: [{ key: 'MODE', value: 'fast' }] },
+  })
+  expect({ status, body }).toMatchObject({ status: 200, body: { data: [{ key: 'MODE', value: 'fast' }] } })
+  expect((await fromWorker('GET /projects/:id/env', live.id)).body).toEqual(body)
+  const { body: log } = await fromWorker('GET /audit-log', live.id)
+  expect(log.data[0]).toMatchObject({ action: 'PATCH /projects/:id/env', objectId: live.id })
+})
+
 test('/api/health shows the isolation that the worker has recorded', async () => {
   const { body } = await call(api as never, owner(), 'GET /health')
   expect(body.data).toMatchObject({ worker: 'away', isolation: { kind: 'bubblewrap', message: 'each in a sandbox' } })

@@ -15,6 +15,7 @@ test.each([
   ['projects', 'list', false],
   ['projects', 'logs', true],
   ['projects', 'create', true],
+  ['projects', 'changeEnv', false],
   ['backups', 'checkDestination', true],
 ] as const)('%s.%s is answered by the worker: %s', (module, name, isForwarded) => {
   expect(isWorkerRow(module, name)).toBe(isForwarded)

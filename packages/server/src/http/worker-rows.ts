@@ -29,6 +29,7 @@ const ownRows: Partial<Record<ModuleName, { except: readonly string[] } | { only
       'info',
       'listEnvironments',
       'listEnv',
+      'changeEnv',
       'getCloneToken',
       'getResources',
       'listDeployments',

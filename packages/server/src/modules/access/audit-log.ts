@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { AuditEvent } from '../../http/audit-event.ts'
 import { batchWrites } from '../../platform/batch-writes.ts'
 import { newId } from '../../platform/db/ids.ts'
+import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { AuditRow } from '../../platform/db/tables/access.ts'
 import { type RecordingTransaction, unrecorded } from '../../platform/db/write-record.ts'
@@ -66,19 +67,14 @@ async function append(
   )
   await lock(`audit-log:${organizationId}`)
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    let last = await newest(db, organizationId)
+    let last: { sequence: number; hash: string } | undefined = await newest.first(db, { organizationId })
     const rows = entries.map(({ event, at }) => {
       const row = chainedRow(last, organizationId, event, at)
       last = row
       return { ...row, userEmail: emails.get(event.userId ?? '') ?? null }
     })
     // A control plane of an older version takes no lock: its entry then conflicts on the sequence number.
-    const inserted = await db
-      .insertInto('auditLog')
-      .values(rows)
-      .onConflict((conflict) => conflict.columns(['organizationId', 'sequence']).doNothing())
-      .returning('id')
-      .execute()
+    const inserted = rows.length === 1 ? await entryInserted.all(db, rows[0]!) : await insertedEntries(db, rows).execute()
     if (inserted.length === rows.length) return entries.map(() => undefined)
     const ids = inserted.map(({ id }) => id)
     if (ids.length > 0) await db.deleteFrom('auditLog').where('id', 'in', ids).execute()
@@ -88,19 +84,32 @@ async function append(
 
 async function emailsOf(db: Db, userIds: readonly (string | null)[]): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(userIds.filter((id) => id !== null))]
-  if (ids.length === 0) return new Map()
+  const [only, second] = ids
+  if (only === undefined) return new Map()
+  if (second === undefined) return new Map((await emailOf.all(db, { id: only })).map(({ id, email }) => [id, email]))
   const rows = await db.selectFrom('users').select(['id', 'email']).where('id', 'in', ids).execute()
   return new Map(rows.map(({ id, email }) => [id, email]))
 }
 
-const newest = (db: Db, organizationId: string) =>
+const emailOf = preparedQuery((db, { id }: { id: string }) => db.selectFrom('users').select(['id', 'email']).where('id', '=', id))
+
+const newest = preparedQuery((db, { organizationId }: { organizationId: string }) =>
   db
     .selectFrom('auditLog')
     .select(['sequence', 'hash'])
     .where('organizationId', '=', organizationId)
     .orderBy('sequence', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+    .limit(1),
+)
+
+const insertedEntries = (db: Db, rows: AuditRow | readonly AuditRow[]) =>
+  db
+    .insertInto('auditLog')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['organizationId', 'sequence']).doNothing())
+    .returning('id')
+
+const entryInserted = preparedQuery<AuditRow, { id: string }>((db, row) => insertedEntries(db, row))
 
 function chainedRow(last: { sequence: number; hash: string } | undefined, organizationId: string, event: AuditEvent, at: number) {
   const entry = {

@@ -106,8 +106,21 @@ export async function insertProject(db: Db, row: NewProject): Promise<ProjectRow
     .executeTakeFirst()
 }
 
-export const saveProject = (db: Db, id: string, changes: ProjectChanges): Promise<ProjectRow> =>
-  db.updateTable('projects').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+export async function saveProject(db: Db, id: string, changes: ProjectChanges): Promise<ProjectRow> {
+  const { envVersion, updatedAt, ...others } = changes
+  const isVersion = envVersion !== undefined && updatedAt !== undefined && Object.keys(others).length === 0
+  if (isVersion) return (await envVersionSaved.first(db, { id, envVersion, updatedAt })) ?? noProject(id)
+  return db.updateTable('projects').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+/** The most frequent change: every one of production's variables makes it. */
+const envVersionSaved = preparedQuery((db, { id, ...changes }: { id: string; envVersion: number; updatedAt: number }) =>
+  db.updateTable('projects').set(changes).where('id', '=', id).returningAll(),
+)
+
+const noProject = (id: string): never => {
+  throw new Error(`projects: ${id} does not exist`)
+}
 
 /** Foreign keys delete dependent rows; grants have none, since the access module is below this one. */
 export async function deleteProject(db: Db, id: string): Promise<void> {
@@ -206,7 +219,9 @@ export const allVariableNames = (db: Db, projectId: string) =>
     .orderBy('key')
     .execute()
 
-export const upsertVariable = (db: Db, row: EnvVariableRow): Promise<unknown> =>
+export const upsertVariable = async (db: Db, row: EnvVariableRow): Promise<unknown> => variableUpserted.all(db, { ...row })
+
+const variableUpserted = preparedQuery<EnvVariableRow, unknown>((db, row) =>
   db
     .insertInto('envVariables')
     .values(row)
@@ -214,8 +229,8 @@ export const upsertVariable = (db: Db, row: EnvVariableRow): Promise<unknown> =>
       conflict
         .columns(['projectId', 'environment', 'key'])
         .doUpdateSet({ value: row.value, isSecret: row.isSecret, updatedAt: row.updatedAt }),
-    )
-    .execute()
+    ),
+)
 
 export const deleteAllVariables = (db: Db, projectId: string): Promise<unknown> =>
   db.deleteFrom('envVariables').where('projectId', '=', projectId).execute()

@@ -1,4 +1,5 @@
 import { limits } from '@berth/contract'
+import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import { refuse } from '../../../platform/failure.ts'
 
@@ -15,6 +16,8 @@ export function sizeOf(variables: Iterable<{ key: string; value: string }>): Siz
   }
   return size
 }
+
+export const fitsEnv = ({ count, bytes }: Size): boolean => count <= limits.envVariables && bytes <= limits.envBytes
 
 /** Refuses variables of an environment above the limits. An environment that already exceeds them may shrink step by step. */
 export function refuseLargeEnv(after: Size, field: string, environment: string, before: Size = { count: 0, bytes: 0 }): void {
@@ -35,14 +38,17 @@ export function refuseLargeEnv(after: Size, field: string, environment: string, 
  * its transaction.
  */
 export async function refuseLargeProject(db: Db, projectId: string, field: string): Promise<void> {
-  const { bytes } = await db
-    .selectFrom('envVariables')
-    .select(({ fn }) => fn.sum(fn<number>('length', ['envVariables.value'])).as('bytes'))
-    .where('projectId', '=', projectId)
-    .executeTakeFirstOrThrow()
+  const { bytes } = (await storedBytes.first(db, { projectId })) as { bytes: number | null }
   if (Number(bytes ?? 0) > limits.envStoredBytes)
     refuse(
       field,
       `the variables of all environments of the project would take ${bytes} bytes as stored, and ${limits.envStoredBytes} are allowed. Delete some, or store large values in a volume.`,
     )
 }
+
+const storedBytes = preparedQuery((db, { projectId }: { projectId: string }) =>
+  db
+    .selectFrom('envVariables')
+    .select(({ fn }) => fn.sum<number | null>(fn<number>('length', ['envVariables.value'])).as('bytes'))
+    .where('projectId', '=', projectId),
+)

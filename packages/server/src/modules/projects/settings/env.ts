@@ -13,7 +13,7 @@ import { changeProject } from '../operations/change-project.ts'
 import { type ProjectSignal, projectsTopic } from '../project-signal.ts'
 import { requireEnvironment } from '../require-environment.ts'
 import { deleteVariables, findAnyProject, findEnvironment, listVariables, upsertVariable } from '../store.ts'
-import { refuseLargeEnv, refuseLargeProject, sizeOf } from './env-bounds.ts'
+import { fitsEnv, refuseLargeEnv, refuseLargeProject, sizeOf } from './env-bounds.ts'
 
 /** Answers with the variables of an environment, sorted by key; a secret's value is masked. */
 export function createEnvResponses(deps: ProjectsDeps) {
@@ -72,6 +72,8 @@ function refuseOversize(
   const after = new Map(stored)
   for (const row of changedRows) after.set(row.key, row)
   for (const key of deletes) after.delete(key)
+  // A sealed value is longer than its value: only large environments are decrypted.
+  if (fitsEnv(sizeOf(after.values()))) return
   const size = (rows: ReadonlyMap<string, EnvVariableRow>) => sizeOf([...rows.values()].map((row) => openVariable(row, deps)))
   refuseLargeEnv(size(after), 'upserts', environment, size(stored))
 }
