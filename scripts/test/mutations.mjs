@@ -9,6 +9,28 @@ const unit = (name, file, search, replace, ...tests) => ({ name, file, search, r
 const api = (name, file, search, replace, ...tests) => ({ name, file, search, replace, project: 'api-sqlite', tests })
 
 export const mutations = [
+  // Shared commits.
+  unit(
+    'a write is answered before its commit',
+    'shared-commits.ts',
+    'return group.ended.promise\n',
+    'return Promise.resolve()\n',
+    'db/shared-commits.test.ts',
+  ),
+  unit(
+    'a failing transaction leaves what it wrote in the shared commit',
+    'shared-commits.ts',
+    'this.#writer.run(rollbackToSavepoint, [])',
+    '',
+    'db/shared-commits.test.ts',
+  ),
+  unit(
+    'each write has a commit of its own',
+    'shared-commits.ts',
+    'group.members >= maxMembers ||',
+    'group.members >= 1 ||',
+    'db/shared-commits.test.ts',
+  ),
   // Modules.
   api(
     'the deployments of an organisation are read and sorted as a whole',

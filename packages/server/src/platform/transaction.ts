@@ -1,7 +1,7 @@
 import type { CategoryId } from '@berth/contract'
 import { sql } from 'kysely'
 import type { Clock } from './clock.ts'
-import { insideTransaction } from './db/open-transaction.ts'
+import { assertOutsideTransaction, insideTransaction } from './db/open-transaction.ts'
 import type { Db, Tx } from './db/schema.ts'
 import { isTransientConflict } from './db/violations.ts'
 import { hasChanged, watchWrites } from './db/watch-writes.ts'
@@ -42,9 +42,19 @@ const attempts = 5
 
 export function createTransaction(parts: { db: Db; kind: 'sqlite' | 'postgres'; signals: Signals; clock: Clock }): Transaction {
   const { db, kind, signals, clock } = parts
-  const transaction: Transaction = async (work, { isolation } = {}) => {
-    const builder = kind === 'postgres' && isolation ? db.transaction().setIsolationLevel(isolation) : db.transaction()
+  const transaction: Transaction = async (work, options) => {
     const record = pendingRecord()
+    if (!record || kind === 'postgres') return run(record, work, options)
+    assertOutsideTransaction()
+    // In a shared commit, a second transaction of the request would wait for the commit of the first one before it ends.
+    return record.afterOthers(() => run(record, work, options))
+  }
+  const run = async <Result>(
+    record: WriteRecord | undefined,
+    work: (context: TransactionContext) => Promise<Result>,
+    { isolation }: TransactionOptions = {},
+  ): Promise<Result> => {
+    const builder = kind === 'postgres' && isolation ? db.transaction().setIsolationLevel(isolation) : db.transaction()
     for (let attempt = 1; ; attempt++) {
       const outbox: [topic: string, event: object][] = []
       const recordedTransaction = record && new RecordedTransaction(record)

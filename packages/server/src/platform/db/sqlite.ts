@@ -10,7 +10,7 @@ import {
 } from 'kysely'
 import type { DirectReads } from './direct-reads.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
-import { whileBusy } from './sqlite-busy.ts'
+import { type Member, SharedCommits } from './shared-commits.ts'
 import { SqliteFile, type SqliteResult } from './sqlite-file.ts'
 import { SqliteReadCache } from './sqlite-read-cache.ts'
 import { WalIndexHeader } from './wal-index-header.ts'
@@ -29,12 +29,12 @@ export function sqliteParts(file: string): SqliteParts {
   const reader = new SqliteFile(file, { readOnly: true })
   const walIndex = new WalIndexHeader(file)
   const cache = new SqliteReadCache(reader, writer, walIndex)
-  const writeLock = new WriteLock()
+  const commits = new SharedCommits(writer)
   const driver: Driver = {
     init: async () => {},
     acquireConnection: async () => {
       assertOutsideTransaction()
-      return new SqliteConnection(writer, reader, writeLock)
+      return new SqliteConnection(writer, reader, commits)
     },
     beginTransaction: (connection) => (connection as SqliteConnection).begin(),
     commitTransaction: (connection) => (connection as SqliteConnection).commit(),
@@ -45,6 +45,7 @@ export function sqliteParts(file: string): SqliteParts {
     releaseSavepoint: async (connection, name) => void (await connection.executeQuery(CompiledQuery.raw(`release "${name}"`))),
     releaseConnection: async () => {},
     destroy: async () => {
+      commits.close()
       reader.close()
       writer.close()
       walIndex.close()
@@ -68,81 +69,52 @@ class QueueingAdapter extends SqliteAdapter {
   }
 }
 
+/** A statement of Kysely that may run within a transaction of others. Little is known of raw text: it may be a pragma. */
+const sharedKinds: readonly string[] = ['InsertQueryNode', 'UpdateQueryNode', 'DeleteQueryNode', 'MergeQueryNode']
+
 class SqliteConnection implements DatabaseConnection {
   readonly #writer: SqliteFile
   readonly #reader: SqliteFile
-  readonly #writeLock: WriteLock
-  #releaseLock: (() => void) | undefined
-  #hasEnded = false
+  readonly #commits: SharedCommits
+  #transaction: Member | undefined
 
-  constructor(writer: SqliteFile, reader: SqliteFile, writeLock: WriteLock) {
+  constructor(writer: SqliteFile, reader: SqliteFile, commits: SharedCommits) {
     this.#writer = writer
     this.#reader = reader
-    this.#writeLock = writeLock
+    this.#commits = commits
   }
 
   async begin(): Promise<void> {
-    const releaseLock = await this.#writeLock.take()
-    try {
-      await whileBusy(() => this.#writer.run('begin immediate', []))
-    } catch (error) {
-      releaseLock()
-      throw error
-    }
-    this.#releaseLock = releaseLock
-    this.#hasEnded = false
+    this.#transaction = await this.#commits.begin()
   }
 
-  /** A failed commit keeps the write lock: Kysely rolls back next. */
+  /** Kysely calls `rollback` after a failed commit; it then does nothing. */
   async commit(): Promise<void> {
-    this.#writer.run('commit', [])
-    this.#endTransaction()
+    await this.#transaction?.commit()
   }
 
-  /** SQLite has already rolled back by itself after some failures, such as a full disk. */
   async rollback(): Promise<void> {
-    try {
-      if (this.#writer.isInTransaction) this.#writer.run('rollback', [])
-    } finally {
-      this.#endTransaction()
-    }
-  }
-
-  #endTransaction(): void {
-    this.#releaseLock?.()
-    this.#releaseLock = undefined
-    this.#hasEnded = true
+    await this.#transaction?.rollback()
   }
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {
-    // A query that ran concurrently with the failed one would otherwise write outside the transaction, after the rollback.
-    if (this.#hasEnded) throw new Error('the transaction that this query belongs to has ended')
-    if (this.#releaseLock) return toResult(this.#writer.run(sql, parameters))
+    if (this.#transaction) return toResult(this.#transaction.run(sql, parameters))
     if (query.kind === 'SelectQueryNode') return toResult(this.#reader.run(sql, parameters))
-    const releaseLock = await this.#writeLock.take()
+    if (!sharedKinds.includes(query.kind)) return toResult(await this.#commits.runAlone(() => this.#writer.run(sql, parameters)))
+    const transaction = await this.#commits.begin()
     try {
-      return toResult(await whileBusy(() => this.#writer.run(sql, parameters)))
-    } finally {
-      releaseLock()
+      const result = toResult<Row>(transaction.run(sql, parameters))
+      await transaction.commit()
+      return result
+    } catch (error) {
+      await transaction.rollback()
+      throw error
     }
   }
 
   async *streamQuery<Row>({ sql, parameters }: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    const file = this.#releaseLock ? this.#writer : this.#reader
+    const file = this.#transaction ?? this.#reader
     for (const row of file.iterate(sql, parameters)) yield { rows: [row as Row] }
-  }
-}
-
-/** A first-in, first-out lock. */
-class WriteLock {
-  #last: Promise<void> = Promise.resolve()
-
-  async take(): Promise<() => void> {
-    const previous = this.#last
-    const current = Promise.withResolvers<void>()
-    this.#last = current.promise
-    await previous
-    return current.resolve
   }
 }
 

@@ -54,7 +54,9 @@ export class StatementTables {
     const words = new Set(sql.toLowerCase().match(word))
     const [first] = words
     if (first === 'select' || first === 'begin' || first === 'savepoint' || first === 'release') return 'none'
-    if (first === 'commit' || (first === 'rollback' && !words.has('to'))) return 'ends transaction'
+    if (first === 'commit') return 'ends transaction'
+    // What a savepoint changed counts as changed until the transaction ends.
+    if (first === 'rollback') return words.has('to') ? 'none' : 'ends transaction'
     if (!first || !['insert', 'update', 'delete', 'replace', 'with'].includes(first)) return 'unknown'
     const touched = new Set(this.named(sql))
     if (this.#isHidden) return 'unknown'

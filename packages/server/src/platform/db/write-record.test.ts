@@ -51,6 +51,12 @@ describeOnEachDatabase('the record of a request', (open) => {
     expect((await keys()).toSorted()).toEqual([entry, 'three'].toSorted())
   })
 
+  test('of two transactions at once it commits with one, and each of them ends', async () => {
+    const { transaction, record, entry, keys } = await begin()
+    await recordedBy(record, () => Promise.all(['one', 'two', 'three'].map((key) => transaction(({ db }) => put(db, key)))))
+    expect((await keys()).toSorted()).toEqual(['one', entry, 'three', 'two'].toSorted())
+  })
+
   test('is rolled back with a transaction, and stored with the next one', async () => {
     const { transaction, record, entry, keys } = await begin()
     await recordedBy(record, async () => {

@@ -37,6 +37,7 @@ export class WriteRecord {
   #isCommitted = false
   /** Resolves when the transaction that has appended the record has ended. */
   #appending: PromiseWithResolvers<void> | undefined
+  #lastTransaction: Promise<unknown> | undefined
 
   constructor(recording: Recording) {
     this.#recording = recording
@@ -44,6 +45,13 @@ export class WriteRecord {
 
   get isPending(): boolean {
     return !this.#isCommitted
+  }
+
+  /** Runs a transaction when the earlier ones of the request have ended. */
+  afterOthers<Result>(run: () => Promise<Result>): Promise<Result> {
+    const result = this.#lastTransaction ? this.#lastTransaction.then(run) : run()
+    this.#lastTransaction = result.then(ignore, ignore)
+    return result
   }
 
   createdId(prefix: string): string | undefined {
@@ -95,6 +103,8 @@ export class WriteRecord {
     this.end(true)
   }
 }
+
+const ignore = (): void => undefined
 
 const current = new AsyncLocalStorage<WriteRecord | undefined>()
 
