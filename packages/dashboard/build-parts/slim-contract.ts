@@ -27,7 +27,7 @@ function slimSource(): string {
   })
   const plain = Object.entries(whole).filter(([, value]) => typeof value === 'string' || Array.isArray(value))
   return [
-    ...['states.ts', 'permissions.ts', 'limits.ts', 'program-name.ts'].map(
+    ...['states.ts', 'permissions.ts', 'limits.ts', 'program-name.ts', 'projects/host-name.ts'].map(
       (name) => `export * from ${JSON.stringify(fileOf(name))}`,
     ),
     "function row(at, upload) { const [method, path] = at.split(' '); return { at, method, path, upload } }",

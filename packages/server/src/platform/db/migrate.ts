@@ -27,7 +27,8 @@ const waitPauseMs = 500
 
 /**
  * Migrates the database to the schema of this version. Each migration commits together with its record and under a lock: neither
- * a crash nor a second control plane can apply a migration twice or partly.
+ * a crash nor a second control plane can apply a migration twice or partly. A new database gets all of them in one commit, since
+ * each commit waits for the disk.
  */
 export async function migrate(
   root: Db,
@@ -49,20 +50,23 @@ export async function migrate(
   const applied = await appliedNames(db)
   refuseNewerSchema(applied, migrations)
   if (check && applied.length > 0 && applied.length < migrations.length) await check(root)
+  const missing = migrations.filter((migration) => !applied.includes(migration.name))
+  const commits = applied.length === 0 ? [missing] : missing.map((migration) => [migration])
   const done: string[] = []
-  for (const migration of migrations) {
-    if (applied.includes(migration.name)) continue
-    const wasApplied = await locked(db, kind, async (tx) => {
-      if ((await appliedNames(tx)).includes(migration.name)) return false
-      await migration.up(tx as unknown as Kysely<unknown>)
-      await tx.insertInto('schemaMigrations').values({ name: migration.name, appliedAt: Date.now() }).execute()
-      return true
-    })
-    if (!wasApplied) continue
-    done.push(migration.name)
+  for (const commit of commits) done.push(...(await locked(db, kind, (tx) => applyMissing(tx, commit, log))))
+  if (done.length > 0) log.info({ count: done.length, schema: done.at(-1) }, 'database: schema migrated')
+}
+
+/** Applies those that no other process has applied meanwhile, and returns their names. */
+async function applyMissing(tx: Kysely<MigrationTables>, migrations: readonly Migration[], log: Log): Promise<readonly string[]> {
+  const applied = await appliedNames(tx)
+  const missing = migrations.filter((migration) => !applied.includes(migration.name))
+  for (const migration of missing) {
+    await migration.up(tx as unknown as Kysely<unknown>)
+    await tx.insertInto('schemaMigrations').values({ name: migration.name, appliedAt: Date.now() }).execute()
     log.debug({ migration: migration.name }, 'database: migration applied')
   }
-  if (done.length > 0) log.info({ count: done.length, schema: done.at(-1) }, 'database: schema migrated')
+  return missing.map((migration) => migration.name)
 }
 
 async function waitUntilMigrated(db: Kysely<MigrationTables>, migrations: readonly Migration[], log: Log): Promise<void> {
