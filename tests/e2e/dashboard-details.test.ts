@@ -8,7 +8,7 @@ import { describeNeeding, partOf } from '../kit/machine.ts'
 const otherOwner = { email: 'bo@example.test', password: 'a horse of another stable' }
 
 describeNeeding(['chromium'], 'small things of the dashboard', () => {
-  test('the Git page says why no account can be connected, and shows the application to operators only', async () => {
+  test('the Git page says why no account can be connected; only operators get the application, folders of the machine and its storage', async () => {
     await using hosting = await startHosting()
     const organizationId = await ownOrganization(hosting)
     await using browser = await launchChromium(partOf('chromium'))
@@ -32,6 +32,19 @@ describeNeeding(['chromium'], 'small things of the dashboard', () => {
     expect(await others.page.getByRole('alert').count()).toBe(0)
     await others.page.goto('/git?error=forbidden')
     await others.page.getByText('Ask an owner or admin.').waitFor()
+    const refused = async (address: string, button: string) => {
+      await others.page.goto(address)
+      await others.page.getByRole('button', { name: button }).focus()
+      await others.page.getByRole('tooltip', { name: /^Only an operator of the instance can do this/ }).waitFor()
+    }
+    await refused('/git', "Use this machine's login")
+    await refused('/new?from=path', 'Scan the folder')
+    await others.page.goto('/organization/settings')
+    await others.page.getByRole('heading', { name: 'Repositories visible to members' }).waitFor()
+    await others.page.goto('/backups')
+    await others.page.getByLabel('Kind').selectOption('local')
+    await others.page.getByRole('button', { name: 'Add', exact: true }).focus()
+    await others.page.getByRole('tooltip', { name: /^Only an operator/ }).waitFor()
     expect(others.problems).toEqual([])
   })
 

@@ -9,6 +9,15 @@ export function useRefusal(permission: Permission): string | undefined {
   return refusalMessage(session.role, permission)
 }
 
+/** Why the user cannot act on the machine itself; undefined for operators, and if an older instance does not say it. */
+export function useOperatorRefusal(): string | undefined {
+  const { data: session } = useSession()
+  return session?.operator === false ? operatorRefusal : undefined
+}
+
+const operatorRefusal =
+  'Only an operator of the instance can do this: an owner or admin of the organisation created at set-up. Ask one of them.'
+
 /** Why the user does not have this level on a project. A grant on the project replaces the level of the user's role. */
 export function useProjectRefusal(projectId: Project['id'], need: Level): string | undefined {
   const { data: session } = useSession()

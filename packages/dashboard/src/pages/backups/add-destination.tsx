@@ -8,7 +8,7 @@ import { ErrorState } from '../../components/error-state.tsx'
 import { NamedFields } from '../../components/named-fields.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
-import { useRefusal } from '../../data/refusal.ts'
+import { useOperatorRefusal, useRefusal } from '../../data/refusal.ts'
 import { destinationConfig, destinationFields } from '../../rules/destination-form.ts'
 
 const kinds = [
@@ -22,6 +22,7 @@ export function AddDestination({ isFirst }: { isFirst: boolean }) {
   const [name, setName] = useState('')
   const [values, setValues] = useState<Record<string, string>>({})
   const refusal = useRefusal('backup_destination:write')
+  const operatorRefusal = useOperatorRefusal()
   const check = useChange(contract.backups.checkDestination, { refreshes: [contract.backups.listDestinations] })
   const create = useChange(contract.backups.createDestination, {
     refreshes: [contract.backups.listDestinations],
@@ -68,7 +69,11 @@ export function AddDestination({ isFirst }: { isFirst: boolean }) {
           <NamedFields fields={destinationFields[kind]} values={values} onChange={setValues} fieldError={fieldError} />
           {error && <ErrorState error={error} />}
           <Group justify="flex-end">
-            <ActionButton type="submit" refusal={refusal} loading={create.isPending}>
+            <ActionButton
+              type="submit"
+              refusal={refusal ?? (kind === 'local' ? operatorRefusal : undefined)}
+              loading={create.isPending}
+            >
               Add
             </ActionButton>
           </Group>

@@ -10,7 +10,7 @@ import { Section } from '../../components/section.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
 import { refresh } from '../../data/refresh.ts'
-import { useRefusal } from '../../data/refusal.ts'
+import { useOperatorRefusal, useRefusal } from '../../data/refusal.ts'
 import { useHealth, useSession } from '../../data/session.ts'
 import { providerNames } from './provider-names.ts'
 
@@ -42,7 +42,8 @@ export function ConnectSection({ status, provider }: Props) {
         },
       },
     )
-  const cliRefusal = refusal ?? localRefusal(local.data)
+  const operatorRefusal = useOperatorRefusal()
+  const cliRefusal = refusal ?? operatorRefusal ?? localRefusal(local.data)
   return (
     <Section
       title={status.state === 'connected' ? 'Connect another way' : 'Not connected'}

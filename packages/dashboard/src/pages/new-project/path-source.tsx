@@ -1,13 +1,16 @@
 import { contract } from '@berth/contract'
-import { Button, Group, TextInput } from '@mantine/core'
+import { Group, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
+import { useOperatorRefusal } from '../../data/refusal.ts'
 import type { ChooserProps } from './chooser.ts'
 
 /** A folder that is already on the server. */
 export function PathSource({ onChosen, onError }: ChooserProps) {
   const [path, setPath] = useState('')
+  const refusal = useOperatorRefusal()
   const scan = useChange(contract.projects.scan, { hidesErrorNotice: true })
   const check = () =>
     scan.mutate(
@@ -35,9 +38,9 @@ export function PathSource({ onChosen, onError }: ChooserProps) {
           value={path}
           onChange={(event) => setPath(event.currentTarget.value)}
         />
-        <Button type="submit" loading={scan.isPending}>
+        <ActionButton type="submit" refusal={refusal} loading={scan.isPending}>
           Scan the folder
-        </Button>
+        </ActionButton>
       </Group>
     </form>
   )

@@ -7,6 +7,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Section } from '../../components/section.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
+import { useSession } from '../../data/session.ts'
 import { sizeText } from '../../text/sizes.ts'
 
 type Row = StoragePlace['projects'][number] & { place: string }
@@ -14,7 +15,8 @@ type Row = StoragePlace['projects'][number] & { place: string }
 /** Disk use of builds, shown only to operators of the instance. */
 export function StorageSection() {
   const [isConfirming, setConfirming] = useState(false)
-  const storage = useRead(contract.deployments.storage, {})
+  const isOperator = useSession().data?.operator ?? false
+  const storage = useRead(contract.deployments.storage, {}, { isEnabled: isOperator })
   const cleanUp = useChange(contract.deployments.cleanUpStorage, {
     refreshes: [contract.deployments.storage],
     successMessage: ({ data }) => `${sizeText(data.freedBytes)} freed.`,

@@ -55,6 +55,12 @@ describe('code without a port', () => {
 test.each([
   ['next start -p 4100', 4100],
   ['next start --port=4100', 4100],
+  ['gunicorn app:app --bind 0.0.0.0:4100', 4100],
+  ['gunicorn -b :4100 app:app', 4100],
+  ['python -m http.server 4100', 4100],
+  ['python3 -m http.server --directory=public 4100', 4100],
+  ['python -m http.server', null],
+  ['pip install -b /tmp/4100', null],
   ['serve --port 4100 -s', 4100],
   ['PORT=4100 node server.js', 4100],
   ['cross-env PORT=4100 node server.js', 4100],

@@ -12,10 +12,14 @@ export interface PortHint {
 
 const portOption = /(?:^|\s)(?:-p|--port)(?:[ =])(\d{2,5})(?=\s|$)/
 const portAssignment = /(?:^|\s)PORT=(\d{2,5})(?=\s)/
+/** `gunicorn --bind 0.0.0.0:4000`, `-b :4000`. */
+const bindOption = /(?:^|\s)(?:-b|--bind)(?:[ =])[\w.[\]]{0,60}:(\d{2,5})(?=\s|$)/
+const pythonFileServer = /(?:^|\s)-m http\.server(?: -\S{1,40})* (\d{2,5})(?=\s|$)/
 
 /** The port in a command: `next start -p 4000`. */
 export function portInCommand(command: string, file: string): PortHint | null {
-  const port = validPort((portOption.exec(command) ?? portAssignment.exec(command))?.[1])
+  const match = [portOption, portAssignment, bindOption, pythonFileServer].map((form) => form.exec(command)).find(Boolean)
+  const port = validPort(match?.[1])
   return port === null ? null : { port, evidence: { file, says: `the port is in ${clip(command)}` }, isFixed: true }
 }
 

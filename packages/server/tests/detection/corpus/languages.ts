@@ -189,6 +189,11 @@ export const languages: readonly CorpusCase[] = [
   },
   { name: 'a Dockerfile', files: { Dockerfile: 'FROM scratch\nEXPOSE 9000\n' }, is: { framework: 'dockerfile', port: 9000 } },
   {
+    name: 'a Dockerfile without EXPOSE, with the port in its command',
+    files: { Dockerfile: 'FROM python\nCMD ["python", "-m", "http.server", "8080"]\n' },
+    is: { framework: 'dockerfile', port: 8080, warnings: [] },
+  },
+  {
     name: 'a Dockerfile beside a package',
     files: { Dockerfile: 'FROM node\nEXPOSE 3001\n', 'package.json': { scripts: { start: 'node a.js' } } },
     is: { framework: 'dockerfile', port: 3001 },

@@ -134,6 +134,19 @@ export const pages: readonly CorpusCase[] = [
     is: site('webpack', 'dist'),
   },
   {
+    name: 'rollup that writes its bundle beside the page',
+    files: {
+      ...npm(['rollup', 'sirv-cli'], { start: 'sirv public & rollup --config --watch', build: 'rollup --config' }),
+      'public/index.html': page,
+    },
+    is: site('rollup', 'public'),
+  },
+  {
+    name: 'rollup beside a server',
+    files: { ...npm(['rollup'], { start: 'node server.js', build: 'rollup --config' }), 'public/index.html': page },
+    is: { framework: 'node', type: 'app', startCommand: 'node server.js' },
+  },
+  {
     name: 'create-react-app',
     files: {
       ...npm(['react', 'react-scripts'], { start: 'react-scripts start', build: 'react-scripts build' }),

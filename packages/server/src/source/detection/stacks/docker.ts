@@ -1,6 +1,7 @@
 import type { Evidence } from '../detection.ts'
 import { parseDockerfile } from '../dockerfile.ts'
 import type { Ecosystem } from '../manifests/index.ts'
+import { portInCommand } from '../port-hints.ts'
 import { clip, file } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
 import { javascriptLanguage } from './node-plans.ts'
@@ -21,23 +22,34 @@ export const hasDockerfile = ({ folder }: App) => names.some((name) => folder.ha
 async function dockerPlan(app: App, name: string): Promise<Plan> {
   const { folder } = app
   const { ports, command } = parseDockerfile((await folder.text(name)) ?? '')
+  const hint = ports.length === 0 && command !== null ? portInCommand(plainCommand(command), folder.full(name)) : null
   const evidence: Evidence[] = [
     ...(ports[0] === undefined ? [] : [{ file: folder.full(name), says: clip(`exposes ${ports.join(', ')}`) }]),
     ...(command === null ? [] : [{ file: folder.full(name), says: `starts ${clip(command)}` }]),
+    ...(hint ? [hint.evidence] : []),
   ]
   return {
     type: 'app',
     language: languageOf(app),
-    port: ports[0] ?? null,
+    port: ports[0] ?? hint?.port ?? null,
     evidence,
     warnings: [
-      ...(ports.length === 0
+      ...(ports.length === 0 && !hint
         ? [
             'the Dockerfile exposes no port: it has to listen on PORT; set the port where it listens on another, or make it a worker',
           ]
         : []),
       ...(ports.length > 1 ? [`the Dockerfile exposes several ports; ${ports[0]} is used`] : []),
     ],
+  }
+}
+
+/** `["a", "b"]` as `a b`; a command of the shell form is unchanged. */
+function plainCommand(command: string): string {
+  try {
+    return (JSON.parse(command) as unknown[]).join(' ')
+  } catch {
+    return command
   }
 }
 

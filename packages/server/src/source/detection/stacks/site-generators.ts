@@ -126,6 +126,12 @@ export const browserBundlers: readonly Stack[] = [
     when: allOf(uses('webpack-dev-server'), not(startsServer)),
     plan: site({ build: 'webpack --mode production', output: 'dist' }),
   },
+  {
+    // The page is in the repository, and the bundle is written beside it, as in the template of Svelte 3.
+    framework: 'rollup',
+    when: allOf(uses('rollup'), file('public/index.html', 'the first page'), not(startsServer)),
+    plan: site({ build: 'rollup --config', output: 'public' }),
+  },
 ]
 
 function parcelPlan(app: App): Promise<Plan> {
