@@ -4,6 +4,7 @@ import { exampleVariables } from './example-variables.ts'
 import { Folder } from './folder.ts'
 import { javascriptManagers } from './javascript-tools.ts'
 import { subfolderApps } from './monorepo.ts'
+import { withNodeForOldWebpack } from './old-webpack.ts'
 import { applyPlatformFiles } from './platform-files/index.ts'
 import { withPrismaClient } from './prisma-client.ts'
 import { applyProcfile } from './procfile.ts'
@@ -108,7 +109,8 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
     match && !isImage
       ? await withPrismaClient(app, await applyPlatformFiles(app, await applyProcfile(app, own), match.stack.framework))
       : own
-  const versions = await runtimeVersions(app)
+  const named = await runtimeVersions(app)
+  const versions = isImage ? named : await withNodeForOldWebpack(app, named)
   const examples = await exampleVariables(app.folder)
   const composeWarning =
     match && match.stack.framework !== 'compose' && !without.includes('compose') ? await composeNotUsedWarning(app) : null

@@ -9,6 +9,7 @@ import { stripComments, stripTrailingCommas } from './source-text.ts'
 
 const maxBytes = 1024 ** 2
 const headBytes = 4096
+const maxLockfileBytes = 8 * 1024 ** 2
 /** Limit over all files: many times the manifests of a large monorepo. */
 const maxBytesInAll = 48 * 1024 ** 2
 
@@ -157,6 +158,11 @@ export class Folder {
     return this.#read(file, headBytes)
   }
 
+  /** The text of a lockfile, which may be larger than other files; `null` without a warning when it is larger still. */
+  lockfile(file: string): Promise<string | null> {
+    return this.#read(file, maxLockfileBytes)
+  }
+
   /** JSON that may contain comments and trailing commas. */
   async json(file: string): Promise<unknown> {
     return this.#parsed(file, 'JSON', (text) => {
@@ -212,6 +218,7 @@ export class Folder {
     if (read.text !== null) return read.text
     if (this.#project.bytesLeft < 0)
       this.warn(`the files are larger than ${maxBytesInAll / 1024 ** 2} MiB together; not all were read`)
+    else if (read.why === 'too large' && limit > maxBytes) return null
     else if (read.why === 'too large') this.warn(`${full} is larger than 1 MiB; it is ignored`)
     else this.warn(`${full} cannot be read; it is ignored`)
     return null

@@ -118,10 +118,14 @@ function requiredJava(file: string): Source['read'] {
   }
 }
 
+export interface RuntimeVersions {
+  versions: Record<string, string>
+  evidence: Evidence[]
+  warnings: string[]
+}
+
 /** Versions as written, from the app's folder first and then from its parents. */
-export async function runtimeVersions(
-  app: App,
-): Promise<{ versions: Record<string, string>; evidence: Evidence[]; warnings: string[] }> {
+export async function runtimeVersions(app: App): Promise<RuntimeVersions> {
   const versions: Record<string, string> = {}
   const evidence: Evidence[] = []
   const warnings: string[] = []

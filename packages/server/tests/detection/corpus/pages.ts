@@ -134,6 +134,14 @@ export const pages: readonly CorpusCase[] = [
     is: site('webpack', 'dist'),
   },
   {
+    name: 'sveltekit with adapter-static that writes elsewhere',
+    files: {
+      ...npm(['@sveltejs/kit', '@sveltejs/adapter-static'], { build: 'vite build' }),
+      'svelte.config.js': "export default { kit: { adapter: adapter({ pages: 'docs', fallback: '404.html' }) } }",
+    },
+    is: site('sveltekit', 'docs'),
+  },
+  {
     name: 'rollup that writes its bundle beside the page',
     files: {
       ...npm(['rollup', 'sirv-cli'], { start: 'sirv public & rollup --config --watch', build: 'rollup --config' }),

@@ -154,6 +154,14 @@ export const servers: readonly CorpusCase[] = [
     },
   },
   {
+    name: 'sveltekit with adapter-node that writes elsewhere',
+    files: {
+      ...npm(['@sveltejs/kit', '@sveltejs/adapter-node'], { build: 'vite build' }),
+      'svelte.config.js': "export default { kit: { adapter: adapter({ out: 'server' }) } }",
+    },
+    is: { framework: 'sveltekit', startCommand: 'node server' },
+  },
+  {
     name: 'sveltekit with adapter-node',
     files: npm(['@sveltejs/kit', '@sveltejs/adapter-node'], { build: 'vite build' }),
     is: { framework: 'sveltekit', startCommand: 'node build', port: 3000 },

@@ -36,12 +36,16 @@ export const nodeFrameworks: readonly Stack[] = [
   {
     framework: 'sveltekit',
     when: allOf(uses('@sveltejs/kit'), uses('@sveltejs/adapter-static')),
-    plan: site({ build: 'vite build', output: 'build' }),
+    plan: site({ build: 'vite build', output: (app) => settingIn(app, 'svelte.config.*', 'pages', 'build') }),
   },
   {
     framework: 'sveltekit',
     when: allOf(uses('@sveltejs/kit'), uses('@sveltejs/adapter-node')),
-    plan: server({ build: 'vite build', start: 'node build', port: 3000 }),
+    plan: server({
+      build: 'vite build',
+      start: async (app) => `node ${quoted(await settingIn(app, 'svelte.config.*', 'out', 'build'))}`,
+      port: 3000,
+    }),
   },
   {
     framework: 'sveltekit',
