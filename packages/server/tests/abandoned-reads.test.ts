@@ -38,7 +38,7 @@ async function send(requests: number): Promise<{ socket: Socket; connection: Soc
   return { socket, connection }
 }
 
-test('reads of a client that has gone away are not computed', async () => {
+test('reads of a disconnected client are not computed', async () => {
   const { socket, connection } = await send(maxPipelined)
   await waitFor(1)
   socket.resetAndDestroy()
@@ -60,7 +60,7 @@ test('the errors of unanswered requests of a closed connection have no stacks: r
   expect(new Error('another').stack).toContain('\n')
 })
 
-test('requests that a connection brings at once are answered one after the other', async () => {
+test('pipelined requests of one connection are answered one after the other', async () => {
   const { socket } = await send(maxPipelined)
   let text = ''
   socket.setEncoding('utf8').on('data', (piece) => {
@@ -72,7 +72,7 @@ test('requests that a connection brings at once are answered one after the other
   socket.destroy()
 })
 
-test('a connection that brings more requests than it waits for is closed', async () => {
+test('a connection with more pipelined requests than the limit is closed', async () => {
   const { socket } = await send(1000)
   await vi.waitFor(() => expect(socket.destroyed).toBe(true), 20_000)
   go()
@@ -80,7 +80,7 @@ test('a connection that brings more requests than it waits for is closed', async
   expect(computed).toBeLessThanOrEqual(2)
 })
 
-test('reads of one caller wait in a bounded number, and more are refused with 503 and Retry-After', async () => {
+test('a limited number of reads of one caller wait; further ones are refused with 503 and Retry-After', async () => {
   const [taken, more] = [readLimits.concurrent + readLimits.queued, 10]
   const early: Awaited<ReturnType<typeof read>>[] = []
   const answers = Array.from({ length: taken + more }, async () => {

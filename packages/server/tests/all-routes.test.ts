@@ -62,9 +62,9 @@ describe('without a credential', () => {
   })
 })
 
-describe.each(roles)('as %s', (role) => {
+describe.each(roles)('as the role %s', (role) => {
   const isOperator = role === 'owner' || role === 'admin'
-  test.each(guarded)('$at: 403 exactly where the role lacks the tag or an operator is asked for', async ({ at, row }) => {
+  test.each(guarded)('$at: 403 exactly where the role lacks the tag or an operator is required', async ({ at, row }) => {
     if (isStream(row) && tagsOf(role).has(row.permission as Permission) && !row.on) return
     const input = inputFor(row)
     const { status, body } = await call(instance, ours[role].token, at, input)
@@ -85,7 +85,7 @@ describe('the owner of another organisation than the one made at set-up', () => 
     const [field] = row.operator === true ? [] : (row.operator ?? [])
     return { ...sampleBodies[row.at], ...(field ? { [field.field]: field.is ?? '/tmp' } : {}) }
   }
-  test.each(requests)('403 where an operator is asked for: $at', async ({ at, row }) => {
+  test.each(requests)('403 where an operator is required: $at', async ({ at, row }) => {
     const { owner } = await makePeople(instance)
     const project = await makeProject(instance, owner.token)
     const { status, body } = await call(instance, owner.token, at, {
@@ -125,7 +125,7 @@ describe('with a token of one scope', () => {
       await Promise.all(held.map(async (scope) => [scope, await makeToken(instance, ours.owner, { scopes: [scope] })] as const)),
     )
   })
-  test.each(beforeSql(guarded))('every scope but the row’s own is 403: $at', async ({ at, row }) => {
+  test.each(beforeSql(guarded))('403 with every scope except that of the row: $at', async ({ at, row }) => {
     const others = permissions.filter((scope) => scope !== row.permission)
     const answers = await Promise.all(others.map((scope) => call(instance, tokens.get(scope)!, at, inputFor(row))))
     const expected = row === session ? { status: 200 } : { status: 403, permission: row.permission }
@@ -133,16 +133,16 @@ describe('with a token of one scope', () => {
   })
   // A token with scopes must not lock its user out.
   const needsWholeToken: AnyRoute[] = [contract.access.beginTotp, contract.access.confirmTotp]
-  test.each(needsWholeToken)('403 also with the row’s own scope: $at', async (row) => {
+  test.each(needsWholeToken)('403 also with the scope of the row: $at', async (row) => {
     const { status } = await call(instance, own.get(row.permission as Permission)!, row.at as At, inputFor(row))
     expect(status).toBe(403)
   })
   const others = guarded.filter(({ row }) => !isStream(row) && !needsWholeToken.includes(row))
-  test.each(others)('the row’s own scope is enough: $at', async ({ at, row }) => {
+  test.each(others)('the scope of the row is enough: $at', async ({ at, row }) => {
     const { status } = await call(instance, own.get(row.permission as Permission)!, at, inputFor(row))
     expect([401, 403, 500]).not.toContain(status)
   })
-  test('no module asks for the role’s tags alone: scopes are judged with them', async () => {
+  test('no module checks the tags of the role without the scopes', async () => {
     const requests = await Array.fromAsync(glob('../src/**/*.ts', { cwd: import.meta.dirname }))
     const offending = requests.filter((file) => readFileSync(join(import.meta.dirname, file), 'utf8').includes('tagsOf('))
     expect(offending.map((file) => file.replaceAll('\\', '/'))).toEqual(['../src/http/guard.ts'])
@@ -231,7 +231,7 @@ describe('the reference', () => {
       expect(operation?.['x-permission'] ?? 'public').toBe(row.permission ?? 'public')
     }
   })
-  test('on the cloud it leaves the self-hosted routes out', () => {
+  test('in cloud mode it omits the self-hosted routes', () => {
     const { paths } = describeApi('1', 'cloud') as { paths: object }
     expect(Object.keys(paths)).not.toContain('/migration/scan')
   })
@@ -240,7 +240,7 @@ describe('the reference', () => {
     expect(headers['content-type']).toContain('text/html')
     for (const { at } of locations) expect(body).toContain(at)
   })
-  test('every row whose fields are required has a sample body here', () => {
+  test('every row with required fields has a sample body', () => {
     const unsampled = table.filter(
       ({ row }) => (row.body as { required?: string[] } | undefined)?.required?.length && !sampleBodies[row.at],
     )

@@ -71,7 +71,7 @@ test.each(reads.map(({ row }) => ({ at: row.at, row: row as AnyRoute })))(
   },
 )
 
-test('the routes of a live deployment are read at once, and no longer shown after it is switched off', async () => {
+test('the routes of a live deployment are shown at once, and no longer after it is disabled', async () => {
   const routeOf = async () => (await fromApi('GET /projects/:id', live.id)).body.data.routes[0]
   expect((await routeOf()).state).toBe('pending')
   await scene.settled(await scene.deploy(live.id))
@@ -83,7 +83,7 @@ test('the routes of a live deployment are read at once, and no longer shown afte
   expect((await fromApi('GET /projects/:id', live.id)).body).toEqual((await fromWorker('GET /projects/:id', live.id)).body)
 })
 
-test('a worker that starts again records its state anew, and an API process that was there before follows', async () => {
+test('a restarted worker records its state again, and a running API process reads the new state', async () => {
   const next = scene.instance.another()
   scene.instance.drivers.edge.refused = { [`${live.slug}.localhost`]: 'refused by a test' }
   try {
@@ -97,7 +97,7 @@ test('a worker that starts again records its state anew, and an API process that
   }
 })
 
-test('503: what needs the worker, and reads of a project while an organisation is linked to a cloud', async () => {
+test('503: requests that need the worker, and reads of a project while an organisation is linked to a cloud', async () => {
   const away = { status: 503, body: { code: 'unavailable' } }
   expect(await fromApi('GET /projects/:id/git', live.id)).toMatchObject(away)
   const others = await makePeople(scene.instance)
@@ -124,7 +124,7 @@ test('/api/health shows the isolation that the worker has recorded', async () =>
   expect(body.data).toMatchObject({ worker: 'away', isolation: { kind: 'bubblewrap', message: 'each in a sandbox' } })
 })
 
-test('what a worker did not answer because it ended: a read is sent once more, a write is 503', async () => {
+test('if the worker exits before it answers, a read is sent again and a write is 503', async () => {
   const received: string[] = []
   const worker = await serve((request, response) => {
     received.push(request.method as string)

@@ -116,7 +116,7 @@ describe.each(Object.entries(bounds))('%s', (_name, { max: most, at, body, steps
   })
 })
 
-test('variables of all environments of a project together have a bound', async () => {
+test('the variables of all environments of a project have a common bound', async () => {
   const { id } = await makeProject(instance, people.owner.token)
   const statuses: number[] = []
   for (let number = 0; number < 12 && statuses.at(-1) !== 400; number += 1) {
@@ -129,7 +129,7 @@ test('variables of all environments of a project together have a bound', async (
   expect(statuses.length).toBeGreaterThan(8)
 })
 
-test('route rules of all projects of an organisation together have a bound', async () => {
+test('the route rules of all projects of an organisation have a common bound', async () => {
   const { owner } = await makePeople(instance)
   const [first, ...others] = await Promise.all(Array.from({ length: 20 }, () => makeProject(instance, owner.token)))
   const config = { ips: Array.from({ length: 10_000 }, (_, at) => `2001:db8:ffff:${at.toString(16)}::/64`) }
@@ -144,7 +144,7 @@ test('route rules of all projects of an organisation together have a bound', asy
   expect(refused.body.error).toContain(String(limits.organizationRuleBytes))
 })
 
-test('an environment that was beyond the bound before there was one can be made smaller', () => {
+test('an environment that exceeded the bound before the bound existed can be made smaller', () => {
   const before = { count: limits.envVariables + 100, bytes: limits.envBytes + 100 }
   const change = (after: typeof before) => () => refuseLargeEnv(after, 'upserts', 'production', before)
   expect(change({ count: before.count - 1, bytes: before.bytes - 1 })).not.toThrow()
@@ -153,7 +153,7 @@ test('an environment that was beyond the bound before there was one can be made 
 })
 
 describe('the audit log', () => {
-  test('keeps a bounded part of a large body, and says how long it was', async () => {
+  test('keeps a bounded part of a large body, with the original length', async () => {
     const { owner } = await makePeople(instance)
     const { id } = await makeProject(instance, owner.token)
     const ips = Array.from({ length: 10_000 }, (_, at) => address(1, at))
@@ -171,7 +171,7 @@ describe('the audit log', () => {
     expect(data[0].changes.shortenedFrom).toBe(JSON.stringify(body).length)
   })
 
-  test('answers a page without the whole bodies that an earlier version kept', async () => {
+  test('returns a page without the complete bodies that an earlier version stored', async () => {
     const { owner } = await makePeople(instance)
     await call(instance, owner.token, 'POST /tokens', { body: { name: 'one' } })
     const { db } = instance.database

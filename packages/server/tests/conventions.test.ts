@@ -45,7 +45,7 @@ const send = ({ at, row }: Location, body: unknown, headers: Record<string, stri
   call(server, 'any', at, { params: paramsOf(row), body, headers })
 
 describe('unknown fields', () => {
-  test.each(answering)('$at drops them and names them in `warnings` beside the answer', async (location) => {
+  test.each(answering)('$at drops them and names them in `warnings` of the response', async (location) => {
     const given = { ...sampleOf(location), unknownField: { a: 1 }, createdAt: '2026-01-01T00:00:00Z' }
     const { status, body } = await send(location, given)
     expect({ status, warnings: body.warnings }).toEqual({
@@ -54,7 +54,7 @@ describe('unknown fields', () => {
     })
     expect(server.lastBody() ?? {}).not.toHaveProperty('unknownField')
   })
-  test.each(answering)('$at has no warnings where there is nothing to say', async (location) => {
+  test.each(answering)('$at has no `warnings` without unknown fields', async (location) => {
     const { body } = await send(location, sampleOf(location))
     expect(body.warnings ?? []).toEqual([])
     if (!location.row.returns.properties.warnings) expect(body).not.toHaveProperty('warnings')
@@ -71,7 +71,7 @@ describe('unknown fields', () => {
 
 describe('the query', () => {
   const reads = locations.filter(({ row }) => row.method === 'GET' && !row.stream && !row.conceal && row.returns?.properties)
-  test.each(reads)('$at names a parameter that it does not know in `warnings` beside the answer', async ({ at, row }) => {
+  test.each(reads)('$at names an unknown parameter in `warnings` of the response', async ({ at, row }) => {
     const { body } = await call(server, 'any', at, { params: paramsOf(row), query: { ...queryOf(row), misspelt: '1' } })
     expect(body.warnings).toContain('Unknown query parameter ignored: misspelt')
     const plain = await call(server, 'any', at, { params: paramsOf(row), query: queryOf(row) })
@@ -83,7 +83,7 @@ describe('the query', () => {
       .filter(([, schema]) => (schema as { type?: string }).type === 'boolean')
       .map(([name]) => ({ at, row, name })),
   )
-  test.each(flags)('$at takes $name as true, false, 1 and 0, and nothing else', async ({ at, row, name }) => {
+  test.each(flags)('$at accepts only true, false, 1 and 0 for $name', async ({ at, row, name }) => {
     const request = async (value: string) => {
       const query = { ...queryOf(row), [name]: value }
       const sample = row.body ? { body: sampleOf({ at, row }) } : {}
@@ -99,7 +99,7 @@ describe('the query', () => {
   })
 })
 
-describe('a request of length 0 has no body, whatever its content type says', () => {
+describe('a request of length 0 has no body, whatever its content type', () => {
   const types = ['application/x-www-form-urlencoded', 'text/plain', 'nonsense', 'application/json']
   test.each(writes.filter(needsNoField))('$at', async (location) => {
     const expected = location.row.stream ? 200 : (location.row.status ?? 200)

@@ -72,7 +72,7 @@ test.each(Object.entries(cases))('%s', async (_, [expected, request]) => {
   expect(headers).toContain('content-type: application/json')
 })
 
-test('HEAD has the head of GET and no body', async () => {
+test('HEAD returns the headers of GET and no body', async () => {
   for (const [path, expected] of [
     ['/api/health', 200],
     ['/api/projects', 200],

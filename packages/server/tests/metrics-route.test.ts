@@ -42,13 +42,13 @@ describe('permission to scrape', () => {
     ['an unknown personal token', () => 'Bearer brt_unknown'],
     ['the token of a member', () => `Bearer ${scene.people.member.token}`],
     ['the token of a viewer', () => `Bearer ${scene.people.viewer.token}`],
-  ])('%s: 401, and no figure', async (_who, authorization) => {
+  ])('%s: 401, and no metrics', async (_who, authorization) => {
     const { status, text, headers } = await scrape(authorization())
     expect({ status, challenge: headers['www-authenticate'] }).toEqual({ status: 401, challenge: 'Bearer' })
     expect(text).not.toContain('berth_')
   })
 
-  test('the owner of another organisation, and an operator’s token with other permissions or limited to projects: 401', async () => {
+  test('401: the owner of another organisation, and a token of an operator with other permissions or limited to projects', async () => {
     const { userId, organizationId } = scene.people.owner
     const project = await scene.makeApp()
     const tokens = [
@@ -60,8 +60,8 @@ describe('permission to scrape', () => {
   })
 })
 
-describe('the text', () => {
-  test('a hostile project name stays inside its label', async () => {
+describe('the text of the metrics', () => {
+  test('keeps a hostile project name inside its label', async () => {
     const name = 'a"} 1\nberth_evil{x="\\'
     await scene.instance.database.db
       .updateTable('projects')
@@ -73,7 +73,7 @@ describe('the text', () => {
     expect(text).toContain(String.raw`name="a\"} 1\nberth_evil{x=\"\\"`)
   })
 
-  test('has the queue, the database, the API and each project', async () => {
+  test('contains the queue, the database, the API and each project', async () => {
     const project = await scene.makeApp()
     const { text } = await fresh()
     expect(text).toMatch(new RegExp(`^berth_project_info\\{project="[^"]+",project_id="${project.id}",`, 'm'))
@@ -89,7 +89,7 @@ describe('the text', () => {
       expect(text).toMatch(new RegExp(`^${name}(?:\\{[^}]*\\})? [\\d.e+-]+$`, 'm'))
   })
 
-  test('promtool finds no fault', async (context) => {
+  test('is accepted by promtool', async (context) => {
     const { error } = spawnSync('promtool', ['--version'])
     if (error) context.skip('promtool is not installed')
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
@@ -112,7 +112,7 @@ async function fresh() {
   return { text: answer.body }
 }
 
-test('usage of a deleted environment is forgotten', () => {
+test('has no usage of a deleted environment', () => {
   const totals = new UsageTotals()
   totals.addCpu('prj_1', 'production', 1500)
   totals.addCpu('prj_2', 'production', 500)

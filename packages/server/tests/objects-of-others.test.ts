@@ -67,7 +67,7 @@ async function requestFor(world: World, token: string, { at, row }: Location): P
   return answer
 }
 
-test('each kind that a module loads is in the worlds, and found for its own people', async () => {
+test('each kind of object that a module loads exists in both test worlds, and its own users can read it', async () => {
   for (const world of [theirs, first, second])
     for (const [kind, load] of Object.entries(instance.loaders)) {
       const row = naming.find((location) => location.row.on === kind && !location.row.inBody)?.row as AnyRoute
@@ -82,7 +82,7 @@ test('each kind that a module loads is in the worlds, and found for its own peop
     }
 })
 
-describe('another organisation’s', () => {
+describe('an object of another organisation', () => {
   test.each(naming)('404: $at', async (location) => {
     const answer = await requestFor(theirs, first.people.owner.token, location)
     expect(seen(answer)).toEqual(isBuilt(location.row) ? notFound : notBuilt)
@@ -91,7 +91,7 @@ describe('another organisation’s', () => {
   const fields = locations.flatMap(({ at, row }) =>
     Object.entries(row.names ?? {}).map(([field, kind]) => ({ at, row, field, kind })),
   )
-  test.each(fields)('as if it never was: $field in $at', async ({ at, row, field, kind }) => {
+  test.each(fields)('the same response as for an unknown id: $field in $at', async ({ at, row, field, kind }) => {
     const isBody = row.body?.properties?.[field] !== undefined
     const isList = (isBody ? row.body : row.query).properties[field].type === undefined && field.endsWith('Ids')
     const input = first.inputFor(row)
@@ -109,7 +109,7 @@ describe('another organisation’s', () => {
   })
 })
 
-describe('with a token that is limited to the first project', () => {
+describe('with a token limited to the first project', () => {
   let limited: string
   beforeAll(async () => {
     limited = await makeToken(instance, first.people.owner, { projectIds: [first.ids.project as string] })
@@ -119,12 +119,15 @@ describe('with a token that is limited to the first project', () => {
   test.each(guarded.filter((location) => !isOpen(location)))('403: $at', async (location) => {
     expect(seen(await requestFor(first, limited, location))).toEqual({ status: 403, code: 'forbidden' })
   })
-  test.each(naming.filter(isOpen))('404 with what is the second project’s, or another organisation’s: $at', async (location) => {
-    for (const world of [second, theirs]) {
-      const answer = await requestFor(world, limited, location)
-      expect(seen(answer)).toEqual(isBuilt(location.row) ? notFound : notBuilt)
-    }
-  })
+  test.each(naming.filter(isOpen))(
+    '404 for an object of the second project or of another organisation: $at',
+    async (location) => {
+      for (const world of [second, theirs]) {
+        const answer = await requestFor(world, limited, location)
+        expect(seen(answer)).toEqual(isBuilt(location.row) ? notFound : notBuilt)
+      }
+    },
+  )
   test.each(inProjects.filter(({ row }) => row.inBody))('403 where the body names no project: $at', async ({ at, row }) => {
     const input = first.inputFor(row)
     const { [row.inBody as string]: _, ...body } = input.body as Record<string, unknown>
@@ -154,7 +157,7 @@ describe('with a token that is limited to the first project', () => {
       .filter(([field, kind]) => row.body?.properties?.[field] && kind !== 'member')
       .map(([field, kind]) => ({ at, row, field, kind: kind as ObjectKind })),
   )
-  test.each(bringing)('403: the second project’s $kind as $field of $at', async ({ at, row, field, kind }) => {
+  test.each(bringing)('403: the $kind of the second project as $field of $at', async ({ at, row, field, kind }) => {
     const input = first.inputFor(row)
     const body = { ...(input.body as object), [field]: second.ids[kind] ?? 'of_a_kind_not_built_yet' }
     const { status, body: answer } = await call(instance, limited, at, { ...input, body })
@@ -162,13 +165,13 @@ describe('with a token that is limited to the first project', () => {
   })
 })
 
-describe('the second check is of the token’s scopes, too', () => {
+describe('the second check includes the scopes of the token', () => {
   const beyondTag = inProjects.filter(
     ({ row }) => row.needs && (row.on === 'backupPolicy' || !isLevelAtLeast(levelOfTag(row.permission as Permission), row.needs)),
   )
-  test('rows ask for more than their tag', () => expect(beyondTag.length).toBeGreaterThan(4))
+  test('rows that require more than their tag', () => expect(beyondTag.length).toBeGreaterThan(4))
 
-  test.each(beyondTag)('403 with the tag of the row alone: $at', async (location) => {
+  test.each(beyondTag)('403 with only the tag of the row: $at', async (location) => {
     const token = await makeToken(instance, first.people.owner, { scopes: [location.row.permission as string] })
     const { status, body } = await requestFor(first, token, location)
     expect([status, body.permission]).toEqual([403, `project:${location.row.needs}`])
@@ -182,7 +185,7 @@ describe('the second check is of the token’s scopes, too', () => {
   )
 })
 
-describe('a grant on one project says nothing of another', () => {
+describe('a grant on one project gives no access to another', () => {
   const levelOf = (row: AnyRoute) => {
     const ofTag = levelOfTag(row.permission as Permission)
     return row.needs && isLevelAtLeast(row.needs, ofTag) ? row.needs : ofTag
@@ -203,19 +206,24 @@ describe('a grant on one project says nothing of another', () => {
     lowered = member.token
   })
 
-  test.each(writing)('403: a viewer who is admin of the first, and a member who only reads the second: $at', async (location) => {
-    for (const token of [raised, lowered]) {
-      const answer = await requestFor(second, token, location)
-      expect(seen(answer)).toEqual(isBuilt(location.row) || answer.status === 403 ? { status: 403, code: 'forbidden' } : notBuilt)
-    }
-  })
-  test('403: a viewer who is admin of one project makes no other', async () => {
+  test.each(writing)(
+    '403: a viewer who is admin of the first project, and a member with read access to the second: $at',
+    async (location) => {
+      for (const token of [raised, lowered]) {
+        const answer = await requestFor(second, token, location)
+        expect(seen(answer)).toEqual(
+          isBuilt(location.row) || answer.status === 403 ? { status: 403, code: 'forbidden' } : notBuilt,
+        )
+      }
+    },
+  )
+  test('403: a viewer who is admin of one project cannot create another', async () => {
     for (const at of ['POST /projects/ensure', 'POST /projects/folder/session'] as const) {
       const { status, body } = await call(instance, raised, at, { body: { name: 'New' } })
       expect([status, body.permission]).toEqual([403, 'project:write'])
     }
   })
-  test('a viewer who may write on a project deploys it', async () => {
+  test('a viewer with write access to a project can deploy it', async () => {
     const { status } = await call(instance, raised, 'POST /deployments/build/access', {
       body: { projectId: first.ids.project as string },
     })

@@ -24,7 +24,7 @@ const operationAt = (at: string) => {
   return api.paths[path.replace(/:(\w+)/g, '{$1}')][method.toLowerCase()]
 }
 
-describe('a status that a route answers is in its description', () => {
+describe('every status of a route is in its description', () => {
   let instance: TestInstance
   let ours: People
   let limited: string
@@ -107,18 +107,18 @@ describe('the description', () => {
       for (const { $ref } of oneOf) expect(api.components.schemas[$ref.split('/').at(-1)].properties.config.type).toBe('object')
     }
   })
-  test('every reference leads to a component', () => {
+  test('every reference resolves to a component', () => {
     const refs = [...JSON.stringify(api).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name as string)
     expect([...new Set(refs)].filter((name) => !api.components.schemas[name])).toEqual([])
   })
-  test('the backup webhook asks for the token of its policy', () => {
+  test('the backup webhook requires the token of its policy', () => {
     expect(operationAt('POST /webhooks/backup').security).toEqual([{ policyToken: [] }])
     expect(api.components.securitySchemes.policyToken).toMatchObject({ type: 'http', scheme: 'bearer' })
   })
   test('a browser is redirected with 303', () => {
     expect(Object.keys(operationAt('GET /gitprovider/connect/redirect').responses)).toContain('303')
   })
-  test('routes of projects that may be in the cloud say that it may be away', () => {
+  test('routes of projects that may be in the cloud document 503 cloud_unreachable', () => {
     expect(operationAt('GET /projects/:id').responses['503'].description).toContain('cloud_unreachable')
   })
   test('every field and parameter has a description', () => {

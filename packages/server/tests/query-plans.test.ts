@@ -103,7 +103,7 @@ async function checkWork(statements: readonly Statement[]): Promise<void> {
   }
 }
 
-test.each(lists)('a page reads its own rows: %s %o', async (at, query, index) => {
+test.each(lists)('a page reads only its own rows: %s %o', async (at, query, index) => {
   let count = 0
   const statements = await selectsDuring(instance.database.db, async () => {
     count = await readPages(busy, at, query)
@@ -125,7 +125,7 @@ test.each(others)('a read costs the same in a large instance: %s', async (at) =>
   await checkWork(statements)
 })
 
-test('the project with thousands of deployments is shown with its newest and its live one', async () => {
+test('a project with thousands of deployments is shown with its newest and its live one', async () => {
   const { data } = await read(busy, 'GET /projects/:id/info')
   expect(data.runtime.deploymentId).toBe('dep_first2000')
   const page = await read(busy, 'GET /projects/:id/deployments', { limit: 1 })

@@ -187,7 +187,7 @@ const inputOf = async (row: AnyRoute, world: World): Promise<CallInput> => {
 }
 
 describe.each(writes)('$at', ({ at, row }) => {
-  test('stores nothing where its entry cannot be stored; its entry is there though its client is gone', async () => {
+  test('stores nothing if its audit entry cannot be stored, and has an entry even if the client disconnects', async () => {
     const world = await makeWorld(instance, row.operator ? ours : await makePeople(instance))
     const { token } = world.people.owner
     const input = await inputOf(row, world)
@@ -209,7 +209,7 @@ describe.each(writes)('$at', ({ at, row }) => {
   })
 })
 
-test('the rows that are refused here are of the table', () => {
+test('the rows that are refused here exist in the table', () => {
   const known = new Set(table.map(({ row }) => row.at))
   expect([...Object.keys(refused), ...Object.keys(inputs)].filter((at) => !known.has(at))).toEqual([])
 })

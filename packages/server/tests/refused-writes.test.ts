@@ -59,7 +59,7 @@ const ofEveryMember = [
 const isReading = ({ permission }: AnyRoute) => /:(read|list)$/.test(permission ?? '')
 const readScopes = permissions.filter((tag) => /:(read|list)$/.test(tag))
 
-test('the writes of every member are the listed ones', () => {
+test('the writes that every member may make are the listed ones', () => {
   const held = writes.filter(({ row }) => tagsOf('viewer').has(row.permission as (typeof permissions)[number]))
   expect(held.map(({ at }) => at).toSorted()).toEqual(ofEveryMember.toSorted())
 })

@@ -42,14 +42,14 @@ beforeAll(async () => {
 })
 afterAll(() => instance.stop())
 
-test('every kind is shared by organisations, with two slots at least, or is known as the instance’s own', () => {
+test('every kind is shared by organisations and has at least two slots, or is listed as a kind of the instance', () => {
   const own = instance.jobs.declared.filter(({ isShared }) => !isShared).map(({ kind }) => kind)
   expect(own.toSorted()).toEqual(Object.keys(ofTheInstance).toSorted())
   const narrow = instance.jobs.declared.filter(({ isShared, concurrency }) => isShared && concurrency < 2)
   expect(narrow.map(({ kind }) => kind)).toEqual([])
 })
 
-test('an organisation whose jobs never end leaves another one a slot of every shared kind', async () => {
+test('an organisation with endless jobs leaves a slot of every shared kind to another one', async () => {
   const { database } = instance
   const [greedy, other] = ['org_greedy', 'org_other'] as const
   const row = (id: string) => ({ id, name: id, slug: id, memberRepositories: null, quotas: null, createdAt: 1 })

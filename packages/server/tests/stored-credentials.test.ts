@@ -129,7 +129,7 @@ const withoutAddress: Partial<Record<keyof typeof sealedFor, string>> = {
 }
 const tested: Record<string, true> = { cloneToken: true, destinationSecrets: true, serverCredential: true }
 
-test('every sealed value is in one of the tables', () => {
+test('every sealed value is in one of the two tables', () => {
   const unknown = Object.keys(sealedFor).filter((name) => !(name in withoutAddress) && !(name in tested))
   expect(unknown).toEqual([])
 })

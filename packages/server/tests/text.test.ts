@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => instance.stop())
 
-test('400: a body with a NUL or half a surrogate pair, which names the field', async () => {
+test('400 names the field of a NUL or an unpaired surrogate in a body', async () => {
   for (const [body, field] of [
     ['{"name":"a\\u0000b"}', 'name'],
     ['{"name":"\\ud800"}', 'name'],
@@ -21,11 +21,11 @@ test('400: a body with a NUL or half a surrogate pair, which names the field', a
     expect([answer.status, answer.body.field]).toEqual([400, field])
   }
 })
-test('a whole surrogate pair, and a backslash before u0000, are text like any other', async () => {
+test('a complete surrogate pair and an escaped backslash before u0000 are accepted', async () => {
   for (const name of ['\u{1f6a2}', '\\u0000'])
     expect((await call(instance, people.owner.token, 'POST /projects', { body: { name } })).body.data.name).toBe(name)
 })
-test('400: a name that breaks the line, steers a terminal, turns the writing around or shows nothing', async () => {
+test('400: a name with line breaks, terminal control characters, bidirectional overrides, or only invisible characters', async () => {
   for (const name of ['a\r\nBcc: b@c.test', 'a\u001b[31m', 'a\u009b2J', 'cv\u202efdp.exe', '\u2066a', '\u200b\u200b', ' \t '])
     for (const at of ['POST /projects', 'POST /organizations', 'POST /tokens'] as const) {
       const { status, body } = await call(instance, people.owner.token, at, { body: { name } })
@@ -40,7 +40,7 @@ test('404: a NUL in the path; 400: in the query', async () => {
   expect([status, body.field]).toEqual([400, 'q'])
 })
 
-test('400: JSON that nests without end, for every caller and route', async () => {
+test('400: too deeply nested JSON, for every caller and route', async () => {
   const nested = (open: string, close: string, times: number) => `${open.repeat(times)}1${close.repeat(times)}`
   const deep = [nested('[', ']', 100_000), nested('{"a":', '}', 65), `"[\\"]",${nested('[', ']', 65)}`]
   for (const value of deep.map((one) => `{"name":"x","email":"a","password":"b","services":[${one}]}`)) {
@@ -53,7 +53,7 @@ test('400: JSON that nests without end, for every caller and route', async () =>
     }
   }
 })
-test('brackets in text, and as many levels as a real body needs, are JSON like any other', async () => {
+test('brackets in text and the nesting of real bodies are accepted', async () => {
   const name = `${'['.repeat(50)}"\\${'{'.repeat(40)}`
   const healthcheck = JSON.parse(`${'{"a":'.repeat(50)}"${'['.repeat(100)}"${'}'.repeat(50)}`)
   const body = { name, type: 'services', services: [{ name: 'a', image: 'b', healthcheck }] }

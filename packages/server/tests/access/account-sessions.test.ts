@@ -55,7 +55,7 @@ describe('GET /auth/sessions', () => {
 })
 
 describe('DELETE /auth/sessions/:id', () => {
-  test('ends one session; another user’s is 404 and stays', async () => {
+  test('ends one session; the session of another user is 404 and stays valid', async () => {
     const { member, owner } = await newPeople()
     const [mine, lost, theirs] = [await open(member), await open(member), await open(owner)]
     const currentId = async (cookie: string) =>
@@ -97,7 +97,7 @@ describe('POST /auth/password', () => {
     expect((await call(instance, member.token, 'GET /auth/session')).status).toBe(200)
   })
 
-  test('revokes the tokens too if asked to, in every organisation', async () => {
+  test('revokes the tokens of every organisation if requested', async () => {
     const { member } = await newPeople()
     const mine = await open(member)
     await makeToken(instance, member)
@@ -105,7 +105,7 @@ describe('POST /auth/password', () => {
     expect((await call(instance, member.token, 'GET /auth/session')).status).toBe(401)
   })
 
-  test('401 with a wrong current password, which names the field and changes nothing', async () => {
+  test('401 names the field of a wrong current password; nothing changes', async () => {
     const { member } = await newPeople()
     const [mine, other] = [await open(member), await open(member)]
     const { status, body } = await change(mine, { currentPassword: 'no' })
@@ -115,7 +115,7 @@ describe('POST /auth/password', () => {
     expect((await signIn(instance, member)).status).toBe(200)
   })
 
-  test('the audit log has the change without any password', async () => {
+  test('the audit log records the change without any password', async () => {
     const { owner } = await newPeople()
     await change(await open(owner))
     const { body } = await call(instance, owner.token, 'GET /audit-log', { query: { action: 'POST /auth/password' } })
@@ -123,7 +123,7 @@ describe('POST /auth/password', () => {
     expect(body.data[0].changes).toEqual({ currentPassword: '[secret]', password: '[secret]' })
   })
 
-  test('wrong current passwords count for the login limit', async () => {
+  test('wrong current passwords count towards the login limit', async () => {
     const limited = await startInstance({}, { rateLimits: {} })
     try {
       const { member } = await makePeople(limited)
@@ -139,7 +139,7 @@ describe('POST /auth/password', () => {
     }
   })
 
-  test('a sign-in with the old password at the same time has no session afterwards', async () => {
+  test('a concurrent sign-in with the old password has no session afterwards', async () => {
     const { member } = await newPeople()
     const mine = await open(member)
     const [, ...answers] = await Promise.all([change(mine), ...Array.from({ length: 4 }, () => signIn(instance, member))])

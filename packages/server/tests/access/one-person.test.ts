@@ -30,12 +30,12 @@ describe('without isolation between projects', () => {
     expect(body.error).toContain('BERTH_TRUST_EVERYONE')
   })
 
-  test.each(['owner', 'admin', 'member'])('409: an invitation as %s is refused', async (role) => {
+  test.each(['owner', 'admin', 'member'])('409: an invitation with the role %s is refused', async (role) => {
     const { status, body } = await invite(role)
     expect([status, body.code, body.field]).toEqual([409, 'no_isolation', 'role'])
   })
 
-  test('an invitation from before is not taken either, and stays good for later', async () => {
+  test('an existing invitation cannot be accepted either, and stays valid for later', async () => {
     const { body } = await invite('viewer')
     await instance.database.db.updateTable('invitations').set({ role: 'member' }).where('id', '=', body.data.id).execute()
     const accept = () =>
@@ -47,7 +47,7 @@ describe('without isolation between projects', () => {
     expect((await accept()).status).toBeLessThan(300)
   })
 
-  test('409: a viewer does not become one who deploys, by role or by a grant', async () => {
+  test('409: a viewer cannot get the permission to deploy, by role or by a grant', async () => {
     const { userId } = people.viewer
     const change = await asOwner('PATCH /members/:userId', { params: { userId }, body: { role: 'member' } })
     expect(change.body.code).toBe('no_isolation')
@@ -57,12 +57,12 @@ describe('without isolation between projects', () => {
     expect((await grant('read')).status).toBeLessThan(300)
   })
 
-  test('with several who may deploy already, the start says why it stops', async () => {
+  test('if several users may deploy already, the start ends with the reason', async () => {
     expect(await instance.access.tooManyUsers()).toContain('3 users in 1 organisations can deploy')
   })
 })
 
-test('with BERTH_TRUST_EVERYONE, and where projects are apart, all of it is taken', async () => {
+test('with BERTH_TRUST_EVERYONE or with isolation, all of these are accepted', async () => {
   for (const [kind, env] of [
     ['none', { BERTH_TRUST_EVERYONE: 'true' }],
     ['own-users', {}],
@@ -80,7 +80,7 @@ test('with BERTH_TRUST_EVERYONE, and where projects are apart, all of it is take
   }
 })
 
-test('health says which isolation is in force, to those who have signed in alone', async () => {
+test('health shows the isolation to signed-in callers only', async () => {
   const drivers = memoryDrivers(tmpdir())
   const instance = await startWith('bubblewrap', {}, drivers)
   try {

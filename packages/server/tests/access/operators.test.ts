@@ -48,8 +48,8 @@ const ways = {
   },
 }
 
-describe.each(Object.entries(ways))('a folder of the machine by %s', (_, request) => {
-  test('403: a member, and users of any other organisation than the one made at set-up', async () => {
+describe.each(Object.entries(ways))('a folder of the machine, named by %s', (_, request) => {
+  test('403: a member, and users of any organisation except the one made at set-up', async () => {
     for (const person of [people.member, others.owner, others.admin]) {
       const { status, body } = await request(person.token, app())
       expect([status, body.code]).toEqual([403, 'forbidden'])
@@ -58,7 +58,7 @@ describe.each(Object.entries(ways))('a folder of the machine by %s', (_, request
   test('an owner or admin of that organisation may', async () => {
     for (const { token } of [people.owner, people.admin]) expect([200, 201]).toContain((await request(token, app())).status)
   })
-  test('400: also for them, the rest of the data folder, the home folder, a dot-folder, or a link that leads there', async () => {
+  test('400 for operators too: other parts of the data folder, the home folder, a dot-folder, or a link to one of these', async () => {
     const paths = ['data', 'data/uploads/one', 'data/logs', 'data/projects/way-out', 'home', 'home/app', 'home/.config/berth']
     for (const path of paths) {
       const { status, body } = await request(people.owner.token, join(base, path))
@@ -68,12 +68,12 @@ describe.each(Object.entries(ways))('a folder of the machine by %s', (_, request
 })
 
 describe('an operator', () => {
-  test('is named by the session: an owner or admin of the organisation made at set-up, no other user', async () => {
+  test('is shown by the session: an owner or admin of the organisation made at set-up, and no other user', async () => {
     const isOperator = async (token: string) => (await call(instance, token, 'GET /auth/session')).body.data.operator
     for (const { token } of [people.owner, people.admin]) expect(await isOperator(token)).toBe(true)
     for (const { token } of [people.member, others.owner]) expect(await isOperator(token)).toBe(false)
   })
-  test('is the person, wherever they act with a session; a token counts only in the organisation that it is bound to', async () => {
+  test('is an operator in every organisation with a session; with a token only in the organisation of the token', async () => {
     const host = 'berth.test'
     const login = await call(instance, null, 'POST /auth/login', {
       body: { email: people.owner.email, password },
@@ -87,7 +87,7 @@ describe('an operator', () => {
     const token = await makeToken(instance, { userId: people.owner.userId, organizationId: second })
     expect((await ways.scan(token, app())).status).toBe(403)
   })
-  test('is not a user who lost the role, nor a token that is limited to projects', async () => {
+  test('is neither a user who lost the role nor a token limited to projects', async () => {
     const crew = await makePeople(instance)
     await call(instance, people.owner.token, 'POST /invitations', { body: { email: crew.owner.email, role: 'admin' } })
     const { id } = await makeProject(instance, people.owner.token)
@@ -104,11 +104,11 @@ describe('an operator', () => {
     await role('admin')
     expect((await ways.scan(people.admin.token, app())).status).toBe(200)
   })
-  test('409: the organisation made at set-up is not deleted', async () => {
+  test('409: the organisation made at set-up cannot be deleted', async () => {
     const params = { id: people.organizationId }
     expect((await call(instance, people.owner.token, 'DELETE /organizations/:id', { params })).status).toBe(409)
   })
-  test('is the user that the first start makes, by link or by settings', async () => {
+  test('is the user that the first start creates, by link or by settings', async () => {
     const fresh = await startInstance()
     try {
       const { setupUrl } = await fresh.access.prepareFirstStart({ adminEmail: null, adminPassword: null })

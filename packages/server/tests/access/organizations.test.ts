@@ -21,7 +21,7 @@ afterAll(() => instance.stop())
 const as = (who: keyof Omit<People, 'organizationId'>) => people[who].token
 
 describe('organisations', () => {
-  test('a person lists theirs and reads the active one; another’s is 404', async () => {
+  test('a user lists their organisations and reads the active one; other organisations are 404', async () => {
     const other = await makePeople(instance)
     const list = await call(instance, as('viewer'), 'GET /organizations')
     expect(list.body.data.map(({ id }: { id: string }) => id)).toEqual([people.organizationId])
@@ -56,7 +56,7 @@ describe('deleting an organisation', () => {
   }
   const organizationOf = ({ status, body }: Answer) => [status, body.data?.organization.id]
 
-  test('members whose default it was sign in to another one of theirs', async () => {
+  test('members whose default organisation was deleted sign in to another of their organisations', async () => {
     const other = await makePeople(instance)
     await invited(other, people.member.email)
     expect(organizationOf(await signIn(people.member.email))).toEqual([200, people.organizationId])
@@ -70,7 +70,7 @@ describe('deleting an organisation', () => {
     expect([status, body.code, body.error]).toEqual([409, 'conflict', expect.stringContaining('still has projects')])
   })
 
-  test('a person who belonged to no other one is let in by a new invitation', async () => {
+  test('a user without another organisation can sign in again after a new invitation', async () => {
     await remove()
     expect(await signIn(people.viewer.email)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
     const other = await makePeople(instance)
@@ -78,7 +78,7 @@ describe('deleting an organisation', () => {
     expect(organizationOf(await signIn(people.viewer.email))).toEqual([200, other.organizationId])
   })
 
-  test('a default that was left behind by an older instance locks no person out', async () => {
+  test('a dangling default organisation of an older version locks no user out', async () => {
     await instance.database.db
       .updateTable('users')
       .set({ defaultOrganizationId: 'org_gone' })
@@ -89,7 +89,7 @@ describe('deleting an organisation', () => {
 })
 
 describe('members', () => {
-  test('an admin changes roles but neither makes nor unmakes owners', async () => {
+  test('an admin changes roles, but neither appoints nor demotes owners', async () => {
     const change = (who: 'admin' | 'owner', userId: string, role: string) =>
       call(instance, as(who), 'PATCH /members/:userId', { params: { userId }, body: { role } })
     expect((await change('admin', people.member.userId, 'viewer')).body.data.role).toBe('viewer')
@@ -97,7 +97,7 @@ describe('members', () => {
     expect((await change('admin', people.owner.userId, 'member')).status).toBe(403)
     expect((await change('owner', people.admin.userId, 'owner')).status).toBe(200)
   })
-  test('409: the last owner stays, also when two owners unmake each other at once', async () => {
+  test('409: the last owner stays, even if two owners demote each other concurrently', async () => {
     const demote = (who: string, userId: string) =>
       call(instance, who, 'PATCH /members/:userId', { params: { userId }, body: { role: 'admin' } })
     expect((await demote(as('owner'), people.owner.userId)).body.code).toBe('last_owner')
@@ -110,7 +110,7 @@ describe('members', () => {
     expect(both.map(({ status }) => status)).toContain(200)
     expect(left.body.data.filter(({ role }: { role: string }) => role === 'owner').length).toBeGreaterThan(0)
   })
-  test('a list goes on with its cursor; a foreign cursor and a limit out of range are 400 and named', async () => {
+  test('a list continues at its cursor; 400 names an invalid cursor and a limit out of range', async () => {
     const first = await call(instance, as('viewer'), 'GET /members', { query: { limit: 3 } })
     const rest = await call(instance, as('viewer'), 'GET /members', { query: { limit: 3, cursor: first.body.nextCursor } })
     expect([first.body.data.length, rest.body.data.length, rest.body.nextCursor]).toEqual([3, 1, null])
@@ -141,13 +141,13 @@ describe('invitations', () => {
     expect(outcomes.filter((status) => status === 201)).toHaveLength(1)
     expect((await accept(body)).status).toBe(404)
   })
-  test('a known person proves their password and joins a second organisation', async () => {
+  test('an existing user confirms the password and joins a second organisation', async () => {
     const other = await makePeople(instance)
     const { code } = await invite(other.member.email, 'viewer')
     expect((await accept({ code, email: other.member.email, password: 'wrong one' })).status).toBe(401)
     expect((await accept({ code, email: other.member.email, password })).status).toBe(201)
   })
-  test('a newer one for the same address takes the older one’s place; a withdrawn one is not good', async () => {
+  test('a newer invitation replaces an older one for the same address; a withdrawn invitation is invalid', async () => {
     const first = await invite('twice@example.test')
     const second = await invite('twice@example.test')
     expect((await accept({ code: first.code, email: 'twice@example.test', password: 'long enough' })).status).toBe(404)
@@ -163,7 +163,7 @@ describe('invitations', () => {
 })
 
 describe('the audit log', () => {
-  test('has every write: who, from where, what changed, and never a secret', async () => {
+  test('records every write with its user, address and changes, and never a secret', async () => {
     await call(instance, as('admin'), 'POST /invitations', { body: { email: 'log@example.test', role: 'viewer' } })
     await call(instance, null, 'POST /auth/login', { body: { email: people.owner.email, password } })
     const { body } = await call(instance, as('viewer'), 'GET /audit-log')
@@ -176,11 +176,11 @@ describe('the audit log', () => {
     expect(body.data[0].changes.password).toBe('[secret]')
     expect(JSON.stringify(body)).not.toContain(password)
   })
-  test('a refused write is not in it', async () => {
+  test('does not record a refused write', async () => {
     await call(instance, as('viewer'), 'POST /invitations', { body: { email: 'log@example.test', role: 'viewer' } })
     expect((await call(instance, as('viewer'), 'GET /audit-log')).body.data).toEqual([])
   })
-  test('each entry carries the hash of the one before it, also when many write at once; a change shows', async () => {
+  test('each entry contains the hash of the previous one, also after concurrent writes; a changed entry is detected', async () => {
     await Promise.all(
       Array.from({ length: 20 }, (_, at) => call(instance, as('owner'), 'POST /tokens', { body: { name: `token ${at}` } })),
     )

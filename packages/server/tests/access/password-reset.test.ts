@@ -35,7 +35,7 @@ async function mailedCode(email: string): Promise<string> {
   return decodeURIComponent(/reset-password\?code=(\S+)/.exec(text)?.[1] ?? '')
 }
 
-describe('by mail', () => {
+describe('a reset by mail', () => {
   test('the link sets a password once and ends every session; the second factor stays', async () => {
     const { email } = people.member
     const cookie = cookieOf(await signIn(instance, people.member))
@@ -58,7 +58,7 @@ describe('by mail', () => {
     ])
   })
 
-  test('a link is good for 30 minutes', async () => {
+  test('a link is valid for 30 minutes', async () => {
     await request(people.member.email)
     const code = await mailedCode(people.member.email)
     ahead += 31 * 60_000
@@ -93,11 +93,11 @@ describe('by mail', () => {
   })
 })
 
-describe('on the machine', () => {
+describe('a reset on the machine', () => {
   const onMachine = (email: string, more: object = {}) =>
     instance.access.resetAccount({ email, password: newPassword, keepTotp: false, revokeTokens: false, ...more })
 
-  test('a user who lost the phone signs in again; sessions end, and the audit log has it', async () => {
+  test('a user who lost the phone can sign in again; sessions end, and the audit log records it', async () => {
     const cookie = cookieOf(await signIn(instance, people.member))
     await turnOnTotp(instance, people.member, now())
     expect(await onMachine(people.member.email.toUpperCase())).toMatchObject({
@@ -112,7 +112,7 @@ describe('on the machine', () => {
     expect(JSON.stringify(log.body)).not.toContain(newPassword)
   })
 
-  test('keeps the second factor and revokes tokens if told to; an unknown user is null', async () => {
+  test('keeps the second factor and revokes tokens if requested; an unknown user is null', async () => {
     await turnOnTotp(instance, people.member, now())
     const reset = await onMachine(people.member.email, { keepTotp: true, revokeTokens: true })
     expect(reset).toMatchObject({ revokedTokens: 1, hadTotp: true })

@@ -36,7 +36,7 @@ async function sendAndReset(path: string, body: string, afterMs: number): Promis
   socket.resetAndDestroy()
 }
 
-test('a write whose client has gone away is in the audit log', async () => {
+test('a write of a disconnected client is in the audit log', async () => {
   const { db } = instance.database
   const { id } = await makeProject(instance, people.owner.token)
   for (let at = 0; at < count; at++)

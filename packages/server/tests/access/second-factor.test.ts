@@ -28,7 +28,7 @@ const status = async () => (await call(instance, people.member.token, 'GET /auth
 const wrongCode = (secret: string) => String((Number(codeOf(secret, now())) + 1) % 1_000_000).padStart(6, '0')
 
 describe('set-up', () => {
-  test('begins with a secret that is not asked for until a code is confirmed', async () => {
+  test('a new secret is not required at sign-in until a code was confirmed', async () => {
     const cookie = cookieOf(await signIn(instance, people.member))
     const { status: answered, body } = await callAs(instance, cookie, 'POST /auth/totp')
     expect([answered, body.data.secret]).toEqual([200, expect.stringMatching(/^[A-Z2-7]{32}$/)])
@@ -55,13 +55,13 @@ describe('set-up', () => {
     expect((await confirm(second)).status).toBe(200)
   })
 
-  test('confirming without a set-up, and turning off what is off, is 409', async () => {
+  test('409: confirming without a set-up, and turning off an inactive second factor', async () => {
     const body = { code: '000000' }
     expect(seen(await call(instance, people.member.token, 'POST /auth/totp/confirm', { body }))).toEqual([409, 'conflict'])
     expect(seen(await turnOff('000000'))).toEqual([409, 'conflict'])
   })
 
-  test('a token with scopes, or of one project, does not set it up', async () => {
+  test('a token limited to scopes or to a project cannot set it up', async () => {
     for (const limits of [{ scopes: ['token:write'] }, { projectIds: ['prj_x'] }])
       expect(seen(await call(instance, await makeToken(instance, people.member, limits), 'POST /auth/totp'))).toEqual([
         403,
@@ -69,7 +69,7 @@ describe('set-up', () => {
       ])
   })
 
-  test('the database has neither the secret nor a recovery code, and the audit log has no code', async () => {
+  test('the database contains neither the secret nor a recovery code in plain text, and the audit log no code', async () => {
     const { secret, recoveryCodes } = await turnOn()
     await signIn(instance, people.member, { code: recoveryCodes[0] as string })
     const stored = (await storedIn(instance)).join()
@@ -97,7 +97,7 @@ describe('signing in with two-factor authentication', () => {
     expect(seen(await signIn(instance, people.member, { password: 'no', code: '000000' }))).toEqual([401, 'unauthorized'])
   })
 
-  test('a right code signs in, with the code of the step before or after too, and only once', async () => {
+  test('a code of the current, previous or next step signs in, only once', async () => {
     const { secret } = await turnOn()
     const at = now()
     const attempt = (steps: number) => statusOf(signIn(instance, people.member, { code: codeOf(secret, at, steps) }))
@@ -113,14 +113,14 @@ describe('signing in with two-factor authentication', () => {
     expect((await signIn(instance, people.member, { code: spaced })).status, 'as apps show it').toBe(200)
   })
 
-  test('the same code twice at once signs in once', async () => {
+  test('the same code in two concurrent requests signs in once', async () => {
     const { secret } = await turnOn()
     const code = codeOf(secret, now())
     const answers = await Promise.all(Array.from({ length: 6 }, () => statusOf(signIn(instance, people.member, { code }))))
     expect(answers.toSorted()).toEqual([200, 401, 401, 401, 401, 401])
   })
 
-  test('the same recovery code twice at once signs in once, and never again', async () => {
+  test('the same recovery code in two concurrent requests signs in once, and never again', async () => {
     const { recoveryCodes } = await turnOn()
     const [code = '', other = ''] = recoveryCodes
     const attempt = (typed: string) => statusOf(signIn(instance, people.member, { code: typed }))
@@ -131,13 +131,13 @@ describe('signing in with two-factor authentication', () => {
     expect((await status()).recoveryCodesLeft).toBe(8)
   })
 
-  test('a recovery code of one user is nothing to another', async () => {
+  test('a recovery code of one user is invalid for another user', async () => {
     const { recoveryCodes } = await turnOn()
     await turnOnTotp(instance, people.admin, now())
     expect((await signIn(instance, people.admin, { code: recoveryCodes[0] as string })).status).toBe(401)
   })
 
-  test('an invitation is no way around the second factor', async () => {
+  test('accepting an invitation requires the second factor', async () => {
     const { secret } = await turnOn()
     const stranger = (await makePeople(instance)).owner
     const { email } = people.member
@@ -151,7 +151,7 @@ describe('signing in with two-factor authentication', () => {
 })
 
 describe('turning it off', () => {
-  test('needs a code that was not used before, or a recovery code', async () => {
+  test('requires an unused code or a recovery code', async () => {
     const { secret, recoveryCodes } = await turnOn()
     const code = codeOf(secret, now())
     await signIn(instance, people.member, { code })
@@ -167,7 +167,7 @@ describe('turning it off', () => {
 })
 
 describe('guessing codes', () => {
-  test('wrong codes count for the login limit, by account from all addresses', async () => {
+  test('wrong codes count towards the login limit of the account, from all addresses', async () => {
     const limited = await startInstance({ BERTH_TRUSTED_PROXIES: '127.0.0.1' }, { rateLimits: { login: 1e6, account: 3 }, clock })
     try {
       const { member } = await makePeople(limited)
@@ -183,7 +183,7 @@ describe('guessing codes', () => {
     }
   })
 
-  test('wrong codes of signed-in callers count for the login limit too', async () => {
+  test('wrong codes of signed-in callers count towards the login limit too', async () => {
     const limited = await startInstance({}, { rateLimits: {}, clock })
     try {
       const { member } = await makePeople(limited)
@@ -197,7 +197,7 @@ describe('guessing codes', () => {
     }
   })
 
-  test('ten wrong codes an hour, whatever the pace; a browser that has signed in before is not locked out', async () => {
+  test('ten wrong codes within an hour lock the account; a browser that has signed in before is not locked out', async () => {
     const { secret } = await turnOn()
     const first = await signIn(instance, people.member, { code: codeOf(secret, now()) })
     const device = (first.headers['set-cookie'] as string[])[1]?.split(';')[0] as string

@@ -31,7 +31,7 @@ describe('POST /auth/login', () => {
     expect(device).toMatch(/^berth_device=\S+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/)
     expect(JSON.stringify(answer.body)).not.toContain('scrypt')
   })
-  test('an e-mail address counts without case', async () => {
+  test('an e-mail address is compared without case', async () => {
     expect((await login(people.owner.email.toUpperCase())).status).toBe(200)
   })
   test('a wrong password and an unknown user get the same answer', async () => {
@@ -39,7 +39,7 @@ describe('POST /auth/login', () => {
     expect(wrong.status).toBe(401)
     expect(unknown.body).toEqual(wrong.body)
   })
-  test('an unknown user costs the work of a known one', async () => {
+  test('an unknown user takes as much work as a known one', async () => {
     const admin = { email: 'slow@example.test', password, organization: 'Slow' }
     await instance.access.createAdmin(admin)
     const workFor = async (email: string) => {
@@ -70,7 +70,7 @@ describe('POST /auth/login', () => {
 })
 
 describe('a session cookie on https', () => {
-  test('has a name that no other host can plant, and is read by no other name', async () => {
+  test('has a name with the prefix __Host-, and is not accepted under another name', async () => {
     const behind = await startInstance({ BERTH_TRUSTED_PROXIES: '127.0.0.1' })
     try {
       const { owner } = await makePeople(behind)
@@ -97,12 +97,12 @@ describe('a session cookie on https', () => {
 })
 
 describe('a session cookie', () => {
-  test('reads without an Origin', async () => {
+  test('can read without an Origin header', async () => {
     const cookie = cookieOf(await login(people.owner.email))
     const { status, body } = await call(instance, null, 'GET /auth/session', { headers: { cookie, host } })
     expect([status, body.data.user.email]).toEqual([200, people.owner.email])
   })
-  test('403: a state-changing call without Origin, or with another site’s', async () => {
+  test('403: a write without an Origin header, or with that of another site', async () => {
     const cookie = cookieOf(await login(people.owner.email))
     for (const headers of [{}, { origin: 'https://evil.test' }, { origin: 'null' }] as Record<string, string>[]) {
       const { status, body } = await call(instance, null, 'POST /tokens', {
@@ -114,7 +114,7 @@ describe('a session cookie', () => {
     const ok = await call(instance, null, 'POST /tokens', { body: { name: 'x' }, headers: { cookie, host, origin } })
     expect(ok.status).toBe(201)
   })
-  test('is not ended by a page of another site', async () => {
+  test('cannot be ended by a page of another site', async () => {
     const cookie = cookieOf(await login(people.owner.email))
     for (const origin of ['https://app.example.test', 'null', `http://evil.${host}`]) {
       const out = await call(instance, null, 'POST /auth/logout', { headers: { cookie, host, origin } })
@@ -128,7 +128,7 @@ describe('a session cookie', () => {
     expect([out.status, String(out.headers['set-cookie']).includes('Max-Age=0')]).toEqual([204, true])
     expect((await call(instance, null, 'GET /auth/session', { headers: { cookie, host } })).status).toBe(401)
   })
-  test('reaches another of the person’s organisations by X-Organization-Id, and 403 for one that is not theirs', async () => {
+  test('reaches another organisation of the user with X-Organization-Id; 403 for an organisation without the user', async () => {
     const cookie = cookieOf(await login(people.admin.email))
     const headers = { cookie, host, origin }
     const made = await call(instance, null, 'POST /organizations', { body: { name: 'Second' }, headers })
@@ -156,7 +156,7 @@ describe('a personal access token', () => {
       .executeTakeFirstOrThrow()
     expect(JSON.stringify(row)).not.toContain(body.data.token.slice(4))
   })
-  test('400: expiresInDays out of 1–365, an unknown scope, a scope the caller has not, another organisation’s project', async () => {
+  test('400: expiresInDays out of 1–365, an unknown scope, a scope that the caller lacks, a project of another organisation', async () => {
     for (const [field, value] of [
       ['expiresInDays', 0],
       ['expiresInDays', 366],
@@ -169,7 +169,7 @@ describe('a personal access token', () => {
       expect([status, body.field.split('.')[0]]).toEqual([400, field])
     }
   })
-  test('a scoped token cannot make a wider one', async () => {
+  test('a token with scopes cannot create a token with more scopes', async () => {
     const narrow = await makeToken(instance, people.owner, { scopes: ['token:write', 'project:read'] })
     const wider = await call(instance, narrow, 'POST /tokens', { body: { name: 'x', scopes: ['project:write'] } })
     expect([wider.status, wider.body.field]).toEqual([400, 'scopes'])
@@ -206,7 +206,7 @@ describe('a personal access token', () => {
     await call(instance, crew.owner.token, 'DELETE /members/:userId', { params: { userId: crew.admin.userId } })
     expect((await invite()).status).toBe(401)
   })
-  test('404: revoking another user’s', async () => {
+  test('404: revoking a token of another user', async () => {
     const { id } = (await call(instance, people.owner.token, 'POST /tokens', { body: { name: 'x' } })).body.data
     expect((await call(instance, people.admin.token, 'DELETE /tokens/:id', { params: { id } })).status).toBe(404)
   })
@@ -233,7 +233,7 @@ describe('the first start', () => {
       }
     }
   })
-  test('a one-time set-up link makes the owner, once', async () => {
+  test('a set-up link creates the owner, once', async () => {
     const fresh = await startInstance()
     try {
       const { setupUrl } = await fresh.access.prepareFirstStart({ adminEmail: null, adminPassword: null })
@@ -253,7 +253,7 @@ describe('the first start', () => {
       await fresh.stop()
     }
   })
-  test('BERTH_ADMIN_EMAIL and BERTH_ADMIN_PASSWORD make the owner, at the first start only', async () => {
+  test('BERTH_ADMIN_EMAIL and BERTH_ADMIN_PASSWORD create the owner, at the first start only', async () => {
     const fresh = await startInstance()
     try {
       const settings = { adminEmail: 'root@example.test', adminPassword: new Secret('long enough') }
@@ -266,7 +266,7 @@ describe('the first start', () => {
       await fresh.stop()
     }
   })
-  test('berth admin create gives a known owner a new password', async () => {
+  test('berth admin create sets a new password for an existing owner', async () => {
     await instance.access.createAdmin({ email: 'lost@example.test', password: 'first one', organization: 'Lost' })
     await instance.access.createAdmin({ email: 'lost@example.test', password: 'second one', organization: 'Lost' })
     expect([

@@ -49,7 +49,7 @@ async function codeFor(email: string): Promise<string> {
 }
 
 describe('open sign-up', () => {
-  test('a code comes by mail, and makes a person with an organisation of their own', async () => {
+  test('the code arrives by mail and creates a user with their own organisation', async () => {
     const email = someone()
     expect(await signUp(open, email)).toMatchObject({ status: 202, body: { data: { email } } })
     const { status, body, headers } = await complete(open, { email, code: await codeFor(email) })
@@ -58,7 +58,7 @@ describe('open sign-up', () => {
     expect(String(headers['set-cookie'])).toContain('HttpOnly')
   })
 
-  test('a user who signs up is no operator, and sees no other users', async () => {
+  test('a user who signs up is not an operator, and sees no other users', async () => {
     const email = someone()
     await signUp(open, email, '198.51.100.2')
     const { headers } = await complete(open, { email, code: await codeFor(email) })
@@ -75,7 +75,7 @@ describe('open sign-up', () => {
     expect((await requested('POST /auth/sign-up/invitations', { email: someone() })).status).toBe(403)
   })
 
-  test('the code works once, for that address alone, and only as it is', async () => {
+  test('the code works once, for that address only, and not if altered', async () => {
     const email = someone()
     await signUp(open, email)
     const code = await codeFor(email)
@@ -91,7 +91,7 @@ describe('open sign-up', () => {
     expect((await complete(open, { email, code })).status).toBe(404)
   })
 
-  test('an address that has an account gets the same answer, and a mail without a code', async () => {
+  test('an address with an account gets the same response, and a mail without a code', async () => {
     const email = someone()
     await signUp(open, email)
     await complete(open, { email, code: await codeFor(email) })
@@ -103,7 +103,7 @@ describe('open sign-up', () => {
   })
 })
 
-describe('a thousand sign-ups are stopped', () => {
+describe('a thousand sign-ups are limited', () => {
   const taken = async (request: (at: number) => ReturnType<typeof signUp>) => {
     const answers = []
     for (let at = 0; at < 1000; at += 50)
@@ -112,7 +112,7 @@ describe('a thousand sign-ups are stopped', () => {
     expect(answers.find(({ status }) => status === 429)?.headers['retry-after']).toBeDefined()
     return answers.filter(({ status }) => status === 202).length
   }
-  test('per address, per mailbox, and in total', async () => {
+  test('by address, by mailbox, and in total', async () => {
     const instance = await startInstance({ ...env, BERTH_SIGN_UP: 'open', BERTH_SIGN_UPS_PER_HOUR: '60' }, { deliveryDrivers })
     await makePeople(instance)
     expect(await taken((at) => signUp(instance, 'one@example.test', `203.0.113.${at % 250}`))).toBe(3)
@@ -132,8 +132,8 @@ describe('a thousand sign-ups are stopped', () => {
   })
 })
 
-describe('by invitation', () => {
-  test('403 without one; an operator’s makes a person with an organisation of their own', async () => {
+describe('sign-up by invitation', () => {
+  test('403 without an invitation; that of an operator creates a user with their own organisation', async () => {
     const email = someone()
     expect(await signUp(byInvitation, email)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
     const invited = await call(byInvitation, people.admin.token, 'POST /auth/sign-up/invitations', { body: { email } })

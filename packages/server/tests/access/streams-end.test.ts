@@ -84,7 +84,7 @@ const streamRows = table.filter(({ row }) => row.stream && row.method === 'GET')
 const notBuilt = new Set<string>()
 const rows = streamRows.filter(({ module, name }) => !notBuilt.has(`${module}.${name}`)).map(({ row }) => ({ at: row.at, row }))
 
-test('the list is whole: a module that is left out has no handler for its streams yet', async () => {
+test('the list of streams is complete: a module without tests here has no handler for its streams', async () => {
   await begin(never)
   for (const { module, name } of streamRows)
     expect([module, name, instance.builtRows.has(`${module}.${name}`)]).toEqual([
@@ -131,7 +131,7 @@ describe.each(rows)('$at ends at once', ({ row }) => {
     await expectEnd(reader, 'unauthorized')
   })
 
-  test.runIf(row.streamToken)('when what minted its stream token is revoked', async () => {
+  test.runIf(row.streamToken)('when the credential that created its stream token is revoked', async () => {
     const token = await makeToken(instance, people.member)
     const path = pathOf(row)
     const minted = await instance.access.streamTokens.mint(path, await callerOf(token))
@@ -172,11 +172,11 @@ const callerOf = async (token: string) => {
   return caller
 }
 
-describe.each(rows)('$at ends at the next look', ({ row }) => {
+describe.each(rows)('$at ends at the next check', ({ row }) => {
   beforeAll(() => begin(50))
   afterAll(end)
 
-  test('when its token has expired, of which there is no news; one that is good goes on', async () => {
+  test('when its token has expired, which sends no signal; a valid stream continues', async () => {
     const token = await makeToken(instance, people.member, { expiresAt: Date.now() + 3_600_000 })
     const [reader, stays] = [await open(row, bearer(token)), await open(row, bearer(people.viewer.token))]
     await instance.database.db
@@ -188,7 +188,7 @@ describe.each(rows)('$at ends at the next look', ({ row }) => {
     expect(stays.events.some(({ event }) => event === 'closed')).toBe(false)
   })
 
-  test('when its scope was taken away', async () => {
+  test('when its scope was revoked', async () => {
     const token = await makeToken(instance, people.member, { scopes: [row.permission as string] })
     const reader = await open(row, bearer(token))
     await instance.database.db

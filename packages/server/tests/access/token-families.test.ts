@@ -23,7 +23,7 @@ const statusOf = async (token: string) => (await call(instance, token, 'GET /aut
 const revoke = (id: string) => call(instance, people.owner.token, 'DELETE /tokens/:id', { params: { id } })
 
 describe('a token made with a token', () => {
-  test('expires no later than that one, whatever it asks for', async () => {
+  test('expires no later than its parent token, whatever expiry it requests', async () => {
     const parent = await create(people.owner.token, { expiresInDays: 2 })
     for (const expiresInDays of [undefined, 2, 365]) {
       const child = await create(parent.token, expiresInDays ? { expiresInDays } : {})
@@ -34,7 +34,7 @@ describe('a token made with a token', () => {
     const free = await create(people.owner.token)
     expect((await create(free.token)).expiresAt).toBeNull()
   })
-  test('ends with it, and so do the ones made with the child', async () => {
+  test('is revoked with its parent token, and so are tokens made with the child', async () => {
     const parent = await create(people.owner.token)
     const child = await create(parent.token)
     const grandchild = await create(child.token)
@@ -45,7 +45,7 @@ describe('a token made with a token', () => {
       401, 401, 200,
     ])
   })
-  test('ends when it runs out', async () => {
+  test('expires with its parent token', async () => {
     const parent = await create(people.owner.token, { expiresInDays: 1 })
     const grandchild = await create((await create(parent.token)).token, { expiresInDays: 365 })
     expect(await statusOf(grandchild.token)).toBe(200)
@@ -56,7 +56,7 @@ describe('a token made with a token', () => {
       ahead = 0
     }
   })
-  test('403: one that is limited to projects makes none; it revokes itself and no other', async () => {
+  test('403: a token limited to projects creates no token; it can revoke only itself', async () => {
     const limited = await create(people.owner.token, { projectIds: [project.id] })
     const other = await create(people.owner.token)
     const made = await call(instance, limited.token, 'POST /tokens', { body: { name: 'x', projectIds: [project.id] } })
@@ -69,7 +69,7 @@ describe('a token made with a token', () => {
 })
 
 describe('with any scopes', () => {
-  test.each(permissions)('%s alone: a token gets its session, ends itself and no other', async (scope) => {
+  test.each(permissions)('with the scope %s alone, a token reads its session and can revoke only itself', async (scope) => {
     const { token } = await create(people.owner.token, { scopes: [scope] })
     const other = await create(people.owner.token)
     const { status, body } = await call(instance, token, 'GET /auth/session')
@@ -81,19 +81,19 @@ describe('with any scopes', () => {
   })
 })
 
-describe('streams of a credential end with it', () => {
+describe('streams end with their credential', () => {
   const mint = async (token: string) =>
     (await call(instance, token, 'GET /projects/:id/server-logs/stream-token', { params: { id: project.id } })).body.data.token
   const path = () => `/api/projects/${project.id}/server-logs/stream`
 
-  test('a stream token is nothing once the token that minted it is revoked', async () => {
+  test('a stream token is invalid once the token that created it is revoked', async () => {
     const [kept, revoked] = [await create(people.owner.token), await create(people.owner.token)]
     const [good, bad] = [await mint(kept.token), await mint(revoked.token)]
     await revoke(revoked.id)
     expect(await instance.access.streamTokens.spend(bad, path())).toBeNull()
     expect(await instance.access.streamTokens.spend(good, path())).toMatchObject({ tokenId: kept.id, via: 'token' })
   })
-  test('a stream token has the limits of the token that minted it', async () => {
+  test('a stream token has the limits of the token that created it', async () => {
     const limits = { projectIds: [project.id], scopes: ['project:read'] }
     const streamToken = await mint(await makeToken(instance, people.owner, limits))
     const caller = await instance.access.streamTokens.spend(streamToken, path())

@@ -14,7 +14,7 @@ const runsOf = async (policyId: string) => {
   return (await scene.as(scene.people.owner.token, 'GET /projects/:projectId/backup-runs', input)).body.data
 }
 
-test('a policy that says so is run before each deployment', async () => {
+test('a policy with beforeDeploy runs before each deployment', async () => {
   const { id, beforeDeploy } = await scene.makePolicy({ beforeDeploy: true })
   expect(beforeDeploy).toBe(true)
   const deployment = await scene.settled(await scene.deploy(scene.projectId))
@@ -23,7 +23,7 @@ test('a policy that says so is run before each deployment', async () => {
   await scene.as(scene.people.owner.token, 'DELETE /backup-policies/:policyId', { params: { policyId: id } })
 })
 
-test('a deployment does not go on without it, and says what to do', async () => {
+test('a deployment whose backup fails stops, and says what to do', async () => {
   const { id } = await scene.makePolicy({ beforeDeploy: true })
   scene.withStore(() => ({ check: () => Promise.reject(new StoreFailure('full', 'The disk is full')) }))
   const deployment = await scene.settled(await scene.deploy(scene.projectId))

@@ -26,7 +26,7 @@ async function jump(byMs: number): Promise<void> {
   await scene.instance.jobs.whenIdle()
 }
 
-test('a clock that is a year ahead for a while prunes nothing by its days, and its schedules come back with it', async () => {
+test('a clock that is a year ahead for a while causes no pruning by age, and schedules return with the clock', async () => {
   // In half a day: its time does not come while the test runs.
   const cronExpression = `0 ${(new Date().getUTCHours() + 12) % 24} * * *`
   const policy = await scene.makePolicy({ cronExpression, retainDays: 7 })

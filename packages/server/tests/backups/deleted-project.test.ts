@@ -41,7 +41,7 @@ const restored = async (): Promise<BackupRestore> => {
 const policies = async (): Promise<BackupPolicy[]> =>
   (await as('GET /projects/:projectId/backup-policies', { params: { projectId: scene.projectId } })).body.data
 
-test('comes back with its policies, their schedules, tokens and runs', async () => {
+test('is restored with its policies, their schedules, tokens and runs', async () => {
   expect((await restored()).status).toBe('succeeded')
   const [first, second] = await policies()
   expect(first).toEqual({
@@ -58,7 +58,7 @@ test('comes back with its policies, their schedules, tokens and runs', async () 
   expect(hook.statusCode).toBe(202)
   expect((await scene.ended(hook.json().data.runId)).status).toBe('succeeded')
 })
-test('a policy whose destination was deleted meanwhile stays away, and the report says so', async () => {
+test('a policy whose destination was deleted meanwhile is not restored, and the report says so', async () => {
   const { db } = scene.instance.database
   const { body } = await as('POST /backup-destinations', { body: { name: 'Other', kind: 'local', config: { path: 'other' } } })
   const [retired] = await db.selectFrom('retiredPolicies').selectAll().where('id', '!=', policy.id).execute()
@@ -80,7 +80,7 @@ const hostnames = () =>
     .where('projectId', '=', scene.projectId)
     .orderBy('hostname')
     .execute()
-test('its custom domains and route rules come back, and the report lists everything that does', async () => {
+test('its custom domains and route rules are restored, and the report lists everything that is restored', async () => {
   const { restoreId } = await prepare()
   await scene.instance.jobs.whenIdle()
   const { report } = await scene.restore(restoreId)
@@ -115,7 +115,7 @@ test('its custom domains and route rules come back, and the report lists everyth
   await scene.instance.jobs.whenIdle()
   expect((await scene.restore(again.restoreId)).report?.changes.map(({ kind }) => kind)).toEqual(['volume'])
 })
-test('a domain that another project took meanwhile stays there, and the warnings name it', async () => {
+test('a domain that another project connected meanwhile stays with that project, and the warnings name it', async () => {
   const other = await scene.makeApp()
   const taken = { params: { id: other.id }, body: { domain: 'www.example.test' } }
   expect((await as('POST /projects/:id/connect', taken)).body.error).toBeUndefined()
@@ -126,7 +126,7 @@ test('a domain that another project took meanwhile stays there, and the warnings
   ])
   expect(await hostnames()).toEqual([{ hostname: 'shop.example.test', isPrimary: 0 }])
 })
-test('the volume that its deletion kept is saved by a pre_restore run before it is overwritten, and can be put back', async () => {
+test('the volume that was kept is saved by a pre_restore run before it is overwritten, and can be restored from it', async () => {
   expect((await restored()).status).toBe('succeeded')
   const { runtime } = scene.instance.drivers
   const volumes = () => scene.instance.database.db.selectFrom('volumes').select('id').where('projectId', '=', scene.projectId)
@@ -153,7 +153,7 @@ test('if the kept volume cannot be saved, no data is written and the project sta
   expect(await restored()).toMatchObject({ status: 'failed', dataState: 'untouched', error: { code: 'safety_run_failed' } })
   expect((await as('GET /projects/:id', { params: { id: scene.projectId } })).status).toBe(404)
 })
-test('409: a copy, which would belong to no project', async () => {
+test('409: a restore to a copy, which would belong to no project', async () => {
   const asCopy = { params: { runId: run.id }, body: { target: 'copy' } }
   const answer = await as('POST /backup-runs/:runId/restore/prepare', asCopy)
   expect([answer.status, answer.body.code]).toEqual([409, 'not_restorable'])

@@ -52,13 +52,16 @@ describe('POST /backup-destinations', () => {
     ['sftp', { ...sftp, host: 'same.example.test' }, { user: 'another' }, true],
     ['sftp', { ...sftp, host: 'other.example.test' }, { path: 'elsewhere' }, false],
   ]
-  test.each(paths)('a second %s destination is taken, and a warning names one in the same place: %j, %j', async (...location) => {
-    const [kind, config, changes, isSame] = location
-    const first = await made(kind, config)
-    const { status, body } = await create(people.owner.token, kind, { ...config, ...changes })
-    expect([status, body.warnings]).toEqual([201, isSame ? [expect.stringContaining(first.id)] : undefined])
-  })
-  test('201: sftp; the port is 22 unless it is said, and the password is not shown', async () => {
+  test.each(paths)(
+    'a second %s destination is accepted, and a warning names an existing one in the same place: %j, %j',
+    async (...location) => {
+      const [kind, config, changes, isSame] = location
+      const first = await made(kind, config)
+      const { status, body } = await create(people.owner.token, kind, { ...config, ...changes })
+      expect([status, body.warnings]).toEqual([201, isSame ? [expect.stringContaining(first.id)] : undefined])
+    },
+  )
+  test('201: sftp; the default port is 22, and the password is not shown', async () => {
     const { config } = await made('sftp', sftp)
     expect(config).toEqual({
       host: 'backup.example.test',
@@ -73,13 +76,13 @@ describe('POST /backup-destinations', () => {
     const { config } = await made('local', { path: 'nightly' })
     expect(config.path).toMatch(/\/data\/backups\/nightly$/)
   })
-  test('201: a member adds one that is not on the machine itself', async () => {
+  test('201: a member adds a destination that is not on the machine itself', async () => {
     expect((await create(people.member.token, 's3', s3)).status).toBe(201)
   })
   test.each([
     ['admin of another organisation', () => others.admin.token],
     ['member of the set-up organisation', () => people.member.token],
-  ])('403: a local folder named by an %s', async (_who, token) => {
+  ])('403: a local folder set by an %s', async (_who, token) => {
     const { status, body } = await create(token(), 'local', { path: 'nightly' })
     expect([status, body.code, body.field]).toEqual([403, 'forbidden', 'kind'])
   })
@@ -93,7 +96,7 @@ describe('POST /backup-destinations', () => {
       'config.host',
     ]),
   ]
-  test.each(here)('403: %s on this machine, %j, for those who are no operators', async (kind, config, field) => {
+  test.each(here)('403: %s on this machine, %j, for a user who is not an operator', async (kind, config, field) => {
     for (const token of [people.member.token, others.owner.token]) {
       const { status, body } = await create(token, kind, config)
       expect([status, body.code, body.field]).toEqual([403, 'forbidden', field])
@@ -103,7 +106,7 @@ describe('POST /backup-destinations', () => {
     }
     await made(kind, config)
   })
-  test('a member may not move an operator’s destination on this machine, and may rename it', async () => {
+  test('a member may rename, but not move, a destination of an operator on this machine', async () => {
     const { id } = await made('sftp', { ...sftp, host: '127.0.0.1', port: 1 })
     const change = (body: object) => on(id, 'PATCH', people.member.token, { body })
     expect((await change({ name: 'Renamed', config: { path: 'deeper' } })).status).toBe(200)
@@ -136,7 +139,7 @@ describe('POST /backup-destinations', () => {
     const { status, body } = await create(people.owner.token, kind, config)
     expect([status, body.code, body.field]).toEqual([400, 'validation_failed', field])
   })
-  test('400: a kind that there is not', async () => {
+  test('400: an unknown kind', async () => {
     expect((await create(people.owner.token, 'ftp', {})).body.field).toBe('kind')
   })
 })
@@ -147,12 +150,12 @@ describe('a destination', () => {
     id = (await made('s3', s3)).id
   })
 
-  test('GET: what it is, without its secrets', async () => {
+  test('GET: its fields without secrets', async () => {
     const { status, body } = await on(id, 'GET', people.viewer.token)
     expect([status, body.data.id]).toEqual([200, id])
     expect(JSON.stringify(body)).not.toContain('secret key')
   })
-  test('PATCH: a secret that is not sent stays, and one that is sent replaces it', async () => {
+  test('PATCH: an omitted secret stays, and a sent one replaces it', async () => {
     const { status, body } = await on(id, 'PATCH', people.owner.token, {
       body: { name: 'Moved', config: { bucket: 'elsewhere' } },
     })
@@ -163,7 +166,7 @@ describe('a destination', () => {
       true,
     ])
   })
-  test('PATCH: an sftp host that is another one is not believed by the key of the one before', async () => {
+  test('PATCH: another sftp host is not trusted by the host key of the previous one', async () => {
     const hostKey = `SHA256:${'a'.repeat(43)}`
     const { id: sftpId } = await made('sftp', { ...sftp, hostKey })
     const kept = await on(sftpId, 'PATCH', people.owner.token, { body: { config: { path: 'deeper' } } })
@@ -177,20 +180,20 @@ describe('a destination', () => {
     const { status, body } = await on(id, 'PATCH', people.owner.token, { body: { config: { bucket: '' } } })
     expect([status, body.field]).toEqual([400, 'config.bucket'])
   })
-  test('PATCH: 403 where a member moves a local one', async () => {
+  test('PATCH: 403 if a member moves a local destination', async () => {
     const local = await made('local', { path: 'nightly' })
     const { status, body } = await on(local.id, 'PATCH', people.member.token, { body: { config: { path: 'other' } } })
     expect([status, body.field]).toEqual([403, 'config'])
     expect((await on(local.id, 'PATCH', people.member.token, { body: { name: 'Renamed' } })).status).toBe(200)
   })
-  test('DELETE: 204, and it is gone', async () => {
+  test('DELETE: 204, and it is removed', async () => {
     expect((await on(id, 'DELETE')).status).toBe(204)
     expect((await on(id, 'GET')).status).toBe(404)
   })
-  test('DELETE: 403 for a member, who may not', async () => {
+  test('DELETE: 403 for a member', async () => {
     expect((await on(id, 'DELETE', people.member.token)).status).toBe(403)
   })
-  test('DELETE: 409 with the number of runs that could not be restored any more; 204 when forced', async () => {
+  test('DELETE: 409 with the number of runs that could no longer be restored; 204 with force', async () => {
     const projectId = (await makeProject(instance, people.owner.token)).id
     for (const more of [{}, {}, { status: 'failed' as const }, { prunedAt: 1 }])
       await makeRun(instance, { people, projectId, destinationId: id, status: 'succeeded', ...more })
@@ -209,7 +212,7 @@ describe('a destination', () => {
     const { status, body } = await on(id, 'DELETE')
     expect([status, body.code]).toEqual([409, 'destination_in_use'])
   })
-  test('secrets rotate: the sealed value is among those that are sealed again', async () => {
+  test('secrets rotate seals the value again', async () => {
     const column = sealedColumns.find(({ name }) => name === 'backupDestinations.secrets')
     const values = await column?.read(instance.database.db)
     expect(values?.some(({ place: location }) => location.endsWith(id))).toBe(true)
@@ -220,7 +223,7 @@ describe('POST /backup-destinations/:id/check', () => {
   const check = (id: string) =>
     call(instance, people.owner.token, 'POST /backup-destinations/:id/check', { params: { id } }).then(({ body }) => body.data)
 
-  test('a local folder: written, read back, removed; the result is kept', async () => {
+  test('a local folder: an object is written, read back and removed; the result is stored', async () => {
     const { id, config } = await made('local', { path: 'checked' })
     expect(await check(id)).toMatchObject({ ok: true, reason: null, durationMs: expect.any(Number) })
     expect(existsSync(config.path)).toBe(true)
@@ -235,7 +238,7 @@ describe('POST /backup-destinations/:id/check', () => {
   })
 })
 
-test('GET /backup-destinations: the organisation’s own, in the order of their making, a page at a time', async () => {
+test('GET /backup-destinations: those of the organisation, oldest first, in pages', async () => {
   const own = await makePeople(instance)
   const ids = []
   for (const name of ['One', 'Two', 'Three']) ids.push((await create(own.owner.token, 's3', s3, name)).body.data.id)

@@ -69,7 +69,7 @@ async function expectTruth(run: BackupRun, what: string): Promise<void> {
 const hashesOf = (content: Record<string, string>) =>
   Object.fromEntries(Object.entries(content).map(([name, text]) => [name, createHash('sha256').update(text).digest('hex')]))
 
-test.each(cases)('%s, %s: a run is whole or did not succeed, and leaves nothing', async (on, fault) => {
+test.each(cases)('%s, %s: a run is complete, or fails and leaves nothing', async (on, fault) => {
   await scene.backUp(policyId)
   const calls = (await callsOfGoodRun()).filter((call) => call.startsWith(`${on} `))
   let hits = 0

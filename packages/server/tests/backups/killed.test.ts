@@ -78,7 +78,7 @@ async function expectNothingLeft(what: string): Promise<void> {
   ).toEqual([])
 }
 
-test('kill -9 at every step of a run: it succeeds whole when it is taken up again, the post-command ran, nothing half is left', async () => {
+test('kill -9 at every step of a run: the resumed run succeeds completely, the post-command ran, and no partial data is left', async () => {
   for (let at = 0, end = ''; end !== 'idle'; at += stepLength) {
     await change()
     const life = await killable.start(at)
@@ -95,7 +95,7 @@ test('kill -9 at every step of a run: it succeeds whole when it is taken up agai
   }
 })
 
-test('kill -9 at every step of a run that fails: it stays failed, the post-command ran, nothing half is left', async () => {
+test('kill -9 at every step of a run that fails: it stays failed, the post-command ran, and no partial data is left', async () => {
   for (let at = 0, end = ''; end !== 'idle'; at += stepLength) {
     await change()
     scene.place.arm({ fault: 'full', on: 'put', name: /manifest/ })
@@ -111,7 +111,7 @@ test('kill -9 at every step of a run that fails: it stays failed, the post-comma
   }
 })
 
-test('a run that is cancelled at any step ends as cancelled, leaves nothing, and the post-command ran', async () => {
+test('a run cancelled at any step ends as cancelled, leaves nothing, and the post-command ran', async () => {
   for (let at = 0, end = ''; end !== 'over'; at += stepLength) {
     await change()
     end = 'over'
@@ -174,7 +174,7 @@ describe('a restore', () => {
     }
   })
 
-  test('that is cancelled at any step tells the truth about the data', async () => {
+  test('that is cancelled at any step reports the state of the data correctly', async () => {
     for (let at = 0, end = ''; end !== 'over'; at += stepLength) {
       await scene.fill(now)
       end = 'over'

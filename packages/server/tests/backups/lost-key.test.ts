@@ -59,7 +59,7 @@ async function verified(plane: Awaited<ReturnType<typeof restart>>) {
   return (await call(plane, token, 'GET /backup-restores/:restoreId', { params: { restoreId } })).body.data
 }
 
-test('a key that was lost is reported at the next start, in the log and to people, and each restore says how it is brought back', async () => {
+test('a lost key is reported at the next start, in the log and by notification, and each restore says how to put it back', async () => {
   const copy = readFileSync(keyFile, 'utf8')
   rmSync(keyFile)
   const plane = await restart()
@@ -83,7 +83,7 @@ test('a key that was lost is reported at the next start, in the log and to peopl
   expect(await verified(again)).toMatchObject({ verification: { status: 'passed' } })
 })
 
-test('a run from before it was recorded which key opens it is known to be lost, too', async () => {
+test('a run of a version that did not record its key is recognised as lost too', async () => {
   await scene.instance.database.db.updateTable('backupRuns').set({ recipient: null }).execute()
   rmSync(keyFile)
   await restart()
@@ -99,7 +99,7 @@ test('users are notified on every day that backups cannot be opened', async () =
   await jobs.whenIdle()
 })
 
-test('a key that is taken away while the instance runs is written again before anything is encrypted to it', async () => {
+test('a key that is deleted while the instance runs is written again before it is used for encryption', async () => {
   const copy = readFileSync(keyFile, 'utf8')
   rmSync(keyFile)
   const { id } = await scene.backUp((await scene.makePolicy()).id)
@@ -109,7 +109,7 @@ test('a key that is taken away while the instance runs is written again before a
   expect(await reported()).toEqual([])
 })
 
-test('a key file that holds no key ends a run with words, and does not keep the instance from starting', async () => {
+test('a key file without a key fails the run with a message, and does not prevent the start of the instance', async () => {
   writeFileSync(keyFile, 'not a key\n')
   await restart()
   expect(lines.join('')).toContain('contains no age key')

@@ -39,7 +39,7 @@ const scheduleOf = (policyId: string) =>
   instance.database.db.selectFrom('schedules').selectAll().where('key', '=', `backup-policy:${policyId}`).executeTakeFirst()
 
 describe('POST /projects/:projectId/backup-policies', () => {
-  test('201: only destinationId is needed', async () => {
+  test('201: only destinationId is required', async () => {
     expect(await made()).toEqual({
       id: expect.stringMatching(/^bkp_/),
       projectId,
@@ -119,7 +119,7 @@ describe('POST /projects/:projectId/backup-policies', () => {
     beforeEach(async () => {
       projectId = (await makeProject(instance, people.owner.token, { type: 'services', services })).id
     })
-    test('201: those that it has', async () => {
+    test('201: a service or volume that the project has', async () => {
       const policy = await made({ serviceId: 'db', payload: { volumes: ['pg'] } })
       expect([policy.serviceId, policy.payload.volumes]).toEqual(['db', ['pg']])
     })
@@ -132,30 +132,30 @@ describe('POST /projects/:projectId/backup-policies', () => {
       const answer = await change(policy.id, body)
       expect([answer.status, answer.body.field, await list()]).toEqual([400, field, [policy]])
     })
-    test('400: any service of a project without services', async () => {
+    test('400: any service, if the project has none', async () => {
       projectId = (await makeProject(instance, people.owner.token)).id
       const answer = await create({ serviceId: 'db' })
       expect([answer.status, answer.body.field]).toEqual([400, 'serviceId'])
     })
   })
-  test('404: a destination that is not there names destinationId', async () => {
+  test('404 names destinationId for a destination that does not exist', async () => {
     const { status, body } = await create({ destinationId: 'bkd_22222222222222222222' })
     expect([status, body.field]).toEqual([404, 'destinationId'])
   })
-  test('403: a viewer, who may not write', async () => {
+  test('403: a viewer', async () => {
     expect((await create({}, people.viewer.token)).status).toBe(403)
   })
 })
 
 describe('PATCH /backup-policies/:policyId', () => {
-  test('a token of the project may send the destination again that the policy has, and no other', async () => {
+  test('a token of the project may send the current destination of the policy, and no other', async () => {
     const { id } = await made()
     const token = await makeToken(instance, people.owner, { projectIds: [projectId] })
     expect((await change(id, { destinationId, retainDays: 3 }, token)).status).toBe(200)
     const refused = await change(id, { destinationId: 'bkd_22222222222222222222' }, token)
     expect([refused.status, refused.body.field]).toEqual([403, 'destinationId'])
   })
-  test('only allow-listed fields are taken; the project, the service and the creator stay', async () => {
+  test('only allow-listed fields are changed; project, service and creator stay', async () => {
     const policy = await made({ cronExpression: '@daily' })
     const { status, body } = await change(policy.id, {
       id: 'bkp_x',
@@ -176,7 +176,7 @@ describe('PATCH /backup-policies/:policyId', () => {
       updatedAt: expect.any(String),
     })
   })
-  test('a schedule that is taken away, or a policy that is switched off, has no next time', async () => {
+  test('a policy without a schedule, or a disabled one, has no next run', async () => {
     const policy = await made({ cronExpression: '@daily' })
     expect((await change(policy.id, { enabled: false })).body.data.nextRunAt).toBeNull()
     expect(await scheduleOf(policy.id)).toBeUndefined()
@@ -184,17 +184,17 @@ describe('PATCH /backup-policies/:policyId', () => {
     expect((await change(policy.id, { cronExpression: null })).body.data.nextRunAt).toBeNull()
     expect(await scheduleOf(policy.id)).toBeUndefined()
   })
-  test('400: a cron expression that cannot be parsed leaves the policy as it was', async () => {
+  test('400: a cron expression that cannot be parsed leaves the policy unchanged', async () => {
     const policy = await made({ cronExpression: '@daily' })
     const { status, body } = await change(policy.id, { cronExpression: 'soon', retainCount: 2 })
     expect([status, body.code, body.field]).toEqual([400, 'cron_invalid', 'cronExpression'])
     expect((await list())[0]).toEqual(policy)
   })
-  test('404: another destination that is not there', async () => {
+  test('404: another destination that does not exist', async () => {
     const { id } = await made()
     expect((await change(id, { destinationId: 'bkd_22222222222222222222' })).status).toBe(404)
   })
-  test('403: a user whose level on the project is lowered to read', async () => {
+  test('403: a user whose level on the project is reduced to read', async () => {
     const { id } = await made()
     await call(instance, people.owner.token, 'PUT /projects/:id/grants', {
       params: { id: projectId },
@@ -205,7 +205,7 @@ describe('PATCH /backup-policies/:policyId', () => {
 })
 
 describe('the webhook token', () => {
-  test('is made when the webhook is turned on, shown once, and stored as a hash alone', async () => {
+  test('is created when the webhook is enabled, shown once, and stored only as a hash', async () => {
     const { id } = await made()
     const { body } = await change(id, { enableWebhook: true })
     const { webhookToken, webhookEnabled } = body.data
@@ -217,7 +217,7 @@ describe('the webhook token', () => {
     expect(row?.webhookTokenHash).toBe(hashToken(webhookToken))
     expect(JSON.stringify(row)).not.toContain(webhookToken)
   })
-  test('is replaced by rotating, and forgotten when the webhook is turned off', async () => {
+  test('is replaced by rotating, and deleted when the webhook is disabled', async () => {
     const { id } = await made()
     const first = (await change(id, { enableWebhook: true })).body.data.webhookToken
     const second = (await change(id, { rotateWebhookToken: true })).body.data.webhookToken
@@ -240,7 +240,7 @@ describe('the webhook token', () => {
     const enabled = await change(id, { rotateWebhookToken: true, enableWebhook: true })
     expect(enabled.body.data.webhookToken).toMatch(/^bwh_/)
   })
-  test('a record that was read can be sent back: webhookEnabled is taken, and makes no new token', async () => {
+  test('a record that was read can be sent back: webhookEnabled is accepted, and creates no new token', async () => {
     const { id } = await made()
     await change(id, { enableWebhook: true })
     const [record] = await list()
@@ -264,7 +264,7 @@ describe('DELETE /backup-policies/:policyId', () => {
     const { id } = await made()
     expect((await remove(id, people.member.token)).status).toBe(403)
   })
-  test('204: its runs stay, without it', async () => {
+  test('204: its runs are kept, without the policy', async () => {
     const { id } = await made({ cronExpression: '@daily' })
     const run = await makeRun(instance, { people, projectId, policyId: id })
     expect((await remove(id, people.admin.token)).status).toBe(204)

@@ -75,7 +75,7 @@ describe('POST /backup-runs/:runId/restore/prepare', () => {
     expect(JSON.stringify(restore)).not.toContain(confirmationToken)
     expect(restore).toMatchObject({ id: restoreId, runId, status: 'staged', target: 'in_place', dataState: 'untouched' })
   })
-  test('in the background the archive is read whole, and what would change is reported; nothing is touched', async () => {
+  test('the archive is read completely in the background, and the changes are reported; no data is changed', async () => {
     const { restoreId } = await staged()
     const { verification, report } = await ended(restoreId)
     expect(verification).toEqual({ status: 'passed', bytesDone: verification.bytesTotal, bytesTotal: expect.any(Number) })
@@ -106,7 +106,7 @@ describe('POST /backup-runs/:runId/restore/prepare', () => {
       expect(report?.changes).toMatchObject([{ name: 'data', newBytes: bytes }])
     },
   )
-  test('an archive that is damaged ends the restore as failed before anything is touched', async () => {
+  test('a damaged archive fails the restore before any data is changed', async () => {
     scene.withStore((store) => ({
       async *get(name, abort) {
         for await (const chunk of store.get(name, abort))
@@ -119,7 +119,7 @@ describe('POST /backup-runs/:runId/restore/prepare', () => {
     expect((await apply(restoreId, confirmationToken)).status).toBe(409)
     expect(volume()).toEqual(await tarOf(after))
   })
-  test('409: a run that failed, was pruned, or whose manifest is gone', async () => {
+  test('409: a run that failed, was pruned, or has no manifest any more', async () => {
     const { projectId, people } = scene
     const failed = await makeRun(scene.instance, { people, projectId })
     const pruned = await makeRun(scene.instance, { people, projectId, status: 'succeeded', prunedAt: 1 })
@@ -131,10 +131,10 @@ describe('POST /backup-runs/:runId/restore/prepare', () => {
     const { status, body } = await prepare()
     expect([status, body.code, body.error]).toEqual([409, 'not_restorable', expect.stringContaining('manifest')])
   })
-  test('403: a member, since it needs admin', async () => {
+  test('403: a member, since the level admin is required', async () => {
     expect((await prepare(runId, {}, scene.people.member.token)).status).toBe(403)
   })
-  test('400: a target that there is not', async () => {
+  test('400: an unknown target', async () => {
     expect((await prepare(runId, { target: 'elsewhere' })).body.field).toBe('target')
   })
 })
@@ -144,7 +144,7 @@ describe('the confirmation token', () => {
     ['wrong', 'brc_wrong'],
     ['missing', undefined],
     ['empty', ''],
-  ])('400: %s, and it stays staged', async (_, token) => {
+  ])('400: %s, and the restore stays staged', async (_, token) => {
     const { restoreId } = await staged()
     const { status, body } = await apply(restoreId, token)
     expect([status, body.field]).toEqual([400, 'confirmationToken'])
@@ -204,7 +204,7 @@ describe('the confirmation token', () => {
 })
 
 describe('POST /backup-restores/:restoreId/apply', () => {
-  test('saves what is there, stops, writes, starts; and it can be undone', async () => {
+  test('saves the current data, stops, writes and starts the project; and it can be undone', async () => {
     const restore = await restored()
     expect(restore).toMatchObject({ status: 'succeeded', dataState: 'restored', error: null })
     expect([restore.bytesTotal, restore.bytesDone]).toEqual([expect.any(Number), restore.bytesTotal])
@@ -218,7 +218,7 @@ describe('POST /backup-restores/:restoreId/apply', () => {
     expect((await restored()).status).toBe('succeeded')
     expect(volume()).toEqual(await tarOf(after))
   })
-  test('taken at once, it waits for the verification', async () => {
+  test('an apply right after prepare waits for the verification', async () => {
     const { restoreId, confirmationToken } = await staged()
     const answer = await apply(restoreId, confirmationToken)
     expect(answer.body.data.status).toBe('applying')
@@ -273,7 +273,7 @@ describe('POST /backup-restores/:restoreId/apply', () => {
     })
     expect(volume()).toEqual(await tarOf(after))
   })
-  test('copy: into a new volume beside the old one, which is left as it is', async () => {
+  test('copy: into a new volume beside the old one, which is unchanged', async () => {
     const restore = await restored({ target: 'copy' })
     expect(restore).toMatchObject({ status: 'succeeded', dataState: 'untouched', preRestoreRunId: null })
     expect([restore.bytesTotal, restore.bytesDone]).toEqual([expect.any(Number), restore.bytesTotal])
@@ -305,7 +305,7 @@ describe('POST /backup-restores/:restoreId/apply', () => {
 type Gate = PromiseWithResolvers<void>
 
 describe('the stream of a restore', () => {
-  test('snapshot, transitions, complete, and the end; never the token', async () => {
+  test('has snapshot, transitions and complete, then ends; never the token', async () => {
     const { restoreId, confirmationToken } = await staged()
     await ended(restoreId)
     const reader = await readEvents(`${scene.url}/api/backup-restores/${restoreId}/stream`, {
@@ -363,7 +363,7 @@ describe('the stream of a staged restore', () => {
     await reader.ended
     expect(transitions(reader).at(-1)).toEqual(['cancelled', 'passed'])
   })
-  test('reports that the verification has failed, which ends the restore before anything is touched', async () => {
+  test('reports that the verification has failed, which ends the restore before any data is changed', async () => {
     const gate = held()
     holdReads(gate, true)
     const { restoreId } = await staged()
@@ -377,7 +377,7 @@ describe('the stream of a staged restore', () => {
   })
 })
 
-test('a restore whose writes all fail leaves the data as it was, and the project runs again', async () => {
+test('a restore whose writes all fail leaves the data unchanged, and the project runs again', async () => {
   const { runtime } = scene.instance.drivers
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
   runtime.writeVolume = () => Promise.reject(full)
@@ -388,7 +388,7 @@ test('a restore whose writes all fail leaves the data as it was, and the project
   expect([...runtime.running.values()].filter(({ instance }) => instance.owner.projectId === scene.projectId)).toHaveLength(1)
 })
 
-test('data that cannot be put back at once after a restore failed half-way is put back later', async () => {
+test('old data that cannot be put back right after a failed restore is put back later', async () => {
   const { runtime } = scene.instance.drivers
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
   const write = runtime.writeVolume.bind(runtime)
@@ -464,7 +464,7 @@ describe('the verification of a restore that was cancelled says nothing about it
 })
 
 describe('POST /backup-restores/:restoreId/cancel', () => {
-  test('staged: cancelled, untouched, and its token opens nothing any more', async () => {
+  test('staged: cancelled without a change, and its token is invalid', async () => {
     const { restoreId, confirmationToken } = await staged()
     const { status, body } = await cancel(restoreId)
     expect([status, body.data.status, body.data.dataState]).toEqual([200, 'cancelled', 'untouched'])
@@ -473,7 +473,7 @@ describe('POST /backup-restores/:restoreId/cancel', () => {
     expect((await cancel(restoreId)).status).toBe(409)
     expect(volume()).toEqual(await tarOf(after))
   })
-  test('in flight: it stops at once, and is cancelled when what was there before is back', async () => {
+  test('in flight: it stops at once, and is cancelled when the old data is back', async () => {
     const { runtime } = scene.instance.drivers
     const { restoreId, confirmationToken } = await staged()
     await ended(restoreId)
@@ -559,7 +559,7 @@ describe('POST /backup-restores/:restoreId/cancel', () => {
   })
 })
 
-test('a project that was deleted is brought back: its settings, its variables and its data', async () => {
+test('a deleted project is restored with its settings, variables and data', async () => {
   const { body } = await scene.as(owner(), 'POST /projects', {
     body: { name: 'Lost', gitUrl: 'https://git.example.test/acme/lost.git' },
   })
@@ -618,7 +618,7 @@ test('a project that was deleted is brought back: its settings, its variables an
   expect(Buffer.from(scene.instance.drivers.runtime.volumes.get(back.id)!)).toEqual(await tarOf({ 'kept.txt': 'kept' }))
 })
 
-test('a deleted project that was uploaded is brought back with what was uploaded, and stays as it is where it is there', async () => {
+test('a deleted project is restored with its upload; an existing project is unchanged', async () => {
   const opened = await scene.as(owner(), 'POST /projects/folder/session', { body: {} })
   const { sessionId } = opened.body.data
   const tarball = gzipSync(await tarOf({ 'package.json': '{"name":"sent"}', 'server.js': 'run()' }))
@@ -655,7 +655,7 @@ test('a deleted project that was uploaded is brought back with what was uploaded
   expect(readFileSync(file, 'utf8')).toBe('newer')
 })
 
-test('a deleted project is brought back with the upload that was live, not with the one that it was made of', async () => {
+test('a deleted project is restored with the upload that was live, not with its first upload', async () => {
   const upload = async (text: string) => {
     const { sessionId } = (await scene.as(owner(), 'POST /projects/folder/session', { body: {} })).body.data
     const payload = gzipSync(

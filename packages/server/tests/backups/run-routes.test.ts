@@ -21,7 +21,7 @@ beforeEach(async () => {
 const get = (runId: string, token = people.viewer.token) =>
   call(instance, token, 'GET /backup-runs/:runId', { params: { runId } })
 
-test('GET /projects/:projectId/backup-runs: newest first, by status and policy', async () => {
+test('GET /projects/:projectId/backup-runs: newest first, filtered by status and policy', async () => {
   const [older, newer] = [
     await makeRun(instance, { people, projectId, createdAt: 1_000 }),
     await makeRun(instance, { people, projectId, createdAt: 2_000, status: 'succeeded' }),
@@ -58,7 +58,7 @@ describe('POST /backup-runs/:runId/protect', () => {
   const protect = (runId: string, body?: object, token = people.member.token) =>
     call(instance, token, 'POST /backup-runs/:runId/protect', { params: { runId }, ...(body ? { body } : {}) })
 
-  test('locks without a body, for good or until a time, and releases', async () => {
+  test('protects without a body, permanently or until a time, and removes the protection', async () => {
     const { id } = await makeRun(instance, { people, projectId })
     expect((await protect(id)).body.data).toMatchObject({ protected: true, protectedUntil: null })
     const until = new Date(Date.now() + 86_400_000).toISOString()
@@ -78,7 +78,7 @@ describe('POST /backup-runs/:runId/protect', () => {
     const { id } = await makeRun(instance, { people, projectId })
     expect((await protect(id, {}, people.viewer.token)).status).toBe(403)
   })
-  test('409: one that was pruned', async () => {
+  test('409: a pruned run', async () => {
     const { id } = await makeRun(instance, { people, projectId, prunedAt: 1 })
     expect((await protect(id)).status).toBe(409)
   })

@@ -61,7 +61,7 @@ async function contentOf(runId: string, name: string): Promise<Buffer> {
 }
 
 describe('a run', () => {
-  test('goes through its steps, stores what was there, reads it back, and tells its readers', async () => {
+  test('goes through its steps, stores the data, reads it back, and streams its progress', async () => {
     const held = gate()
     holdPut(held)
     const { id: policyId } = await scene.makePolicy()
@@ -94,7 +94,7 @@ describe('a run', () => {
     expect(await contentOf(runId, 'data')).toEqual(await tarOf({ 'a.txt': 'hello', 'folder/b.bin': '\u0000\u0001two' }))
   })
 
-  test('a reader of one that has ended gets its snapshot and complete, and the end', async () => {
+  test('the stream of an ended run has its snapshot and complete, then ends', async () => {
     const { id: policyId } = await scene.makePolicy()
     const run = await scene.backUp(policyId)
     const reader = await readEvents(`${scene.url}/api/backup-runs/${run.id}/stream`, { authorization: `Bearer ${owner()}` })
@@ -122,14 +122,14 @@ describe('a run', () => {
     expect([content.includes('kept'), content.includes('gone')]).toEqual([true, false])
   })
 
-  test('that saved no data of a project that has some says so', async () => {
+  test("that saved none of the project's data has a warning", async () => {
     const run = await scene.backUp((await scene.makePolicy({ payload: { volumes: [] } })).id)
     expect(run).toMatchObject({ status: 'succeeded', artifacts: [], warning: expect.stringContaining('No data was saved') })
     const whole = await scene.backUp((await scene.makePolicy()).id)
     expect(whole).toMatchObject({ status: 'succeeded', warning: null })
   })
 
-  test('that finds none of what the policy names fails, whatever was there when the policy was made', async () => {
+  test('that finds no volume or database named by the policy fails, even if they existed when the policy was created', async () => {
     const { id: policyId } = await scene.makePolicy({ payload: { volumes: ['data'] } })
     await db()
       .updateTable('backupPolicies')
@@ -145,7 +145,7 @@ describe('a run', () => {
     expect(await scene.backUp(policyId)).toMatchObject({ status: 'failed', error: { code: 'nothing_found' } })
   })
 
-  test('202: while one of the policy is under way one more is queued, and only one', async () => {
+  test('202: while a run of the policy is in progress, one more is queued, and only one', async () => {
     const held = gate()
     holdPut(held)
     const { id: policyId } = await scene.makePolicy()
@@ -172,7 +172,7 @@ describe('a run', () => {
     expect(reported.some(({ data }) => data.includes(failed.id))).toBe(true)
   })
 
-  test('that failed names the last good backup only where there is one', async () => {
+  test('that failed names the last good backup if there is one', async () => {
     const { id: policyId } = await scene.makePolicy()
     const broken = () =>
       scene.withStore(() => ({ check: () => Promise.reject(new StoreFailure('denied', 'You may not write there')) }))
@@ -191,7 +191,7 @@ describe('a run', () => {
   })
 })
 
-describe('a destination that does not do as it says', () => {
+describe('a destination that responds falsely', () => {
   const flipped = (content: AsyncIterable<Uint8Array>) =>
     changed(content, (chunk) => Buffer.from(chunk.map((byte, at) => (at === 9 ? byte ^ 1 : byte))))
   const cut = (content: AsyncIterable<Uint8Array>) => changed(content, (chunk) => chunk.subarray(0, chunk.length >> 1))
@@ -240,7 +240,7 @@ describe('a destination that does not do as it says', () => {
     return bytes
   }
 
-  test.each(faults)('and %s: the run failed, and nothing of it is left', async (_what, fault) => {
+  test.each(faults)('and %s: the run fails, and none of its data is left', async (_what, fault) => {
     const { id: policyId } = await scene.makePolicy()
     await scene.fill({ 'unique.txt': `content of ${policyId}` })
     scene.withStore(fault)
@@ -250,7 +250,7 @@ describe('a destination that does not do as it says', () => {
     expect((await scene.run(run.id)).artifacts).toEqual([])
   })
 
-  test('deleted what it had: the run after stores it again', async () => {
+  test('that deleted its data: the next run stores everything again', async () => {
     const { id: policyId } = await scene.makePolicy()
     await scene.fill({ 'unique.txt': `content of ${policyId}` })
     const first = await scene.backUp(policyId)
@@ -277,7 +277,7 @@ describe('commands inside the service', () => {
     }
   })
 
-  test('run as words, or where they need a shell as a script; the post-command after all was read', async () => {
+  test('run as a list of arguments, or as a script if they need a shell; the post-command runs after all data was read', async () => {
     const run = await scene.backUp((await scene.makePolicy(commands)).id)
     expect([run.status, heard]).toEqual(['succeeded', ['freeze --all', '/bin/sh -e thaw && echo "done" > /tmp/x']])
   })
@@ -305,7 +305,7 @@ describe('commands inside the service', () => {
 })
 
 describe('POST /backup-runs/:runId/cancel', () => {
-  test('ends it at once, takes away what it had stored, and a terminal status never changes', async () => {
+  test('ends it at once and removes its stored data; a terminal status never changes', async () => {
     const held = gate()
     holdPut(held)
     const { id: policyId } = await scene.makePolicy()
@@ -332,7 +332,7 @@ describe('the webhook', () => {
   const change = async (policyId: string, body: object) =>
     (await scene.as(owner(), 'PATCH /backup-policies/:policyId', { params: { policyId }, body })).body.data
 
-  test('202: starts a run of the policy whose token it is; while that is under way one more is queued, and only one', async () => {
+  test('202: starts a run of the policy of the token; while it is in progress, one more is queued, and only one', async () => {
     const held = gate()
     holdPut(held)
     const { id: policyId } = await scene.makePolicy()
@@ -366,7 +366,7 @@ describe('the webhook', () => {
     expect([answer.statusCode, answer.json().data?.runId]).toEqual([202, expect.stringMatching(/^bkr_/)])
     await scene.ended(answer.json().data.runId)
   })
-  test('404: every failure is the same bytes', async () => {
+  test('404: the response to every failure is byte for byte the same', async () => {
     const { id: policyId } = await scene.makePolicy()
     const { webhookToken } = await change(policyId, { enableWebhook: true })
     const rotated = (await change(policyId, { rotateWebhookToken: true })).webhookToken
@@ -388,7 +388,7 @@ describe('the webhook', () => {
 })
 
 describe('retention', () => {
-  test('keeps so many, never removes a protected one, and removes only parts that no other run uses', async () => {
+  test('keeps the configured number of runs, never removes a protected one, and removes only parts that no other run uses', async () => {
     const { id: policyId } = await scene.makePolicy({ retainCount: 1 })
     await scene.fill({ 'same.txt': `same of ${policyId}` })
     const first = await scene.backUp(policyId)
@@ -406,7 +406,7 @@ describe('retention', () => {
     expect(scene.stored().filter((name) => name.includes(first.id) && name.includes('manifest'))).toEqual([])
   })
 
-  test('parts that the newest run references stay when the run that stored them is removed', async () => {
+  test('parts that the newest run references are kept when the run that stored them is removed', async () => {
     const { id: policyId } = await scene.makePolicy({ retainCount: 1 })
     await scene.fill({ 'kept.txt': `kept of ${policyId}` })
     const first = await scene.backUp(policyId)
@@ -416,7 +416,7 @@ describe('retention', () => {
   })
 })
 
-test('names that a destination lists beside the asked folder are not removed, by retention or after a failed run', async () => {
+test('names that a destination lists outside the requested folder are not removed, by retention or after a failed run', async () => {
   const { id: policyId } = await scene.makePolicy({ retainCount: 1 })
   const foreign = ['zz/zz', `${scene.projectId}/bkr_another/data.0000.tar.zst.age`]
   const removed: string[] = []
@@ -454,7 +454,7 @@ describe('retention without a policy', () => {
     const runs = await Promise.all(ids.map((id) => scene.run(id)))
     return runs.map(({ prunedAt }) => prunedAt === null)
   }
-  test('runs of a policy that was deleted are kept as long as it said, and the newest stays', async () => {
+  test('runs of a deleted policy are kept by its retention, and the newest one is always kept', async () => {
     const { id: policyId } = await scene.makePolicy({ retainDays: 3 })
     const ids = [(await scene.backUp(policyId)).id, (await scene.backUp(policyId)).id]
     const other = await scene.backUp((await scene.makePolicy({ retainCount: 5 })).id)
@@ -473,7 +473,7 @@ describe('retention without a policy', () => {
     expect(await kept([...ids, other.id])).toEqual([false, true, true])
     expect(scene.stored().filter((name) => name.includes(ids[0] as string))).toEqual([])
   })
-  test('removes the manifest of a run without volumes too', async () => {
+  test('the manifest of a run without volumes is removed too', async () => {
     const { id: policyId } = await scene.makePolicy({ retainCount: 1, payload: { volumes: [] } })
     const first = await scene.backUp(policyId)
     await scene.backUp(policyId)
@@ -483,7 +483,7 @@ describe('retention without a policy', () => {
 })
 
 describe('deleting the project', () => {
-  test('is refused while a run is under way; forced, it cancels the run and keeps what was saved', async () => {
+  test('is refused while a run is in progress; with force it cancels the run and keeps the stored backups', async () => {
     const { id } = await scene.makeApp()
     const policy = await scene.as(owner(), 'POST /projects/:projectId/backup-policies', {
       params: { projectId: id },

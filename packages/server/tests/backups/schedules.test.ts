@@ -43,7 +43,7 @@ const nextAt = async (policyId: string) =>
       .executeTakeFirstOrThrow()
   ).nextRunAt
 
-test('a run starts when the policy’s time has come', async () => {
+test('a run starts at the scheduled time of the policy', async () => {
   const { id } = await scene.makePolicy({ cronExpression: halfHourly() })
   await pass((await nextAt(id)) - (Date.now() + moved) + 1_000)
   const runs = await runsOf(id)
@@ -53,7 +53,7 @@ test('a run starts when the policy’s time has come', async () => {
   expect(await missedOf(id)).toEqual([])
 })
 
-test('times that passed while no control plane was running are made up for by one run, and announced once', async () => {
+test('times missed while no control plane was running cause one run and one notification', async () => {
   const { id } = await scene.makePolicy({ cronExpression: halfHourly() })
   await pass((await nextAt(id)) - (Date.now() + moved) + 95 * minutes)
   const runs = await runsOf(id)
@@ -95,7 +95,7 @@ async function sixDueTogether() {
   }
 }
 
-test('a requested run goes before scheduled ones, which begin one after the other', async () => {
+test('a requested run starts before scheduled ones, which start one after the other', async () => {
   const requested = await scene.makePolicy()
   const { ended } = await sixDueTogether()
   const requestedFor = await scene.start(requested.id)
@@ -104,7 +104,7 @@ test('a requested run goes before scheduled ones, which begin one after the othe
   expect(runs.findIndex(({ id }) => id === requestedFor)).toBeLessThan(6)
 })
 
-test('a waiting scheduled run that a user requests is returned, and goes before the others', async () => {
+test('a request returns a waiting scheduled run, which then starts before the others', async () => {
   const { scheduled, ended } = await sixDueTogether()
   const queued = (await scheduled()).filter(({ status }) => status === 'queued')
   const jobs = await scene.instance.database.db.selectFrom('jobs').selectAll().where('status', '=', 'queued').execute()
@@ -127,7 +127,7 @@ describe('the watcher of missed backups', () => {
   const lose = (policyId: string) =>
     scene.instance.database.db.deleteFrom('schedules').where('key', '=', `backup-policy:${policyId}`).execute()
 
-  test('a backup whose schedule was lost is announced once for the time at which it was due', async () => {
+  test('a backup whose schedule was lost is reported once for the time at which it was due', async () => {
     const { id, cronExpression } = await scene.makePolicy({ cronExpression: halfHourly() })
     expect(cronExpression).not.toBeNull()
     const due = await nextAt(id)

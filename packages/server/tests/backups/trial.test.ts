@@ -29,7 +29,7 @@ const unproven = async (policyId: string) =>
     await scene.instance.database.db.selectFrom('announcements').selectAll().where('category', '=', 'backup.unproven').execute()
   ).filter(({ data }) => data.includes(policyId))
 
-test('a periodic trial restores the newest run into a throw-away place, and says when that was', async () => {
+test('a periodic trial restores the newest run into a temporary folder, and the run shows when', async () => {
   const { id } = await scene.makePolicy({ proveEveryDays: 7 })
   const run = await scene.backUp(id)
   const volumes = scene.instance.drivers.runtime.volumes.size
@@ -39,7 +39,7 @@ test('a periodic trial restores the newest run into a throw-away place, and says
   expect(await unproven(id)).toEqual([])
 })
 
-test('a trial over the disk limit of the project (diskMb) is announced, and writes nothing', async () => {
+test('a trial over the disk limit of the project (diskMb) is reported, and writes nothing', async () => {
   await scene.fill({ 'large.bin': 'x'.repeat(2 * 1024 * 1024) })
   const { id } = await scene.makePolicy({ proveEveryDays: 7 })
   await scene.backUp(id)
@@ -59,7 +59,7 @@ test('a trial over the disk limit of the project (diskMb) is announced, and writ
   expect([written, (await policyOf(id)).lastProvenAt]).toEqual([[], null])
 })
 
-test('a run that cannot be restored is announced, and proves nothing', async () => {
+test('a run that cannot be restored is reported, and does not count as proven', async () => {
   const { id } = await scene.makePolicy({ proveEveryDays: 7 })
   const run = await scene.backUp(id)
   scene.withStore((store) => ({

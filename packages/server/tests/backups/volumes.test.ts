@@ -34,7 +34,7 @@ const copied = async (): Promise<{ restore: BackupRestore; runId: string }> => {
   return { restore: await scene.restore(restoreId), runId }
 }
 
-test('GET /projects/:id/volumes: the project’s own with its mount path, and a copy with the run that it is from', async () => {
+test('GET /projects/:id/volumes: volumes of the project with their mount path, and copies with the run they come from', async () => {
   const { restore, runId } = await copied()
   const [copy] = restore.volumes
   const own = { id: scene.volumeId, name: 'data', environment: 'production', mountPath: '/data', restoredFrom: null }
@@ -42,7 +42,7 @@ test('GET /projects/:id/volumes: the project’s own with its mount path, and a 
   expect(await list(scene.people.viewer.token)).toEqual([own, other].map((one) => ({ ...one, sizeBytes: expect.any(Number) })))
   await remove(copy!.id)
 })
-test('a copy is in no policy’s all; one that a policy names, or that the project mounts, is saved', async () => {
+test('the setting "all" of a policy excludes copies; a copy that a policy names or the project mounts is saved', async () => {
   const { restore } = await copied()
   const [copy] = restore.volumes
   expect((await scene.backUp(policyId)).artifacts.map(({ name }) => name)).toEqual(['data'])
@@ -50,7 +50,7 @@ test('a copy is in no policy’s all; one that a policy names, or that the proje
   expect((await scene.backUp(named.id)).artifacts.map(({ name }) => name)).toEqual([copy!.name])
   await remove(copy!.id)
 })
-test('copies keep no more on the disk together than the project itself may (diskMb); one beyond fails and leaves nothing', async () => {
+test('all copies together are limited to the disk limit of the project (diskMb); a copy beyond it fails and leaves nothing', async () => {
   const { db } = scene.instance.database
   const project = db.selectFrom('projects').select('resources').where('id', '=', scene.projectId)
   const { resources } = await project.executeTakeFirstOrThrow()
@@ -73,7 +73,7 @@ test('copies keep no more on the disk together than the project itself may (disk
   await scene.fill({ 'a.txt': 'kept' })
   await limit(resources)
 })
-test('DELETE: 204 for a volume that nothing mounts, with its data; then 404', async () => {
+test('DELETE: 204 for a volume that is not mounted, and its data is removed; then 404', async () => {
   const { restore } = await copied()
   const [copy] = restore.volumes
   expect(scene.instance.drivers.runtime.volumes.has(copy!.id)).toBe(true)
@@ -82,7 +82,7 @@ test('DELETE: 204 for a volume that nothing mounts, with its data; then 404', as
   expect(scene.instance.drivers.runtime.volumes.has(copy!.id)).toBe(false)
   expect((await remove(copy!.id)).status).toBe(404)
 })
-test('DELETE: a volume is gone for the project before its bytes are; bytes that cannot be removed now are removed later', async () => {
+test('DELETE: the record is removed before the data; data that cannot be removed now is removed later', async () => {
   const { restore } = await copied()
   const [copy] = restore.volumes
   const { runtime } = scene.instance.drivers
@@ -101,12 +101,12 @@ test('DELETE: a volume is gone for the project before its bytes are; bytes that 
   signals.publish('jobs', { due: true })
   await expect.poll(() => runtime.volumes.has(copy!.id)).toBe(false)
 })
-test('DELETE: 409 for one that is mounted, and its data stays', async () => {
+test('DELETE: 409 for a mounted volume, and its data stays', async () => {
   const { status, body } = await remove(scene.volumeId)
   expect([status, body.code, body.error]).toEqual([409, 'conflict', expect.stringContaining('/data')])
   expect((await list()).map(({ id }) => id)).toContain(scene.volumeId)
 })
-test.each(['failed', 'cancelled'])('a restore to a copy that %s leaves no half-written volume', async (status) => {
+test.each(['failed', 'cancelled'])('a restore to a copy that %s leaves no partial volume', async (status) => {
   const { id: runId } = await scene.backUp(policyId)
   const { runtime } = scene.instance.drivers
   const begun = Promise.withResolvers<void>()

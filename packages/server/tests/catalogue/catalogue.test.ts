@@ -121,7 +121,7 @@ describe('a template that is added', () => {
     expect(new Set(passwords).size).toBe(2)
   })
 
-  test('without a backup destination, or with several, says so', async () => {
+  test('has a warning if there is no backup destination, or several', async () => {
     expect((await add('redis')).body.warnings).toEqual([expect.stringMatching(/no backup policy: .*no backup destination/)])
     await addDestination('one')
     await addDestination('two')
@@ -130,7 +130,7 @@ describe('a template that is added', () => {
     expect((await add('memcached')).body.warnings).toBeUndefined()
   })
 
-  test('needs the permission for policies only for the policy', async () => {
+  test('requires the permission for policies only for the policy', async () => {
     await addDestination('one')
     const token = await makeToken(scene.instance, people.member, { scopes: ['project:write'] })
     const { status, body } = await add('redis', {}, token)
@@ -151,7 +151,7 @@ describe('a template that is added', () => {
     expect(await projectsOf()).toEqual([])
   })
 
-  test('is refused where it needs Docker, before anything is created', async () => {
+  test('that needs Docker is refused without Docker, before anything is created', async () => {
     scene.instance.drivers.runtime.kind = 'process'
     const answer = await add('mongodb')
     expect(answer).toMatchObject({
@@ -161,7 +161,7 @@ describe('a template that is added', () => {
     expect(await projectsOf()).toEqual([])
   })
 
-  test('is for those who may create projects', async () => {
+  test('requires the permission to create projects', async () => {
     expect(await add('redis', {}, people.viewer.token)).toMatchObject({ status: 403, body: { permission: 'project:write' } })
     expect(await add('nothing')).toMatchObject({ status: 404 })
     const other = await makePeople(scene.instance)

@@ -60,7 +60,7 @@ const stateHere = async () => (await here('GET /gitprovider/status')).body.state
 const collect = (body: object, token = sides.cloudPeople.owner.token) =>
   call(sides.cloud, token, 'POST /gitprovider/handoffs/collect', { body })
 
-test('a login that was made by the cloud comes to the instance, sealed, and nothing of it stays in the cloud', async () => {
+test('a login through the cloud is stored encrypted on the instance, and not in the cloud', async () => {
   const back = await visit(await signIn(await begin()))
   expect([back.status, back.location]).toEqual([303, '/git?connected=gitlab'])
   expect((await here('GET /gitprovider/status')).body).toMatchObject({ state: 'connected', accounts: [{ login: 'ann' }] })
@@ -72,7 +72,7 @@ test('a login that was made by the cloud comes to the instance, sealed, and noth
   for (const token of host.tokens.keys()) expect(audit).not.toContain(token)
 })
 
-test('the cloud renews a login once for all users; after unlinking it has to be connected again', async () => {
+test('the cloud renews a login once for all users; after unlinking, the account has to be connected again', async () => {
   await visit(await signIn(await begin()))
   const exchanges = () => host.calls.filter(({ what }) => what === 'POST /oauth/token').length
   const before = exchanges()
@@ -88,7 +88,7 @@ test('the cloud renews a login once for all users; after unlinking it has to be 
 })
 
 describe('attacks', () => {
-  test('the way back is good once, and so is what it carries', async () => {
+  test('the return URL works once, and so does its code', async () => {
     const back = await signIn(await begin())
     const code = new URL(back).searchParams.get('code')!
     expect((await visit(back)).status).toBe(303)
@@ -98,7 +98,7 @@ describe('attacks', () => {
     expect(await stateHere()).toBe('disconnected')
   })
 
-  test('a stolen code collects nothing: without the verifier, with another account, or changed', async () => {
+  test('a stolen code returns no login: without the verifier, with another account, or altered', async () => {
     const back = await signIn(await begin())
     const code = new URL(back).searchParams.get('code')!
     const others = await makePeople(sides.cloud)
@@ -122,7 +122,7 @@ describe('attacks', () => {
     expect(await stateHere()).toBe('disconnected')
   })
 
-  test('begun in a browser, it ends in that browser alone', async () => {
+  test('a login started in a browser can be completed only in that browser', async () => {
     const { email } = sides.people.owner
     const login = await call(sides.here, null, 'POST /auth/login', { body: { email, password } })
     const session = String(login.headers['set-cookie']).split(';')[0]!
@@ -136,7 +136,7 @@ describe('attacks', () => {
     expect(await stateHere()).toBe('disconnected')
   })
 
-  test('the link having changed since, nothing is collected', async () => {
+  test('after a change of the link the login is not accepted', async () => {
     const back = await signIn(await begin())
     now += 1_000
     await sides.link()
@@ -145,7 +145,7 @@ describe('attacks', () => {
     expect(await stateHere()).toBe('disconnected')
   })
 
-  test('the browser goes on to an origin alone, and only a cloud signs in for others', async () => {
+  test('the browser is redirected to an origin only, and only a cloud signs in for other instances', async () => {
     const body = { provider: 'gitlab', state: 'x', challenge: 'c'.repeat(43) }
     const at = (returnTo: string) =>
       call(sides.cloud, sides.cloudPeople.owner.token, 'POST /gitprovider/handoffs', { body: { ...body, returnTo } })
@@ -163,7 +163,7 @@ describe('attacks', () => {
     expect((await here('POST /gitprovider/handoffs', own)).status).toBe(404)
   })
 
-  test('a failure of the cloud on the way back is 503, and nothing is connected', async () => {
+  test('a failure of the cloud during the return is 503, and no account is connected', async () => {
     const back = await signIn(await begin())
     const { intercept } = host
     host.intercept = () => ({ status: 502 })

@@ -10,7 +10,7 @@ afterAll(() => sides.stop())
 
 const request = (at: 'POST /gitprovider/connect' | 'GET /gitprovider/status') => call(sides.here, sides.people.owner.token, at)
 
-test('a linked instance resolves the link in the cloud; the cloud away: 503 cloud_unreachable, and status says so', async () => {
+test('a linked instance gets the install link from the cloud; if the cloud is unreachable: 503 cloud_unreachable, and status says so', async () => {
   await sides.link()
   const { status, body } = await request('POST /gitprovider/connect')
   expect({ status, body }).toMatchObject({ status: 200, body: { connected: false, flow: 'redirect' } })

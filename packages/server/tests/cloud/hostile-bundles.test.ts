@@ -32,13 +32,13 @@ async function refused(hostile: Bundle, code: string, text = ''): Promise<void> 
   ).toEqual([])
 }
 
-test('an unchanged bundle arrives, with its data', async () => {
+test('an unchanged bundle is imported with its data', async () => {
   const honest = await forged(bundle, () => {})
   expect(await bringIn(scene.cloud, token, honest)).toMatchObject({ state: 'active', error: null })
   expect(await scene.volume('cloud', honest.project)).toBe('what the volume holds')
 })
 
-describe('a bundle that was changed, cut or mixed up on the way', () => {
+describe('a bundle that was changed, truncated or reordered in transit', () => {
   const with_ = (files: Record<string, Buffer | null>): Bundle => {
     const changed = new Map(bundle.files)
     for (const [name, bytes] of Object.entries(files)) bytes ? changed.set(name, bytes) : changed.delete(name)
@@ -51,7 +51,7 @@ describe('a bundle that was changed, cut or mixed up on the way', () => {
     return bytes
   }
 
-  test('a file whose bytes do not have the hash that they were sent with is not taken', async () => {
+  test('a file whose content does not match the sent hash is refused', async () => {
     await openArrival(scene.cloud, token, bundle)
     const sent = await sendFile(scene.cloud, token, bundle.transfer, part(), flipped(part()), 'a'.repeat(64))
     expect(sent).toEqual({ status: 400, code: 'validation_failed' })
@@ -59,7 +59,7 @@ describe('a bundle that was changed, cut or mixed up on the way', () => {
   })
   test('a changed part', () => refused(with_({ [part()]: flipped(part()) }), 'bundle_damaged'))
   test('a missing part', () => refused(with_({ [part()]: null }), 'bundle_incomplete'))
-  test('two parts in each other’s place', async () => {
+  test('two swapped parts', async () => {
     const body = [...bundle.files.keys()].find((name) => name.startsWith('body.')) as string
     await refused(with_({ [part()]: bundle.files.get(body)!, [body]: bundle.files.get(part())! }), 'bundle_damaged')
   })
@@ -72,7 +72,7 @@ describe('a bundle that was changed, cut or mixed up on the way', () => {
     refused({ ...bundle, transfer: newId('trf') }, 'bundle_damaged', 'another transfer'))
 })
 
-describe('a bundle that says what this instance does not take', () => {
+describe('a bundle with content that this instance refuses', () => {
   test.each<[string, Parameters<typeof forged>[1], string]>([
     [
       'a volume named like a path',
@@ -172,13 +172,13 @@ describe('a bundle that says what this instance does not take', () => {
 })
 
 describe('objects of others', () => {
-  test('the id of another organisation’s project is not taken over', async () => {
+  test('the id of a project of another organisation is not adopted', async () => {
     const theirs = await makeProject(scene.cloud, (await makePeople(scene.cloud)).owner.token)
     const hostile = await forged(bundle, () => {}, theirs.id)
     const { status, body } = await openArrival(scene.cloud, token, hostile)
     expect([status, body.code]).toEqual([409, 'already_there'])
   })
-  test('a host name arrives as a claim that is not proven, with a token that the bundle did not choose', async () => {
+  test('a host name is imported as an unproven claim, with a new token', async () => {
     const others = await makePeople(scene.cloud)
     const theirs = await makeProject(scene.cloud, others.owner.token)
     const domain = 'bank.example.test'
@@ -201,7 +201,7 @@ describe('objects of others', () => {
     const target = scene.cloud.drivers.edge.table.hosts[domain]?.target
     expect(target === undefined || ('projectId' in target && target.projectId === theirs.id)).toBe(true)
   })
-  test('an end is found only by the user who began it, and not with a token that is limited to projects', async () => {
+  test('a transfer side is accessible only to the user who started it, and not with a token limited to projects', async () => {
     const mine = await forged(bundle, () => {})
     await openArrival(scene.cloud, token, mine)
     const outsider = (await makePeople(scene.cloud)).owner.token
@@ -217,7 +217,7 @@ describe('objects of others', () => {
     expect((await call(scene.cloud, limited, 'GET /arrivals/:id', { params })).status).toBe(403)
     await callOff(scene.cloud, token, mine.transfer)
   })
-  test('no file outside of the bundle is read or written', async () => {
+  test('no file outside the bundle is read or written', async () => {
     const mine = await forged(bundle, () => {})
     await openArrival(scene.cloud, token, mine)
     for (const name of ['../x', '.unfinished', 'a/b', 'A'])
@@ -226,7 +226,7 @@ describe('objects of others', () => {
   })
 })
 
-test('a project that the organisation’s quota has no room for does not arrive', async () => {
+test('a project that exceeds the quota of the organisation is not imported', async () => {
   const { organizationId } = scene.cloudPeople
   const { db } = scene.cloud.database
   const { count } = await db

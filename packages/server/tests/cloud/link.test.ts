@@ -24,7 +24,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('an instance that is not linked says so, and its home is its own projects', async () => {
+test('an unlinked instance says so, and its home lists the local projects', async () => {
   const { here, people } = sides
   const { body } = await call(here, people.viewer.token, 'GET /cloud/link')
   expect(body.data).toEqual({
@@ -34,7 +34,7 @@ test('an instance that is not linked says so, and its home is its own projects',
   expect(home.body.cloud).toEqual({ linked: false, reachable: false })
 })
 
-test('a link is made with a token of the cloud, shown without it, and taken back', async () => {
+test('a link is created with a token of the cloud, shown without it, and removed', async () => {
   const { here, people, cloudPeople, cloudUrl } = sides
   const made = await linkTo(here, people.owner.token, { url: `${cloudUrl}/`, token: cloudPeople.owner.token })
   expect(made.status).toBe(200)
@@ -58,7 +58,7 @@ test('linking needs cloud:admin', async () => {
   expect({ status, body }).toMatchObject({ status: 403, body: { permission: 'cloud:admin' } })
 })
 
-test('a token that the cloud does not know, an instance that is no cloud, and an address that is none are named', async () => {
+test('the errors name an unknown token, an instance that is not a cloud, and an invalid address', async () => {
   const { here, people, cloudPeople, cloudUrl, hereUrl } = sides
   const refused = (body: object) => linkTo(here, people.owner.token, { url: cloudUrl, token: cloudPeople.owner.token, ...body })
   expect(await refused({ token: 'brt_unknown' })).toMatchObject({ status: 400, body: { field: 'token' } })
@@ -78,7 +78,7 @@ test('a cloud that refuses, responds invalidly or is another service is 503 clou
   expect((await call(here, people.viewer.token, 'GET /cloud/link')).body.data.linked).toBe(false)
 })
 
-test('a link of a user who is no operator never leads inside this machine or its networks', async () => {
+test('the link of a user who is not an operator never connects to this machine or its networks', async () => {
   const { here, cloudPeople, cloudUrl } = sides
   const others = await makePeople(here)
   const { status, body } = await linkTo(here, others.owner.token, { url: cloudUrl, token: cloudPeople.owner.token })
@@ -86,7 +86,7 @@ test('a link of a user who is no operator never leads inside this machine or its
   expect(body.error).toContain('private or reserved network')
 })
 
-test('home merges both sides, and a limited token sees its projects alone', async () => {
+test('home lists local and cloud projects, and a limited token sees only its projects', async () => {
   const { here, cloud, people, cloudPeople } = sides
   await sides.link()
   const mine = await makeProject(here, people.owner.token, { name: 'Mine' })
@@ -100,7 +100,7 @@ test('home merges both sides, and a limited token sees its projects alone', asyn
   expect(seen.body.data.map(({ id }: { id: string }) => id)).toEqual([mine.id])
 })
 
-test('a token may name projects that live in the linked cloud, and reaches those', async () => {
+test('a token can be limited to projects in the linked cloud, and reaches those', async () => {
   const { here, cloud, people, cloudPeople } = sides
   await sides.link()
   const [named, other] = [await makeProject(cloud, cloudPeople.owner.token), await makeProject(cloud, cloudPeople.owner.token)]
@@ -112,7 +112,7 @@ test('a token may name projects that live in the linked cloud, and reaches those
   expect(await create([named.id, 'prj_nowhere'])).toMatchObject({ status: 400, body: { field: 'projectIds' } })
 })
 
-test('a cloud instance has no link: a true 404', async () => {
+test('the link routes do not exist on a cloud instance: 404', async () => {
   const cloud = await startInstance({ BERTH_MODE: 'cloud' })
   try {
     for (const at of ['GET /cloud/link', 'PUT /cloud/link', 'DELETE /cloud/link'] as const)
@@ -122,7 +122,7 @@ test('a cloud instance has no link: a true 404', async () => {
   }
 })
 
-test('the owner of a link is warned before its token ends', async () => {
+test('the owner of a link is warned before its token expires', async () => {
   const { here, people, cloud, cloudPeople } = sides
   const token = await makeToken(cloud, cloudPeople.owner, { expiresAt: Date.now() + 5 * 86_400_000 })
   await sides.link(token)

@@ -139,8 +139,8 @@ async function makeTraveller() {
   return project
 }
 
-describe('a move changes nothing but the place', () => {
-  test('the project compared field by field, before, there, and back; warnings name the rest', async () => {
+describe('a transfer changes only the location', () => {
+  test('the project is equal field by field before, in the cloud and after the return; warnings name the exceptions', async () => {
     const { people } = scene
     const project = await makeTraveller()
     const before = await snapshot('here', project.id)

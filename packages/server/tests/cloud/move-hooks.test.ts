@@ -64,7 +64,7 @@ async function makeFollowing() {
 const autoDeployOf = async ({ id }: { id: string }) =>
   (await call(scene.here, ownerOf('here').token, 'GET /projects/:id', { params: { id } })).body.data.config.autoDeploy
 
-test('the side that receives puts its hook, and the other takes its own away; the same on the way back', async () => {
+test('the target adds its webhook and the source removes its own; the same on the way back', async () => {
   await connect('here')
   await connect('cloud')
   const project = await makeFollowing()
@@ -76,7 +76,7 @@ test('the side that receives puts its hook, and the other takes its own away; th
   await expect.poll(() => hooksOn(project.repository)).toEqual([addresses.here])
 })
 
-test('a hook that another project here needs stays', async () => {
+test('a webhook that another local project uses stays', async () => {
   await connect('here')
   await connect('cloud')
   const project = await makeFollowing()
@@ -87,7 +87,7 @@ test('a hook that another project here needs stays', async () => {
   expect(await hooksOn(project.repository)).toEqual([addresses.here, addresses.cloud].sort())
 })
 
-test('a side that cannot put its hook says so in a warning; the hook that stays behind accepts no push', async () => {
+test('a side that cannot add its webhook has a warning; a remaining webhook accepts no push', async () => {
   await connect('here')
   await disconnect('cloud')
   const project = await makeFollowing()

@@ -27,7 +27,7 @@ const runJob = async (kind: { kind: string }, payload: object = {}) => {
 }
 
 describe('runs and restores of a project that lives in the cloud', () => {
-  test('are listed where the project lives; a restore here is 409; back here they are as before', async () => {
+  test('are listed where the project is; a restore here is 409; after the return they are unchanged', async () => {
     const { people } = scene
     const project = await scene.makeLive({ name: 'Saved' })
     const run = await makeRun(scene.here, { people, projectId: project.id, status: 'succeeded', sizeBytes: 7 })
@@ -64,8 +64,8 @@ describe('runs and restores of a project that lives in the cloud', () => {
   })
 })
 
-describe('a project that was moved and is deleted', () => {
-  test('through this instance: its hidden copy goes at once', async () => {
+describe('the deletion of a transferred project', () => {
+  test('through this instance: its hidden copy is removed at once', async () => {
     const project = await scene.makeLive({ name: 'Deleted' })
     await scene.move(project.id, 'to-cloud')
     expect(await copyHere(project.id)).toHaveLength(1)
@@ -75,7 +75,7 @@ describe('a project that was moved and is deleted', () => {
     await expect.poll(left).toEqual([])
   })
 
-  test('in the cloud: its hidden copy goes once it was missing for a while; one that a limited token cannot see stays', async () => {
+  test('in the cloud: its hidden copy is removed after it was missing for a while; one that a limited token cannot see stays', async () => {
     const [gone, kept] = [await scene.makeLive({ name: 'Gone' }), await scene.makeLive({ name: 'Kept' })]
     for (const { id } of [gone, kept]) await scene.move(id, 'to-cloud')
     await inCloud(gone)('DELETE', '')
@@ -97,12 +97,12 @@ describe('a project that was moved and is deleted', () => {
     await scene.link()
   })
 
-  test('removing the copy of one that was never here changes nothing', async () => {
+  test('removing the copy of a project that was never here changes nothing', async () => {
     await runJob(forgetKind, { projectId: 'prj_aaaaaaaaaaaaaaaaaaaa' })
   })
 })
 
-test('a token limited to a project moves it there and back, and nothing else', async () => {
+test('a token limited to a project transfers it to the cloud and back, and nothing else', async () => {
   const [project, other] = [await scene.makeLive({ name: 'Limited' }), await scene.makeLive({ name: 'Other' })]
   const token = await makeToken(scene.here, scene.people.owner, { projectIds: [project.id] })
   const move = (id: string, to: 'to-cloud' | 'to-self-hosted') =>
@@ -137,7 +137,7 @@ async function upload(files: Buffer): Promise<string> {
 }
 
 describe('the folder flow without a hint', () => {
-  test('serves a project that lives in the cloud, at ensure, at PATCH and at a deployment', async () => {
+  test('works for a project in the cloud: with ensure, PATCH and a deployment', async () => {
     const project = await makeProject(scene.cloud, scene.cloudPeople.owner.token, { name: 'Far' })
     const first = await upload(app('first'))
     const ensured = await request('POST /projects/ensure', {
@@ -157,7 +157,7 @@ describe('the folder flow without a hint', () => {
     await expect.poll(status).toBe('live')
   })
 
-  test('409 before anything was uploaded; a session of neither side is the cloud’s own answer', async () => {
+  test('409 before anything was uploaded; an unknown session gets the response of the cloud', async () => {
     const project = await makeProject(scene.cloud, scene.cloudPeople.owner.token)
     const { body } = await request('POST /projects/folder/session', {})
     const deploy = (uploadSessionId: string) =>
@@ -168,7 +168,7 @@ describe('the folder flow without a hint', () => {
 })
 
 describe('backups of a project in the cloud', () => {
-  test('GET /backup-destinations?projectId= lists those of the side where the project lives', async () => {
+  test('GET /backup-destinations?projectId= lists those of the side where the project is', async () => {
     const { people, cloudPeople } = scene
     const make = (side: 'here' | 'cloud', token: string) =>
       call(scene[side], token, 'POST /backup-destinations', {
@@ -205,7 +205,7 @@ describe('backups of a project in the cloud', () => {
   })
 })
 
-test('failures of cloud projects notify the people of the linked organisation', async () => {
+test('failures of cloud projects notify the members of the linked organisation', async () => {
   const project = await makeProject(scene.cloud, scene.cloudPeople.owner.token, { name: 'Failing' })
   await runJob(watchKind)
   await scene.cloud.database.transaction(({ announce }) =>
@@ -250,7 +250,7 @@ test('a revoked link is 503 cloud_unreachable everywhere, and says what to do', 
   await scene.link()
 })
 
-test('the live version goes live there, at the same port: the third of three uploads, there and back', async () => {
+test('the live version (the third of three uploads) serves at the same port in the cloud and after the return', async () => {
   const project = await makeProject(scene.here, scene.people.owner.token, { name: 'Versions' })
   const versions = ['one', 'two', 'three'].map((message) => app(message))
   for (const files of versions) await deployUpload(project.id, await upload(files))

@@ -43,8 +43,8 @@ async function listening(answer: object = { data: { id: 'x' } }, headers: Record
   return { heard, mine }
 }
 
-describe('callers get no more through the link than they may', () => {
-  test('the caller’s own role decides before the cloud is asked', async () => {
+describe('callers get no additional rights through the link', () => {
+  test('the local role of the caller is checked before the cloud is called', async () => {
     const { here, people } = sides
     expect(await ask(people.viewer.token, 'POST /projects/:id/enable')).toMatchObject({
       status: 403,
@@ -55,7 +55,7 @@ describe('callers get no more through the link than they may', () => {
     expect(await ask(scoped, 'POST /projects/:id/enable')).toMatchObject({ status: 403 })
   })
 
-  test('a grant on a project here opens nothing in the cloud', async () => {
+  test('a grant on a local project gives no access in the cloud', async () => {
     const { here, people } = sides
     const local = await makeProject(here, people.owner.token)
     const grant = { params: { id: local.id }, body: { userId: people.viewer.userId, level: 'admin' } }
@@ -63,7 +63,7 @@ describe('callers get no more through the link than they may', () => {
     expect((await ask(people.viewer.token, 'POST /projects/:id/enable')).status).toBe(403)
   })
 
-  test('a token limited to projects reaches the cloud’s only where it names them', async () => {
+  test('a token limited to projects reaches only the cloud projects that it names', async () => {
     const { here, people } = sides
     const other = await makeToken(here, people.owner, { projectIds: ['prj_aaaaaaaaaaaaaaaaaaaa'] })
     expect((await ask(other, 'GET /projects/:id')).status).toBe(404)
@@ -74,7 +74,7 @@ describe('callers get no more through the link than they may', () => {
     expect((await call(here, own, 'POST /projects/ensure', { body: { name: 'New' } })).status).toBe(403)
   })
 
-  test('a token limited to projects brings nothing of others into them', async () => {
+  test('a token limited to projects cannot use objects of other projects in them', async () => {
     const { here, people } = sides
     const own = await makeToken(here, people.owner, { projectIds: [id] })
     expect((await ask(own, 'PATCH /projects/:id', { name: 'Shop' })).status).toBe(200)
@@ -89,7 +89,7 @@ describe('callers get no more through the link than they may', () => {
     })
   })
 
-  test('an operator’s token as the link opens no folder of the cloud’s machine', async () => {
+  test("a link with the token of an operator gives no access to folders of the cloud's machine", async () => {
     const { status, body } = await ask(sides.people.member.token, 'PATCH /projects/:id', { localPath: '/etc' })
     expect({ status, field: body.field }).toEqual({ status: 400, field: 'localPath' })
   })
@@ -101,7 +101,7 @@ describe('callers get no more through the link than they may', () => {
 })
 
 describe('data that crosses the link', () => {
-  test('neither credential, cookie, organisation nor stream token, and no cookie or header of its own comes back', async () => {
+  test('no credential, cookie, organisation or stream token is sent, and no cookie or header of the cloud is returned', async () => {
     const { heard, mine } = await listening({ data: {} }, { 'set-cookie': 'a=b', 'service-worker-allowed': '/', refresh: '0' })
     const headers = {
       ...{ cookie: 'session=secret', 'x-organization-id': mine.organizationId, 'x-forwarded-for': '1.2.3.4' },
@@ -155,7 +155,7 @@ describe('data that crosses the link', () => {
     expect(heard.map(({ url }) => url)).toEqual([`/api/projects/${id}/domains/www.example.test`])
   })
 
-  test('a request inside a request is one request there too', async () => {
+  test('a smuggled request stays part of one request', async () => {
     const { heard, mine } = await listening()
     const { hostname, port } = new URL(sides.hereUrl)
     const inner = `DELETE /api/projects/${id} HTTP/1.1\r\nhost: x\r\n\r\n`
@@ -184,14 +184,14 @@ describe('data that crosses the link', () => {
     expect((await call(sides.here, sides.people.owner.token, 'GET /projects/:id', input)).status).toBe(404)
   })
 
-  test('a link that leads back here ends after one round', async () => {
+  test('a link that leads back to this instance is followed once', async () => {
     const mine = await makePeople(sides.here)
     await linkBy(sides.here, mine, sides.hereUrl)
     const { status, body } = await call(sides.here, mine.owner.token, 'GET /projects/:id', { params: { id } })
     expect({ status, code: body.code }).toEqual({ status: 503, code: 'cloud_unreachable' })
   })
 
-  test('a token that the cloud made for a stream opens nothing that is here', async () => {
+  test('a stream token of the cloud opens no local stream', async () => {
     const mine = await makePeople(sides.here)
     const local = await makeProject(sides.here, mine.owner.token)
     const url = `/api/projects/${local.id}/server-logs/stream`
@@ -209,7 +209,7 @@ describe('data that crosses the link', () => {
 })
 
 describe('an id that exists on both sides', () => {
-  test('is the one that is here, with all that hangs on it', async () => {
+  test('is the local object, with everything that belongs to it', async () => {
     const { here, people } = sides
     const { db } = here.database
     const local = await makeProject(here, people.owner.token, { name: 'Mine' })
@@ -227,7 +227,7 @@ describe('an id that exists on both sides', () => {
 })
 
 describe('a link that changes', () => {
-  test('a stream of the cloud ends when the reader’s access here ends', async () => {
+  test('a stream of the cloud ends when the local access of the reader ends', async () => {
     const { here, hereUrl, people } = sides
     const { body } = await call(here, people.owner.token, 'POST /tokens', { body: { name: 'reader' } })
     const headers = { authorization: `Bearer ${body.data.token}` }
@@ -238,7 +238,7 @@ describe('a link that changes', () => {
     expect(reader.events.at(-1)).toMatchObject({ event: 'closed', data: { code: 'unauthorized' } })
   })
 
-  test('to another account: what was asked of the first one ends, and nothing of it is reached any more', async () => {
+  test('to another account: requests to the first account end, and it is no longer reached', async () => {
     const { here, hereUrl, people, cloud, cloudUrl } = sides
     const another = await makePeople(cloud)
     const reader = await readEvents(`${hereUrl}/api/projects/${id}/logs/stream`, {

@@ -67,7 +67,7 @@ function recordsOf(page: number, count: number): string {
 }
 let record: object
 
-describe.concurrent('a cloud that is away', () => {
+describe.concurrent('an unreachable cloud', () => {
   test.each(Object.keys(answers))(
     'that %s is 503 cloud_unreachable; home answers, local projects are unaffected',
     async (name) => {
@@ -91,7 +91,7 @@ describe.concurrent('a cloud that is away', () => {
     ['a move from it', () => ['POST /projects/:id/transfer/to-self-hosted', { params: { id }, body: {} }]],
   ]
   describe.each(['hangs', 'stops in the middle of its answer', 'answers drop by drop without end'])('that %s', (name) => {
-    test.each(writes)('%s is 503, and nothing of it begins', async (_, write) => {
+    test.each(writes)('%s is 503, and nothing is started', async (_, write) => {
       const mine = await makePeople(here)
       const local = await makeProject(here, mine.owner.token)
       await linkBy(here, mine, await clouds.answering(answers[name] as RequestListener))
@@ -103,7 +103,7 @@ describe.concurrent('a cloud that is away', () => {
       const moves = await here.database.db.selectFrom('cloudTransfers').select('id').where('projectId', '=', local.id).execute()
       expect(moves).toEqual([])
     })
-    test('the link says that it is not reachable', async () => {
+    test('the link shows that it is unreachable', async () => {
       const mine = await makePeople(here)
       await linkBy(here, mine, await clouds.answering(answers[name] as RequestListener))
       expect((await call(here, mine.owner.token, 'GET /cloud/link')).body.data).toMatchObject({ linked: true, reachable: false })
@@ -115,7 +115,7 @@ describe.concurrent('a cloud that is away', () => {
     ['pages without end', (page) => recordsOf(page, 100), (page) => `page ${page}`],
     ['pages without an entry, without end', () => '', (page) => `page ${page}`],
   ]
-  test.each(endlessLists)('that lists %s: home answers, without all of it', async (_, entries, cursor) => {
+  test.each(endlessLists)('that lists %s: home answers with an incomplete list', async (_, entries, cursor) => {
     const mine = await makePeople(here)
     const local = await makeProject(here, mine.owner.token)
     let pages = 0
@@ -139,7 +139,7 @@ describe.concurrent('a cloud that is away', () => {
     expect(sent).toBeLessThan(32 * 1024 * 1024)
   })
 
-  test('records that are large are listed all the same, fewer at a time', async () => {
+  test('large records are listed too, fewer per page', async () => {
     const mine = await makePeople(here)
     const all = JSON.parse(`[${recordsOf(1, 150)}]`) as object[]
     const url = await clouds.answering((request, response) => {
@@ -155,7 +155,7 @@ describe.concurrent('a cloud that is away', () => {
     await expect.poll(async () => (await listed()).data.length).toBe(150)
   })
 
-  test('a slow cloud is waited for as long as its health check answers', async () => {
+  test('a request waits for a slow cloud as long as its health check answers', async () => {
     const mine = await makePeople(here)
     const url = await clouds.answering((request, response) => {
       if (request.url === '/api/health') return response.writeHead(200, json).end('{"data":{"status":"ok"}}')
@@ -166,7 +166,7 @@ describe.concurrent('a cloud that is away', () => {
     expect({ status, body }).toEqual({ status: 200, body: { data: { id: 'slow' } } })
   }, 15_000)
 
-  test('a write that it has answered is in the audit log, whatever became of the answer', async () => {
+  test('a write that the cloud has answered is in the audit log, even if the response is lost', async () => {
     const mine = await makePeople(here)
     await linkBy(here, mine, await clouds.answering((_request, response) => response.writeHead(200, json).end('{')))
     const { status } = await call(here, mine.owner.token, 'POST /projects/:id/enable', { params: { id } })
@@ -175,7 +175,7 @@ describe.concurrent('a cloud that is away', () => {
     expect(body.data[0]).toMatchObject({ action: 'POST /projects/:id/enable', objectId: id, changes: { askedIn: 'cloud' } })
   })
 
-  test('a stream that breaks ends, with what came before it', async () => {
+  test('a broken stream ends after the events that were received', async () => {
     const mine = await makePeople(here)
     const url = await clouds.answering((_request, response) => {
       response
@@ -192,7 +192,7 @@ describe.concurrent('a cloud that is away', () => {
     })
   })
 
-  test('however many streams of it are open, a question finds a connection', async () => {
+  test('a request finds a connection, however many streams are open', async () => {
     const mine = await makePeople(here)
     const url = await clouds.answering((request, response) => {
       if (!request.url?.includes('stream')) return response.writeHead(200, json).end('{"data":[]}')

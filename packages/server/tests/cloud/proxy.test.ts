@@ -84,7 +84,7 @@ function alike({ status, headers: { 'content-length': length, ...headers }, byte
   return { status, headers, bytes: madeAtTheCall.reduce((text, [shape, what]) => text.replace(shape, what), known) }
 }
 
-describe('a project that lives in the cloud is asked for there', () => {
+describe('a project in the cloud', () => {
   test.each(calls.filter(isRead))('$at: the same status, headers and bytes as the cloud itself', async ({ at, row }) => {
     const input = world.inputFor(row)
     const [before, passed, after] = [await direct(at, input), await through(at, input), await direct(at, input)]
@@ -98,7 +98,7 @@ describe('a project that lives in the cloud is asked for there', () => {
     expect(alike(passed, other.names)).toEqual(alike(requested, one.names))
   })
 
-  test.each(streams)('$at: the same events in the same order, as they come', async ({ row }) => {
+  test.each(streams)('$at: the same events in the same order, without delay', async ({ row }) => {
     const input = world.inputFor(row)
     const path = `/api${row.path.replace(/:(\w+)/g, (_, name: string) => input.params?.[name] as string)}`
     const open = (url: string, token: string) => readEvents(`${url}${path}`, { authorization: `Bearer ${token}` })
@@ -132,7 +132,7 @@ describe('a project that lives in the cloud is asked for there', () => {
       ...{ bytesIn: 0, bytesOut: 5, userAgent: 'test', deploymentId: null },
     }) as never
 
-  test('POST /projects/folder/upload/:sessionId: the tarball goes to where the cloud takes it', async () => {
+  test('POST /projects/folder/upload/:sessionId: the tarball is sent to the upload address of the cloud', async () => {
     const opened = await call(sides.here, sides.people.member.token, 'POST /projects/folder/session', {
       body: { projectId: world.ids.project },
     })
@@ -155,7 +155,7 @@ describe('a project that lives in the cloud is asked for there', () => {
   })
 
   test.each(['GET /projects/:id/server-logs/stream-token', 'POST /projects/:id/deployment-session'] as const)(
-    '%s: the token that the cloud made opens its stream here, once',
+    '%s: the stream token of the cloud opens its stream here, once',
     async (at) => {
       const { body } = await call(sides.here, sides.people.viewer.token, at, { params: { id: world.ids.project as string } })
       const { token, url, streamUrl } = body.data
@@ -166,7 +166,7 @@ describe('a project that lives in the cloud is asked for there', () => {
     },
   )
 
-  test('a body too large, unknown fields and wrong JSON get the answer of the cloud', async () => {
+  test('a too large body, unknown fields and invalid JSON get the response of the cloud', async () => {
     const on = (body: unknown) =>
       call(sides.here, sides.people.owner.token, 'PATCH /projects/:id', { params: { id: world.ids.project as string }, body })
     expect(await on({ name: '' })).toMatchObject({ status: 400, body: { code: 'validation_failed', field: 'name' } })
@@ -174,7 +174,7 @@ describe('a project that lives in the cloud is asked for there', () => {
     expect(await on({ name: 'x'.repeat(2 ** 21) })).toMatchObject({ status: 413, body: { code: 'payload_too_large' } })
   })
 
-  test('an answer that is longer than what is looked at passes as it comes', async () => {
+  test('a response longer than the inspected part is passed on unchanged', async () => {
     const params = { id: world.ids.project as string }
     const upserts = Array.from({ length: 40 }, (_, at) => ({ key: `LONG_${at}`, value: '€'.repeat(4000), isSecret: false }))
     await call(sides.cloud, sides.cloudPeople.owner.token, 'PATCH /projects/:id/env', { params, body: { upserts } })
@@ -194,7 +194,7 @@ describe('a project that lives in the cloud is asked for there', () => {
     expect(await call(here, people.owner.token, 'GET /projects/:id', missing)).toMatchObject({ status: 404 })
   })
 
-  test('the audit log records it here too', async () => {
+  test('the local audit log records it too', async () => {
     const { here, people } = sides
     const params = { id: world.ids.project as string }
     await call(here, people.owner.token, 'POST /projects/:id/auto-deploy', { params, body: { enabled: true } })

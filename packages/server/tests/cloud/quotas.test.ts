@@ -38,7 +38,7 @@ const services = (count: number, more: object = {}) =>
   Array.from({ length: count }, (_, at) => ({ name: `s${at}`, image: 'busybox', ...more }))
 
 describe('limits of an organisation', () => {
-  test('is in its record, with what it has', async () => {
+  test('are in its record, with the current use', async () => {
     const mine = await makePeople(cloud)
     await makeProject(cloud, mine.owner.token)
     expect((await record(mine)).quotas).toEqual({
@@ -49,12 +49,12 @@ describe('limits of an organisation', () => {
     })
   })
 
-  test('the organisation of those who run the instance is held to nothing', async () => {
+  test('the organisation of the operators has no limits', async () => {
     for (let at = 0; at < 4; at += 1) await makeProject(cloud, operators.owner.token)
     expect((await record(operators)).quotas).toBeNull()
   })
 
-  test('projects: the next one is 403 and says which quota and its value; deleting one makes room', async () => {
+  test('projects: the next one is 403 with the quota and its value; after deleting one it is allowed', async () => {
     const mine = await makePeople(cloud)
     const made = []
     for (let at = 0; at < 3; at += 1) made.push(await makeProject(cloud, mine.owner.token))
@@ -68,14 +68,14 @@ describe('limits of an organisation', () => {
     expect((await create(mine.owner.token)).status).toBe(201)
   })
 
-  test('twenty at once: as many as there is room for', async () => {
+  test('twenty concurrent requests: as many as the quota allows', async () => {
     const mine = await makePeople(cloud)
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(mine.owner.token)))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(3)
     expect((await record(mine)).quotas.projects.used).toBe(3)
   })
 
-  test('uploads: ten sessions at once are as many as there is room for; one that a project is made of counts no more', async () => {
+  test('uploads: of ten concurrent sessions as many as the quota allows; a session used by a project no longer counts', async () => {
     const mine = await makePeople(cloud)
     const { token } = mine.owner
     const open = (by = token) => call(cloud, by, 'POST /projects/folder/session', { body: {} })
@@ -95,7 +95,7 @@ describe('limits of an organisation', () => {
     for (let at = 0; at < 5; at += 1) expect((await open(operators.owner.token)).status).toBe(201)
   })
 
-  test('arrivals: files of a move beyond the quota are not taken, whatever their number; calling one off makes room', async () => {
+  test('transfers: files beyond the quota are refused, whatever their number; cancelling a transfer frees its space', async () => {
     const [{ owner }, other] = [await makePeople(cloud), await makePeople(cloud)]
     const open = async ({ token }: { token: string }) => {
       const id = newId('trf')
@@ -115,7 +115,7 @@ describe('limits of an organisation', () => {
     expect(await send(two, 'e')).toEqual(tooMuch)
   })
 
-  test('cores and memory: resources, services, environments and enabling are held to them together', async () => {
+  test('CPU and memory: resources, services, environments and enabling are limited together', async () => {
     const mine = await makePeople(cloud)
     const on = callsOn(cloud, mine.owner.token)
     const [one, other] = [await makeProject(cloud, mine.owner.token), await makeProject(cloud, mine.owner.token)]
@@ -136,7 +136,7 @@ describe('limits of an organisation', () => {
     expect((await on(other)('PATCH', '', { name: 'Renamed' })).status).toBe(200)
   })
 
-  test('in every dimension at once: nothing is more than it may be', async () => {
+  test('concurrent changes of every kind: no quota is exceeded', async () => {
     const mine = await makePeople(cloud)
     const on = callsOn(cloud, mine.owner.token)
     await Promise.all(
@@ -155,7 +155,7 @@ describe('limits of an organisation', () => {
       expect(used).toBeLessThanOrEqual(limit)
   })
 
-  test('a preview of a pull request that has no room is refused with a message', async () => {
+  test('a preview of a pull request beyond the quota is refused with a message', async () => {
     const mine = await makePeople(cloud)
     const project = await makeProject(cloud, mine.owner.token)
     await callsOn(cloud, mine.owner.token)(project)('PATCH', '/resources', { production: { cpuCores: 3 } })
@@ -165,7 +165,7 @@ describe('limits of an organisation', () => {
     expect(await cloud.projects.environmentsOf(project.id)).toHaveLength(1)
   })
 
-  test('organisations: a person owns so many', async () => {
+  test('organisations: a user owns at most the given number', async () => {
     const mine = await makePeople(cloud)
     const found = () => call(cloud, mine.owner.token, 'POST /organizations', { body: { name: 'Another' } })
     expect((await Promise.all([found(), found(), found()])).map(({ status }) => status).sort()).toEqual([201, 403, 403])
@@ -173,8 +173,8 @@ describe('limits of an organisation', () => {
   })
 })
 
-describe('an operator gives an organisation other limits', () => {
-  test('PUT /quotas/:organizationId: in force at once; null goes back to the instance’s own', async () => {
+describe('an operator sets other limits for an organisation', () => {
+  test('PUT /quotas/:organizationId: takes effect at once; null restores those of the instance', async () => {
     const mine = await makePeople(cloud)
     expect(await setQuotas(mine.organizationId, { projects: 1 })).toMatchObject({
       status: 200,
@@ -188,7 +188,7 @@ describe('an operator gives an organisation other limits', () => {
     expect((await setQuotas('org_aaaaaaaaaaaaaaaaaaaa', { projects: 1 })).status).toBe(404)
   })
 
-  test('no other user does, not for themselves either', async () => {
+  test('no other user can, not even for their own organisation', async () => {
     const mine = await makePeople(cloud)
     expect((await setQuotas(mine.organizationId, { projects: 99 }, mine.owner.token)).status).toBe(403)
     expect((await setQuotas(mine.organizationId, { projects: 99 }, operators.member.token)).status).toBe(403)
@@ -197,7 +197,7 @@ describe('an operator gives an organisation other limits', () => {
     expect((await record(mine)).quotas.projects.limit).toBe(3)
   })
 
-  test('with less than it has: nothing more is deployed, and what makes less is taken', async () => {
+  test('with a limit below the current use: no deployment is accepted, and changes that reduce the use are', async () => {
     const mine = await makePeople(cloud)
     const project = await makeProject(cloud, mine.owner.token, { gitUrl: 'https://git.example.test/acme/shop.git' })
     await setQuotas(mine.organizationId, { cpuCores: 0.5 })
@@ -209,7 +209,7 @@ describe('an operator gives an organisation other limits', () => {
 })
 
 describe('deployments', () => {
-  test('each deployment is one of so many of its organisation that are worked on at once', async () => {
+  test('are limited in number per organisation at the same time', async () => {
     const mine = await makePeople(cloud)
     const project = await makeProject(cloud, mine.owner.token, { gitUrl: 'https://git.example.test/acme/shop.git' })
     await call(cloud, mine.owner.token, 'POST /deployments/build/access', { body: { projectId: project.id } })
@@ -217,7 +217,7 @@ describe('deployments', () => {
     expect(jobs).toContainEqual({ poolKey: `builds:${mine.organizationId}`, poolLimit: 1 })
   })
 
-  test('a Compose file that asks for more than there is fails before anything is built, and says why', async () => {
+  test('a Compose file that requests more than the quota fails before the build, with the reason', async () => {
     const scene = await setScene()
     const { instance, people } = scene
     const { organizationId } = people
@@ -242,7 +242,7 @@ describe('deployments', () => {
   })
 })
 
-test('an instance of one’s own is held to nothing, unless it says so', async () => {
+test('a self-hosted instance has no quotas unless its settings have them', async () => {
   const plain = readConfig({ HOME: '/tmp' }).quotas
   expect(new Set(Object.values(plain))).toEqual(new Set([null]))
   expect(readConfig({ HOME: '/tmp', BERTH_MODE: 'cloud' }).quotas).toMatchObject({ projects: 20, builds: 2 })

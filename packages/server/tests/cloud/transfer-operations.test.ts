@@ -100,7 +100,7 @@ const cases = (['to-cloud', 'to-self-hosted'] as const).flatMap((direction) =>
 )
 
 test.each(cases)(
-  'during a move %s that is %s, each change and deployment is 409 work_in_progress; the record is read, and the move completes',
+  'during a transfer %s in the state %s, changes and deployments are 409 work_in_progress; the record can be read, and the transfer completes',
   async (direction, phase) => {
     const { source, target } = sidesOf(direction)
     const { id, slug } = await scene.makeLive()

@@ -63,7 +63,7 @@ const sources: [string, () => Promise<{ id: string }>][] = [
   ['a project of a folder', () => scene.makeLive()],
 ]
 
-describe('three uploads, then a plain deployment, a move there and back: the third one serves everywhere', () => {
+describe('after three uploads, another deployment and a transfer to the cloud and back, the third upload serves everywhere', () => {
   test.each(sources)('%s', async (_, make) => {
     const { id } = await make()
     for (const version of ['v1', 'v2', 'v3']) await deployVersion(id, version)
@@ -78,7 +78,7 @@ describe('three uploads, then a plain deployment, a move there and back: the thi
   })
 })
 
-test('a move carries the version that is live, not a newer one that failed or was rolled back', async () => {
+test('a transfer includes the live version, not a newer one that failed or was rolled back', async () => {
   const { id } = await makeProject(scene.here, scene.people.owner.token, { gitProvider: 'upload' })
   const first = await deployVersion(id, 'v1')
   await deployVersion(id, 'v2')

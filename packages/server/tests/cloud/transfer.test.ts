@@ -33,7 +33,7 @@ const running = (side: 'here' | 'cloud', id: string) =>
   [...scene[side].drivers.runtime.running.values()].filter(({ request }) => request.owner.projectId === id).length
 
 describe('POST /projects/:id/transfer/to-cloud, and back', () => {
-  test('moves config, variables, source and volumes; the id stays, and one side serves at each time; edge rules come back', async () => {
+  test('transfers config, variables, source and volumes; the id stays, exactly one side serves at any time, and edge rules return', async () => {
     const project = await scene.makeLive({ name: 'Traveller' })
     await scene.setVolume('here', project.id, 'from home')
     const [env, rules] = [await envOf(on(project)), await rulesAt('here', project.id)]
@@ -66,7 +66,7 @@ describe('POST /projects/:id/transfer/to-cloud, and back', () => {
     expect((await inCloud(project)('GET', '')).status).toBe(404)
   })
 
-  test('409 already_there, 404 for a project that is nowhere', async () => {
+  test('409 already_there, 404 for a project that exists on neither side', async () => {
     const project = await scene.makeLive()
     const seen = async (id: string, to: 'to-cloud' | 'to-self-hosted') => {
       const { status, body } = await scene.move(id, to)
@@ -90,7 +90,7 @@ const unchanged = async (project: { id: string; slug: string }) => {
 }
 
 describe('a failure changes nothing on either side', () => {
-  test('when it does not build there', async () => {
+  test('when the build in the cloud fails', async () => {
     const project = await scene.makeLive({ name: 'Unbuilt' })
     scene.cloud.drivers.runtime.whileBuilding = () => Promise.reject(new Error('no'))
     const { status, body } = await scene.move(project.id, 'to-cloud', { withData: true })
@@ -98,7 +98,7 @@ describe('a failure changes nothing on either side', () => {
     await unchanged(project)
   })
 
-  test('when it does not get healthy there', async () => {
+  test('when it does not become healthy in the cloud', async () => {
     const project = await scene.makeLive({ name: 'Ill', healthCheck: { timeoutSeconds: 1 } })
     scene.cloud.drivers.runtime.isHealthy = false
     const { status, body } = await scene.move(project.id, 'to-cloud', { withData: true })
@@ -108,7 +108,7 @@ describe('a failure changes nothing on either side', () => {
   })
 })
 
-test('a user who may not delete a project may not move it', async () => {
+test('a user who may not delete a project may not transfer it', async () => {
   const project = await scene.makeLive()
   const { status, body } = await call(scene.here, scene.people.member.token, 'POST /projects/:id/transfer/to-cloud', {
     params: { id: project.id },
@@ -135,7 +135,7 @@ describe('DELETE /transfers/:id', () => {
   }
 
   test.each(['here', 'cloud'] as const)(
-    'calls off a move %s: everything is taken back, and it can be moved again',
+    'cancels a transfer %s: everything is rolled back, and the project can be transferred again',
     async (side) => {
       const { project, answer, id } = await moving(`Off ${side}`)
       const colleague = side === 'here' ? scene.people.admin : scene.cloudPeople.admin
@@ -156,7 +156,7 @@ describe('DELETE /transfers/:id', () => {
     },
   )
 
-  test('an abandoned export blocks moves of its project, says so, and is called off by a colleague', async () => {
+  test('an abandoned export blocks transfers of its project, says so, and can be cancelled by another member', async () => {
     const project = await scene.makeLive({ name: 'Exported' })
     const { recipient } = await newBundleKey()
     const depart = (transfer: string) => on(project)('POST', '/departure', { transfer, recipient })
@@ -175,7 +175,7 @@ describe('DELETE /transfers/:id', () => {
     expect((await request('here', admin.token, next)).status).toBe(204)
   })
 
-  test('a link that was removed while no control plane drove the move: the project is not blocked', async () => {
+  test('a link removed while no control plane runs the transfer does not block the project', async () => {
     const { people, here } = scene
     const project = await scene.makeLive({ name: 'Unlinked' })
     const { recipient } = await newBundleKey()

@@ -27,7 +27,7 @@ async function onDocker<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-test('build arguments and the stage to build are settings; the runtime is told which variables are secret', async () => {
+test('build arguments and the build stage are settings; the runtime knows which variables are secret', async () => {
   const { instance, people } = scene
   const fields = { dockerfilePath: 'Dockerfile', buildArgs: { VERSION: '1.2' }, buildTarget: 'web' }
   const first = await onDocker(() => scene.deployFiles('staged', { Dockerfile: 'FROM scratch AS web\n' }, fields))
@@ -58,7 +58,7 @@ test('a disk that is full during a build fails the deployment with that reason',
   }
 })
 
-describe('an artifact that is gone', () => {
+describe('a missing artifact', () => {
   test('is built again from its source when the project is started, without a deployment', async () => {
     const { instance } = scene
     const { id } = await scene.makeApp()
@@ -88,7 +88,7 @@ describe('an artifact that is gone', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('whose source is gone too fails with both reasons', async () => {
+  test('whose source is missing too fails with both reasons', async () => {
     const { instance, people } = scene
     const deployed = await scene.deployFiles('short-lived', {
       'package.json': JSON.stringify({ name: 'short', scripts: { start: 'node server.js' } }),
@@ -110,7 +110,7 @@ describe('an artifact that is gone', () => {
   })
 })
 
-test('a service that names its image by an id is refused', async () => {
+test('a service with an image id is refused', async () => {
   const { instance, people } = scene
   const services = [{ name: 'web', image: `sha256:${'ab'.repeat(32)}`, ports: [80] }]
   const { id } = await makeProject(instance, people.admin.token, { type: 'services', services })
@@ -136,7 +136,7 @@ test('running as root is a warning in the log and the record of the deployment',
   expect(JSON.stringify((await scene.request('GET /deployments/:id/logs', warned.id)).body)).toContain(`Warning: ${warning}`)
 })
 
-test('deleting a project removes all that its builds left', async () => {
+test('deleting a project removes all remains of its builds', async () => {
   const { instance, people } = scene
   const { runtime } = instance.drivers
   const { id } = await scene.makeApp()

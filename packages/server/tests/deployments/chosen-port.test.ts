@@ -22,7 +22,7 @@ async function deployedWith(projectId: string): Promise<{ port: number; portChos
 }
 
 test.each(['PATCH /projects/:id', 'PATCH /projects/:id/resources'] as const)(
-  'a port that a user sets by %s overrides the source; before that the source decides',
+  'a port set by a user with %s overrides the port of the source',
   async (at) => {
     const { id } = await scene.makeApp()
     expect(await deployedWith(id)).toMatchObject({ portChosen: false })

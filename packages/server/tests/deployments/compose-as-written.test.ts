@@ -33,7 +33,7 @@ services:
   expect(requestsOf(dev.projectId).map(({ service }) => service)).toEqual(['debug', 'web'])
 })
 
-test('a scaled service has as many instances, all of them upstreams of the edge, and each is started again', async () => {
+test('a scaled service has the given number of instances, all upstreams of the edge, and each is restarted', async () => {
   const files = {
     ...image,
     'compose.yaml': "services:\n  web: { build: ., ports: ['80:3000'], scale: 3 }\n  job: { build: . }\n",

@@ -38,7 +38,7 @@ const instancesOf = (projectId: string) =>
   [...drivers.runtime.running.values()].filter(({ instance }) => instance.owner.projectId === projectId)
 const project = async (id: string) => (await scene.request('GET /projects/:id', id)).body.data
 
-test('`live` means healthy: a version whose declared health check fails replaces no good one', async () => {
+test('a version whose declared health check fails does not replace the live one', async () => {
   const { id } = await scene.makeApp()
   await scene.request('PATCH /projects/:id', id, { body: { healthCheck: { timeoutSeconds: 1 } } }, scene.people.admin.token)
   isWell = true

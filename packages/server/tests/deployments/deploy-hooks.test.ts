@@ -23,7 +23,7 @@ const post = (url: string) =>
 const tokenOf = (url: string) => url.split('/').at(-1) as string
 
 describe('a deploy hook', () => {
-  test('201 with its address, shown once; a call of it deploys the project: 202', async () => {
+  test('201 with its URL, shown once; calling it deploys the project: 202', async () => {
     const { id } = await scene.makeApp()
     const made = await makeHook(id)
     expect(made).toMatchObject({
@@ -87,7 +87,7 @@ describe('a deploy hook', () => {
     expect(await makeHook(id, { environment: 'nowhere' })).toMatchObject({ status: 400, body: { field: 'environment' } })
   })
 
-  test('of another project or organisation is none: 404', async () => {
+  test('of another project or organisation is 404', async () => {
     const [one, other] = [await scene.makeApp(), await scene.makeApp()]
     const hook = (await makeHook(one.id)).body.data
     const remove = (token: string, id: string) =>

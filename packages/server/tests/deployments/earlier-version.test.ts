@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene?.end())
 
-test('deployments that a worker of an earlier version has made are listed, and assigned when the worker is upgraded', async () => {
+test('deployments created by a worker of an earlier version are listed, and assigned after the upgrade of the worker', async () => {
   const { people, instance } = scene
   const { db } = instance.database
   const { id } = await scene.makeApp()

@@ -43,7 +43,7 @@ const rowsLeft = async () => {
 }
 
 describe('DELETE /projects/:id/environments/:environment', () => {
-  test('removes what runs, its route, what it built and its variables, as the preview said; production serves on', async () => {
+  test('removes its instances, route, artifacts and variables, as previewed; production keeps serving', async () => {
     const production = await goLive('production')
     const staging = await goLive('staging')
     const { items, blockedBy, totalSizeBytes, environment } = await preview()
@@ -76,7 +76,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
     expect(await volumes()).toMatchObject([{ environment: 'production' }])
   })
 
-  test('409 work_in_progress naming it; other environments do not block it; ?force=true cancels first', async () => {
+  test('409 work_in_progress names the operation; other environments do not block it; ?force=true cancels first', async () => {
     const build = held()
     runtime().whileBuilding = build.whileBuilding
     const other = await scene.deploy(project.id)
@@ -93,7 +93,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
     expect((await scene.settled(other)).status).toBe('live')
   })
 
-  test('409: production goes only with its project', async () => {
+  test('409: production is deleted only with its project', async () => {
     for (const query of [{}, { force: true }]) {
       const { status, body } = await remove(query, 'production')
       expect([status, body.code]).toEqual([409, 'conflict'])
@@ -101,7 +101,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
     expect(await slugs()).toEqual(['production', 'staging'])
   })
 
-  test('400: one that is not there, one of another project, and one that was deleted', async () => {
+  test('400: an unknown environment, one of another project, and a deleted one', async () => {
     expect((await remove({}, 'nowhere')).body).toMatchObject({ code: 'validation_failed', field: 'environment' })
     const other = await scene.makeApp()
     const [{ id }] = (await on('GET', '/environments')).body.data.slice(1)
@@ -111,7 +111,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
     expect((await remove()).status).toBe(400)
   })
 
-  test('403: it needs project:admin', async () => {
+  test('403: project:admin is required', async () => {
     const { status, body } = await callsOn(scene.instance, scene.people.member.token)(project)('DELETE', '/environments/staging')
     expect([status, body.permission]).toEqual([403, 'project:admin'])
   })
@@ -121,7 +121,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
       expect(await remove({ [name]: 'perhaps' })).toMatchObject({ status: 400, body: { field: name } })
   })
 
-  test('an unfinished deletion continues automatically; meanwhile nothing is deployed or changed there', async () => {
+  test('an unfinished deletion continues automatically; meanwhile the environment cannot be deployed or changed', async () => {
     await goLive('staging')
     const { stop } = runtime()
     runtime().stop = () => Promise.reject(new Error('the engine is away'))
@@ -139,7 +139,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
     expect([await slugs(), await rowsLeft()]).toEqual([['production'], [0, 0, 0, 1]])
   })
 
-  test('its name can be had again, with the volume that was kept', async () => {
+  test('its name can be used again, with the kept volume', async () => {
     await goLive('staging')
     await remove()
     await on('POST', '/environments', { name: 'Staging' })

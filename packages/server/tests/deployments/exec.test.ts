@@ -68,7 +68,7 @@ const written = ({ events }: EventReader, stream: string) =>
     events.flatMap(({ event, data }) => (event === 'output' && data.stream === stream ? [Buffer.from(data.data, 'base64')] : [])),
   )
 
-test('its words reach the program as they are, with the project’s variables; output comes byte for byte, then the exit code', async () => {
+test('its arguments reach the program unchanged, with the project’s variables; the output is returned byte for byte, then the exit code', async () => {
   const argv = ['printf', '%s; $(id)', '`id` && "x"']
   const bytes = Buffer.from([0, 255, 10, 13, 128])
   let given: ExecCommand | undefined
@@ -100,7 +100,7 @@ test('a run is audited before it begins: with its arguments, without values of v
   expect(JSON.stringify(body)).not.toContain('canary')
 })
 
-test('a large piece of output arrives whole', async () => {
+test('a large piece of output arrives completely', async () => {
   const large = Buffer.alloc(3_000_000, 'abcdefg')
   inside(async (command) => {
     await command.onStdout?.(large)
@@ -122,7 +122,7 @@ test('the program reads its input to the end', async () => {
   expect(written(reader, 'stdout').toString()).toBe('one\ntwo\n')
 })
 
-test('only who started it feeds it, once, and only one that reads', async () => {
+test('only the user who started it can send input, once, and only to a program that reads', async () => {
   inside(async ({ stdin, onStdout }, _instance, abort) => {
     for await (const chunk of stdin ?? []) await onStdout?.(chunk)
     return new Promise((_, reject) => abort.addEventListener('abort', () => reject(abort.reason)))
@@ -137,7 +137,7 @@ test('only who started it feeds it, once, and only one that reads', async () => 
   expect((await input(other, owner().token, 'x')).status).toBe(404)
 })
 
-test('the client that feeds a program which reads nothing is released when it ends', async () => {
+test('a client that sends input to a program that reads none is released when the program ends', async () => {
   const { begun } = endless()
   const reader = await exec({ argv: ['sleep', '1000'], input: true })
   const execId = await started(reader)
@@ -186,7 +186,7 @@ test('a program with endless output is ended, with the reason', async () => {
   })
 })
 
-test(`no more than ${limits.execsOfProject} at once in a project; one that has ended makes room`, async () => {
+test(`at most ${limits.execsOfProject} run at once in a project; after one has ended another can start`, async () => {
   endless()
   const all = []
   for (let count = 0; count < limits.execsOfProject; count++) all.push(await exec({ argv: ['sleep', '1000'] }))
@@ -196,7 +196,7 @@ test(`no more than ${limits.execsOfProject} at once in a project; one that has e
   await expect.poll(async () => (await exec({ argv: ['true'] })).status).toBe(200)
 })
 
-test('409 where nothing is live, 400 for a service that is not there', async () => {
+test('409 if no deployment is live, 400 for an unknown service', async () => {
   const fresh = await makeProject(scene.instance, owner().token, {})
   expect(await refused({ argv: ['true'] }, fresh.id)).toMatchObject({
     status: 409,
@@ -210,7 +210,7 @@ test('409 where nothing is live, 400 for a service that is not there', async () 
   expect(await refused({ argv: [] })).toMatchObject({ status: 400, body: { field: 'argv' } })
 })
 
-test('a member, who may deploy, may not: it takes project:admin', async () => {
+test('a member, who may deploy, needs project:admin for it', async () => {
   const { status, body } = await call(scene.instance, scene.people.member.token, 'POST /projects/:id/exec', {
     params: { id },
     body: { argv: ['true'] },

@@ -57,8 +57,8 @@ async function live() {
 }
 const deployed = async (projectId: string): Promise<Deployment> => scene.settled(await scene.deploy(projectId))
 
-describe('a project whose program has a port of its own', () => {
-  test('is deployed again: the version before stops first, requests wait, and the log says why', async () => {
+describe('a project whose program has a fixed port', () => {
+  test('is deployed again: the previous version stops first, requests wait, and the log says why', async () => {
     const { app, first } = await live()
     tables = []
     const second = await deployed(app.id)
@@ -72,7 +72,7 @@ describe('a project whose program has a port of its own', () => {
     expect(await linesOf(second.id)).toContain(`ignores PORT and listens on port ${fixed}`)
   })
 
-  test('goes back to the version before when the new one does not come up', async () => {
+  test('returns to the previous version if the new one does not start', async () => {
     const { app, first } = await live()
     scene.instance.drivers.runtime.whileBuilding = async ({ owner }) => void broken.add(owner.deploymentId)
     const second = await deployed(app.id)
@@ -82,7 +82,7 @@ describe('a project whose program has a port of its own', () => {
     await expect.poll(() => targets(app.slug).at(-1)).toBe('upstreams')
   })
 
-  test("that is another project's is refused with the port and what to do; the other one serves on", async () => {
+  test('that another project uses is refused with the port and the remedy; the other project keeps serving', async () => {
     const { app, first } = await live()
     const other = await scene.makeApp()
     const refused = await deployed(other.id)

@@ -24,7 +24,7 @@ const startedFor = (deploymentId: string) =>
   [...runtime().running.values()].find(({ request }) => request.owner.deploymentId === deploymentId)?.request
 
 describe('a project of one image', () => {
-  test('has the source kind image; a new digest deploys it only where that is asked for', async () => {
+  test('has the source kind image; a new digest is deployed only if that is enabled', async () => {
     const { body } = await create({ image: 'nginx:1.27' })
     expect(body.data).toMatchObject({
       type: 'app',
@@ -47,7 +47,7 @@ describe('a project of one image', () => {
     expect(startedFor(deployment.id)).toMatchObject({ artifact: { reference: `shop/web@${digest('a')}` }, port: 80 })
   })
 
-  test('a port that was set stands, a start command replaces the one of the image, and a worker has no port', async () => {
+  test('a port that was set is kept, a start command replaces that of the image, and a worker has no port', async () => {
     runtime().images.set('shop/api:1', { digest: digest('b'), ports: [5000] })
     const app = await deployed((await make({ image: 'shop/api:1', port: 9000, startCommand: 'serve --all' })).id)
     expect(startedFor(app.id)).toMatchObject({ port: 9000, artifact: { startCommand: 'serve --all' } })
@@ -69,7 +69,7 @@ describe('a project of one image', () => {
     expect(runtime().fetched).toHaveLength(fetches)
   })
 
-  test('without Docker its deployment fails and says so', async () => {
+  test('without Docker its deployment fails with that reason', async () => {
     runtime().kind = 'process'
     try {
       const deployment = await deployed((await make({ image: 'nginx:1.27' })).id)
@@ -84,7 +84,7 @@ describe('a project of one image', () => {
 describe('a pulled image', () => {
   const has = (reference: string) => runtime().artifacts.has(reference)
 
-  test('leaves the engine with the rollback window, and with the last project that names it', async () => {
+  test('is removed when it leaves the rollback window, and with the last project that uses it', async () => {
     const image = 'shop/shared:1'
     const at = (digit: string) => {
       runtime().images.set(image, { digest: digest(digit), ports: [80] })
@@ -132,9 +132,9 @@ describe('the image of a body', () => {
     'localhost:5000/a/b-c.d',
     `ghcr.io/acme/shop@sha256:${'0'.repeat(64)}`,
     `ghcr.io/acme/shop:1@sha256:${'0'.repeat(64)}`,
-  ])('%s is taken', async (image) => expect((await create({ image })).body.data.config.image).toBe(image))
+  ])('%s is accepted', async (image) => expect((await create({ image })).body.data.config.image).toBe(image))
 
-  test('replaces another source, and is replaced by one', async () => {
+  test('replaces another source, and is replaced by another source', async () => {
     const gitUrl = 'https://git.example.com/acme/shop.git'
     const { id } = await make({ gitUrl })
     expect((await patch(id, { image: 'nginx:1.27' })).body.data).toMatchObject({
@@ -149,13 +149,13 @@ describe('the image of a body', () => {
     expect((await patch(id, { image: null })).body.data).toMatchObject({ source: { kind: 'none' }, config: { image: null } })
   })
 
-  test('that was changed waits for the next deployment', async () => {
+  test('takes effect with the next deployment after a change', async () => {
     const { id } = await make({ image: 'shop/web:1' })
     await deployed(id)
     expect((await patch(id, { image: 'shop/web:2' })).body.data.pendingChanges).toEqual(['config'])
   })
 
-  test('an upload is not deployed over it', async () => {
+  test('cannot be replaced by an upload in a deployment', async () => {
     const { id } = await make({ image: 'shop/web:1' })
     const { body } = await call(scene.instance, scene.people.admin.token, 'POST /projects/folder/session', { body: {} })
     const answer = await call(scene.instance, scene.people.member.token, 'POST /deployments/build/access', {
@@ -171,7 +171,7 @@ describe('registry logins', () => {
   const login = (token: string, password = 'a-registry-password') =>
     call(scene.instance, token, 'POST /registries', { body: { host, username: 'ann', password } })
 
-  test('of the organisation are given to its pulls, builds and starts; those of another are not', async () => {
+  test('of the organisation are used for its pulls, builds and starts; those of another organisation are not', async () => {
     runtime().images.set(image, { digest: digest('e'), ports: [80], password: 'a-registry-password' })
     await login(others.owner.token)
     const { id } = await make({ image })

@@ -17,7 +17,7 @@ async function runAgain(deploymentId: string, organizationId: string): Promise<v
   await expect.poll(status, { timeout: 20_000 }).not.toMatch(/queued|running/)
 }
 
-test('a deployment that was killed after it went live has the line in its log once, however often its job runs', async () => {
+test('a deployment whose job is run again after it went live has the "live" line in its log once', async () => {
   const { id: projectId } = await scene.makeApp()
   const { id, organizationId } = await scene.instance.database.db
     .selectFrom('projects')

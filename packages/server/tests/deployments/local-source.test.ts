@@ -21,12 +21,12 @@ afterAll(async () => {
   rmSync(outside, { recursive: true, force: true })
 })
 
-test('a member deploys what an operator chose', async () => {
+test('a member deploys the folder that an operator chose', async () => {
   const { id } = await scene.makeApp()
   expect((await scene.settled(await scene.deploy(id))).status).toBe('live')
 })
 
-test('a link that has taken the folder’s place, or that of one above it, is not followed', async () => {
+test('a symlink in place of the folder or of a parent folder is not followed', async () => {
   const above = join(scene.source, '..', 'above')
   mkdirSync(join(above, 'app'), { recursive: true })
   writeFileSync(join(above, 'app', 'package.json'), '{"scripts":{"start":"node server.js"}}')
@@ -45,7 +45,7 @@ test('a link that has taken the folder’s place, or that of one above it, is no
   expect(readdirSync(outside).sort(), 'nothing was touched').toEqual(['app', 'package.json'])
 })
 
-test('an upload that was opened for one project is no source of another', async () => {
+test('an upload opened for one project cannot be the source of another', async () => {
   const { instance, people } = scene
   const [mine, other] = [await scene.makeApp(), await scene.makeApp()]
   const { owner } = people

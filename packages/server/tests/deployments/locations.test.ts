@@ -21,8 +21,8 @@ const make = (body: object = {}) => makeProject(scene.instance, scene.people.adm
 const on = ({ id }: { id: string }) => callsOn(scene.instance, scene.people.admin.token)({ id })
 const volumes = [{ name: 'data', mountPath: '/data' }]
 
-describe('where a project runs', () => {
-  test('a project of a server is built, run, stopped, started and deleted there, and nothing of it is here', async () => {
+describe('the location of a project', () => {
+  test('a project on a server is built, run, stopped, started and deleted there, and nothing is on this machine', async () => {
     const app = await make({ serverId, volumes })
     const first = await scene.settled(await scene.deploy(app.id))
     expect(first).toMatchObject({ status: 'live' })
@@ -39,7 +39,7 @@ describe('where a project runs', () => {
     expect(there().running.size + there().artifacts.size + there().volumes.size).toBe(0)
   })
 
-  test('a project that moves: the next version runs in the new place, the old one is stopped where it was', async () => {
+  test('a project with a new location: the next version runs there, and the old one is stopped at the old location', async () => {
     const app = await make()
     expect((await scene.settled(await scene.deploy(app.id))).status).toBe('live')
     expect([ofProject(here(), app.id).length, ofProject(there(), app.id).length]).toEqual([1, 0])
@@ -48,7 +48,7 @@ describe('where a project runs', () => {
     await expect.poll(() => [ofProject(here(), app.id).length, ofProject(there(), app.id).length]).toEqual([0, 1])
   })
 
-  test('a rollback goes to where that version was built', async () => {
+  test('a rollback runs where that version was built', async () => {
     const app = await make()
     const first = await scene.settled(await scene.deploy(app.id))
     await on(app)('PATCH', '', { serverId })
@@ -58,7 +58,7 @@ describe('where a project runs', () => {
     await expect.poll(() => [ofProject(here(), app.id).length, ofProject(there(), app.id).length]).toEqual([1, 0])
   })
 
-  test('a volume does not follow: the deployment fails and says where the data is, the old version serves on', async () => {
+  test('a volume is not moved: the deployment fails and says where the data is, and the old version keeps serving', async () => {
     const app = await make({ volumes })
     const first = await scene.settled(await scene.deploy(app.id))
     expect(first.status).toBe('live')

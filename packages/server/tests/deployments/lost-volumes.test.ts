@@ -27,7 +27,7 @@ const volumeOf = ({ id }: { id: string }) =>
 const instancesOf = ({ id }: { id: string }) =>
   db().selectFrom('instances').select(['machineId', 'serverId']).where('projectId', '=', id).execute()
 
-test('instances and volumes record the machine they are on, those of a server none', async () => {
+test('instances and volumes record their machine, those on a server none', async () => {
   const [here, there] = [await make(), await make({ serverId })]
   expect([(await deploy(here)).status, (await deploy(there)).status]).toEqual(['live', 'live'])
   expect([await volumeOf(here), await instancesOf(here)]).toEqual([
@@ -47,7 +47,7 @@ test('instances and volumes record the machine they are on, those of a server no
   expect((await deploy(here)).status).toBe('live')
 })
 
-test('a deployment fails with the name of a volume whose data is lost, creates nothing, and the old version serves on', async () => {
+test('a deployment with a lost volume fails and names it, creates nothing, and the old version keeps serving', async () => {
   const app = await make()
   const first = await deploy(app)
   const { id } = await volumeOf(app)
@@ -69,7 +69,7 @@ test('a deployment fails with the name of a volume whose data is lost, creates n
   expect([next.id === id, next.hasData, runtime().volumes.has(next.id)]).toEqual([false, 1, true])
 })
 
-test('a mounted volume that has its data is not deleted', async () => {
+test('a mounted volume with data is not deleted', async () => {
   const app = await make()
   await deploy(app)
   expect((await on(app)('DELETE', `/volumes/${(await volumeOf(app)).id}`)).status).toBe(409)

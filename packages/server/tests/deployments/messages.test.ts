@@ -13,13 +13,13 @@ afterAll(() => scene.end())
 
 const app = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }), 'server.js': '' }
 
-test('a Dockerfile without Docker: what to install, or what to set instead', async () => {
+test('a Dockerfile without Docker: the program to install, or the setting to use instead', async () => {
   const { error } = await scene.deployFiles('dockerfile', { Dockerfile: 'FROM scratch\nCMD ["/serve"]\n' })
   expect(error).toMatchObject({ code: 'plan_failed' })
   for (const text of ['Dockerfile', 'Install Docker', 'serverId', 'startCommand']) expect(error?.message).toContain(text)
 })
 
-test('a Dockerfile that was asked for is told of in the same words, before anything is built', async () => {
+test('a Dockerfile that the settings name: the same message, before anything is built', async () => {
   const { error, steps } = await scene.deployFiles(
     'asked-for',
     { ...app, 'Dockerfile.prod': 'FROM scratch\n' },
@@ -29,19 +29,19 @@ test('a Dockerfile that was asked for is told of in the same words, before anyth
   expect(steps.map(({ name }) => name)).not.toContain('build')
 })
 
-test('several services without Docker: what to install', async () => {
+test('several services without Docker: the program to install', async () => {
   const { error } = await scene.deployFiles('compose', {
     'compose.yaml': 'services: { web: { image: web, ports: ["80"] }, db: { image: db } }\n',
   })
   expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringMatching(/several services.*Install Docker/) })
 })
 
-test('a root directory that is not there: the setting, and the folders that are', async () => {
+test('a root directory that does not exist: the setting and the existing folders', async () => {
   const { error } = await scene.deployFiles('rootless', app, { rootDirectory: 'apps/web' })
   expect(error).toMatchObject({ code: 'plan_failed', message: expect.stringMatching(/no folder "apps\/web".*rootDirectory/) })
 })
 
-test('a slow start: the setting that gives it longer', async () => {
+test('a slow start: the setting that extends the time limit', async () => {
   scene.instance.drivers.runtime.isListening = false
   try {
     const { error } = await scene.deployFiles('slow', app, { healthCheck: { timeoutSeconds: 1 } })
@@ -64,7 +64,7 @@ function startsAs(seen: Partial<Instance>, ...lines: string[]) {
   })
 }
 
-test('a program that listens elsewhere: what was asked, and where it does listen', async () => {
+test('a program that listens on another port: the requested port and the actual one', async () => {
   scene.instance.drivers.runtime.isListening = false
   const starts = startsAs({ listensOn: ['127.0.0.1:9229'] })
   try {
@@ -76,7 +76,7 @@ test('a program that listens elsewhere: what was asked, and where it does listen
   }
 })
 
-test('a start that lacks a tool: the tool by its name, and what to do', async () => {
+test('a start without a required tool: the tool and the remedy', async () => {
   const starts = startsAs({ state: 'exited', exitCode: 127, address: null }, 'sh: 1: bundle: not found')
   try {
     const { error } = await scene.deployFiles('toolless', app)

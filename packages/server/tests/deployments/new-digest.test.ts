@@ -57,7 +57,7 @@ const deploymentsOf = async (id: string) => (await scene.request('GET /projects/
 const imageNow = async (id: string) => (await scene.request('GET /projects/:id/info', id)).body.data.build.image
 
 describe('a new digest of the image', () => {
-  test('is deployed by itself, once; the same digest is not', async () => {
+  test('is deployed automatically, once; the same digest is not', async () => {
     publish('shop/auto:1', 'a')
     const id = await live({ image: 'shop/auto:1' })
     await check()
@@ -85,7 +85,7 @@ describe('a new digest of the image', () => {
     await expect.poll(() => imageNow(id)).toBe(`shop/broken@${digest('c')}`)
   })
 
-  test('is not checked where auto-deploy is off, nor for disabled or never deployed projects', async () => {
+  test('is not checked with auto-deploy off, nor for disabled or never deployed projects', async () => {
     publish('shop/manual:1', 'a')
     await live({ image: 'shop/manual:1', autoDeploy: false })
     const disabled = await live({ image: 'shop/manual:1' })
@@ -96,7 +96,7 @@ describe('a new digest of the image', () => {
   })
 })
 
-test('each project has its own time, within one interval, and is asked with the logins of its organisation', async () => {
+test('each project is checked at its own time within the interval, with the registry logins of its organisation', async () => {
   publish('registry.example.test/shop/timed:1', 'a')
   const body = { host: 'registry.example.test', username: 'ann', password: 'a password' }
   await call(scene.instance, scene.people.admin.token, 'POST /registries', { body })
@@ -111,7 +111,7 @@ test('each project has its own time, within one interval, and is asked with the 
   expect(requested).toEqual([{ image: 'registry.example.test/shop/timed:1', hosts: ['registry.example.test'] }])
 })
 
-test('a registry that does not answer is asked once in a round', async () => {
+test('a registry that does not answer is called once per round', async () => {
   const images = ['away.test/a:1', 'away.test/b:1', 'away.test/c:1', 'away.test/d:1', 'away.test/e:1', 'away.test/f:1']
   for (const image of images) {
     publish(image, 'a')
@@ -123,7 +123,7 @@ test('a registry that does not answer is asked once in a round', async () => {
   expect(requested.length).toBeLessThanOrEqual(4)
 })
 
-test('100 projects cost five queries and one question for each image of an organisation', async () => {
+test('100 projects take five queries and one registry request per image of an organisation', async () => {
   const ids: string[] = []
   for (let at = 0; at < 100; at++) {
     const image = `shop/many-${at % 10}:1`

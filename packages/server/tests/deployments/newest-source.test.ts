@@ -66,29 +66,29 @@ const firstSources: [string, () => Promise<object>][] = [
   ['a folder of this machine', async () => ({ localPath: scene.source })],
 ]
 
-describe('the upload that a deployment was asked for becomes the source of its environment', () => {
-  test.each(firstSources)('a later deployment without one builds it again: %s', async (_, fields) => {
+describe('the upload of a deployment request becomes the source of its environment', () => {
+  test.each(firstSources)('a later deployment without an upload builds it again: %s', async (_, fields) => {
     const { id } = await make(await fields())
     for (const version of ['v1', 'v2', 'v3'])
       expect(await versionOf(id, { uploadSessionId: await uploaded(version) })).toBe(version)
     expect(await versionOf(id)).toBe('v3')
   })
 
-  test.each(firstSources)('also after a failed one: %s', async (_, fields) => {
+  test.each(firstSources)('also after a failed deployment: %s', async (_, fields) => {
     const { id } = await make(await fields())
     await versionOf(id, { uploadSessionId: await uploaded('v1') })
     await failedDeploy(id, { uploadSessionId: await uploaded('v2') })
     expect(await versionOf(id)).toBe('v2')
   })
 
-  test('the record of a project without a source says that it is made of an upload', async () => {
+  test('the record of a project without a source shows the upload as its source', async () => {
     const { id } = await make({})
     expect((await sourceOf(id)).kind).toBe('none')
     await versionOf(id, { uploadSessionId: await uploaded('v1') })
     expect((await sourceOf(id)).kind).toBe('upload')
   })
 
-  test('an environment that never had its own uses production’s, one that had keeps it', async () => {
+  test('an environment without its own source uses that of production; an environment with one keeps it', async () => {
     const { id } = await make({ gitProvider: 'upload' })
     await addEnvironment(id, 'staging')
     await versionOf(id, { uploadSessionId: await uploaded('v1') })
@@ -98,7 +98,7 @@ describe('the upload that a deployment was asked for becomes the source of its e
     expect(await versionOf(id)).toBe('v1')
   })
 
-  test('a rollback changes what serves, not what is built next', async () => {
+  test('a rollback changes the live version, not the source of the next build', async () => {
     const { id } = await make({ gitProvider: 'upload' })
     const first = await scene.deploy(id, { uploadSessionId: await uploaded('v1') })
     await scene.settled(first)
@@ -108,7 +108,7 @@ describe('the upload that a deployment was asked for becomes the source of its e
     expect(await versionOf(id)).toBe('v2')
   })
 
-  test('a source that is chosen afterwards replaces it', async () => {
+  test('a source that is set afterwards replaces it', async () => {
     const { id } = await make({ localPath: scene.source })
     await versionOf(id, { uploadSessionId: await uploaded('v1') })
     const chosen = await uploaded('v2')
@@ -117,7 +117,7 @@ describe('the upload that a deployment was asked for becomes the source of its e
   })
 })
 
-describe('the files of an upload are kept as long as a deployment in the rollback window or the project names them', () => {
+describe('the files of an upload are kept as long as a deployment in the rollback window or the project uses them', () => {
   const isKept = (sessionId: string) => existsSync(scene.instance.projects.uploadFile(sessionId))
   const { jobs, sessions } = {
     jobs: () => scene.instance.database.db.selectFrom('jobs'),
@@ -139,7 +139,7 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
     await isOver('projects.sweep-uploads')
   }
 
-  test('each version in the window can be built again; those that left it are let go', async () => {
+  test('each version in the window can be built again; uploads outside of it are removed', async () => {
     const { id } = await make({ gitProvider: 'upload', rollbackWindow: 1 })
     const sessions: string[] = []
     const deployments: string[] = []
@@ -166,7 +166,7 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
     expect([first, second].map(isKept)).toEqual([false, true])
   })
 
-  test('an environment’s goes with the environment, all of them go with the project', async () => {
+  test('the upload of an environment is removed with it, and all uploads with the project', async () => {
     const { id } = await make({ gitProvider: 'upload' })
     await addEnvironment(id, 'staging')
     const [production, staging] = [await uploaded('v1'), await uploaded('s1')]
@@ -189,7 +189,7 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
     expect(isKept(production)).toBe(false)
   })
 
-  test('404: a session that ran out and that none names', async () => {
+  test('404: an expired session that is not used', async () => {
     const { id } = await make({ gitProvider: 'upload' })
     const sessionId = await uploaded('v1')
     await scene.instance.database.db.updateTable('uploadSessions').set({ expiresAt: 1 }).where('id', '=', sessionId).execute()
@@ -200,7 +200,7 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
     expect([answer.status, answer.body.field]).toEqual([404, 'uploadSessionId'])
   })
 
-  test('a session that a deployment names takes no room of the uploads that wait', async () => {
+  test('a session that a deployment uses does not count towards the quota of uploads', async () => {
     const { id } = await make({ gitProvider: 'upload' })
     const sessionId = await uploaded('v1')
     await versionOf(id, { uploadSessionId: sessionId })
@@ -214,7 +214,7 @@ describe('the files of an upload are kept as long as a deployment in the rollbac
   })
 })
 
-describe('the source that waits, and the source that was built, are named', () => {
+describe('the pending source and the built source are shown', () => {
   const sources: [string, () => Promise<object>, () => Promise<object>][] = [
     [
       'an upload that ensure names',
@@ -253,7 +253,7 @@ describe('the source that waits, and the source that was built, are named', () =
     expect(await waiting(id)).toEqual(['source'])
   })
 
-  test('an upload whose deployment failed waits', async () => {
+  test('an upload whose deployment failed is pending', async () => {
     const { id } = await make({})
     await versionOf(id, { uploadSessionId: await uploaded('v1') })
     await failedDeploy(id, { uploadSessionId: await uploaded('v2') })

@@ -39,7 +39,7 @@ const restart = async (id: string, body: object = {}) => {
 const running = (id: string) =>
   [...scene.instance.drivers.runtime.running.values()].filter(({ instance }) => instance.owner.projectId === id)
 
-describe('pendingChanges: settings that were changed since the live deployment was made', () => {
+describe('pendingChanges: settings that were changed after the live deployment was created', () => {
   const changes: [string, (id: string) => Promise<unknown>, string[]][] = [
     ['a command', (id) => change('PATCH /projects/:id', id, { buildCommand: 'make' }), ['config']],
     ['the port', (id) => change('POST /projects/:id/options', id, { port: 8123 }), ['config']],
@@ -59,7 +59,7 @@ describe('pendingChanges: settings that were changed since the live deployment w
     expect(await waiting(id)).toEqual([])
   })
 
-  test('a setting that is put back waits no more, and the same value again is no change', async () => {
+  test('a setting that is changed back is no longer pending, and sending the same value is no change', async () => {
     const id = await liveApp()
     await change('PATCH /projects/:id', id, { buildCommand: 'make' })
     await change('PATCH /projects/:id', id, { buildCommand: null })
@@ -83,14 +83,14 @@ describe('pendingChanges: settings that were changed since the live deployment w
     expect(await waiting(id)).toEqual(['env'])
   })
 
-  test('a variable of another environment does not wait for production', async () => {
+  test('a variable of another environment is not pending for production', async () => {
     const id = await liveApp()
     expect((await scene.request('POST /projects/:id/environments', id, { body: { name: 'staging' } })).status).toBe(201)
     await setVariable(id, 'hello', 'staging')
     expect(await waiting(id)).toEqual([])
   })
 
-  test('after a rollback the settings of now wait', async () => {
+  test('after a rollback the current settings are pending', async () => {
     const id = await liveApp()
     const [first] = (await scene.request('GET /projects/:id/deployments', id)).body.data
     await setVariable(id, 'hello')
@@ -100,7 +100,7 @@ describe('pendingChanges: settings that were changed since the live deployment w
     await expect.poll(() => running(id).map(({ request }) => request.env.GREETING)).toEqual([undefined])
   })
 
-  test('every field of config either waits for a deployment or is in force at once', () => {
+  test('every field of config either is pending until a deployment or takes effect at once', () => {
     const atOnce = ['sleepMode', 'autoDeploy', 'previews', 'previewsMaximum', 'previewsMaxAgeDays']
     const others = ['previewsUseProductionVariables', 'rollbackWindow', 'webhookDomain']
     const compared = [...deployedColumns, 'port', 'resources']
@@ -110,7 +110,7 @@ describe('pendingChanges: settings that were changed since the live deployment w
 })
 
 describe('POST /projects/:id/restart', () => {
-  test('202: variables and resources of now are in force, without a build and healthy before the switch', async () => {
+  test('202: current variables and resources take effect without a build, after a health check', async () => {
     const id = await liveApp()
     const [before] = running(id)
     let builds = 0
@@ -156,7 +156,7 @@ describe('POST /projects/:id/restart', () => {
     return deploymentId
   }
 
-  test('409 work_in_progress while a deployment is under way; a deployment that is asked for meanwhile comes after it', async () => {
+  test('409 work_in_progress during a deployment; a deployment requested during a restart follows it', async () => {
     const id = await liveApp()
     const building = held()
     scene.instance.drivers.runtime.whileBuilding = building.whileBuilding
@@ -170,7 +170,7 @@ describe('POST /projects/:id/restart', () => {
     await live(await scene.deploy(id))
   })
 
-  test('409: nothing is live, a static site, a disabled project; 400: an environment that does not exist; 403: a viewer', async () => {
+  test('409: no live deployment, a static site, a disabled project; 400: an unknown environment; 403: a viewer', async () => {
     const { id } = await scene.makeApp()
     const answer = async (of: string, body = {}, token = scene.people.member.token) => {
       const { status, body: output } = await scene.request('POST /projects/:id/restart', of, { body }, token)
@@ -188,7 +188,7 @@ describe('POST /projects/:id/restart', () => {
 })
 
 describe('the plan of a deployment', () => {
-  test('the record says what was detected, and info what runs beside the settings', async () => {
+  test('the record shows the detected values, and info the running version beside the settings', async () => {
     const files = {
       'package.json': JSON.stringify({ name: 'x', scripts: { start: 'node server.js' }, dependencies: { express: '5' } }),
       'server.js': 'require("express")().listen(4567)',
@@ -217,7 +217,7 @@ describe('the plan of a deployment', () => {
     expect(changed.runtime.port).toBe(deployment.plan!.port)
   })
 
-  test('null until it was planned', async () => {
+  test('is null until the deployment was planned', async () => {
     const { id } = await scene.makeApp()
     expect((await scene.request('GET /projects/:id/info', id)).body.data).toMatchObject({ plan: null, runtime: { port: null } })
     const { runtime } = scene.instance.drivers
@@ -253,7 +253,7 @@ describe('always_on wakes a sleeping project', () => {
   })
 })
 
-test('GET /deployments/:id/changes: variables by name and settings since the version that was live before', async () => {
+test('GET /deployments/:id/changes: variables by name and settings changed since the previous live version', async () => {
   const id = await liveApp()
   const changesOf = async (deploymentId: string) => (await scene.request('GET /deployments/:id/changes', deploymentId)).body.data
   await setVariable(id, 'hello')

@@ -19,7 +19,7 @@ const build = (body: object, token = scene.people.member.token) =>
   call(scene.instance, token, 'POST /deployments/build/access', { body })
 
 describe('POST /deployments/build/access', () => {
-  test('202: the deployment and where it streams; it ends live and is routed to', async () => {
+  test('202: the deployment with its stream URL; it becomes live and gets a route', async () => {
     const project = await scene.makeApp()
     const { status, body } = await build({ projectId: project.id })
     const { deploymentId } = body.data
@@ -44,24 +44,24 @@ describe('POST /deployments/build/access', () => {
       deploymentId,
     })
   })
-  test('404: a project that is not there, or is another organisation’s', async () => {
+  test('404: an unknown project, or one of another organisation', async () => {
     const others = await makePeople(scene.instance)
     const theirs = await makeProject(scene.instance, others.owner.token)
     for (const projectId of ['prj_unknown', theirs.id])
       expect(await build({ projectId })).toMatchObject({ status: 404, body: { code: 'not_found', field: 'projectId' } })
   })
-  test('404: an upload session that is not there', async () => {
+  test('404: an unknown upload session', async () => {
     const { id: projectId } = await scene.makeApp()
     expect(await build({ projectId, uploadSessionId: 'upl_unknown' })).toMatchObject({
       status: 404,
       body: { field: 'uploadSessionId' },
     })
   })
-  test('403: a user who may only read', async () => {
+  test('403: a user with read access', async () => {
     const { id: projectId } = await scene.makeApp()
     expect(await build({ projectId }, scene.people.viewer.token)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
-  test('400: an environment that the project does not have', async () => {
+  test('400: an unknown environment', async () => {
     const { id: projectId } = await scene.makeApp()
     expect(await build({ projectId, environment: 'nowhere' })).toMatchObject({ status: 400, body: { field: 'environment' } })
   })
@@ -72,7 +72,7 @@ describe('POST /deployments/build/access', () => {
     const { id } = await makeProject(scene.instance, scene.people.member.token)
     expect(await build({ projectId: id })).toMatchObject({ status: 409, body: { code: 'nothing_to_deploy' } })
   })
-  test('a build that fails says why, with its last lines', async () => {
+  test('a failed build reports the reason and its last lines', async () => {
     scene.instance.drivers.runtime.whileBuilding = async (_, report) => {
       report('compiling')
       throw new BuildFailed('command_failed', '`npm run build` ended with exit code 2', ['compiling', 'syntax error'])
@@ -93,7 +93,7 @@ describe('POST /deployments/build/access', () => {
 })
 
 describe('GET /deployments', () => {
-  test('newest first, by project, environment and status, page by page', async () => {
+  test('newest first, filtered by project, environment and status, in pages', async () => {
     const { id: projectId } = await scene.makeApp()
     const ids: string[] = []
     for (let count = 0; count < 5; count++) {
@@ -111,7 +111,7 @@ describe('GET /deployments', () => {
     expect(await list({ projectId, environment: 'other' })).toMatchObject({ code: 'validation_failed', field: 'environment' })
     expect(await scene.request('GET /deployments', '', { query: { cursor: 'bad' } })).toMatchObject({ status: 400 })
   })
-  test('another organisation sees none of them, and each is 404 to it', async () => {
+  test('another organisation sees none of them; each is 404', async () => {
     const { id: projectId } = await scene.makeApp()
     const id = await scene.deploy(projectId)
     const { owner } = await makePeople(scene.instance)
@@ -129,7 +129,7 @@ describe('GET /deployments', () => {
 })
 
 describe('GET /deployments/:id/logs', () => {
-  test('oldest first, page by page, every line once', async () => {
+  test('oldest first, in pages, every line once', async () => {
     scene.instance.drivers.runtime.whileBuilding = async (_, report) => {
       for (let line = 0; line < 25; line++) report(`line ${line}`)
     }
@@ -156,7 +156,7 @@ describe('GET /deployments/:id/logs', () => {
 })
 
 describe('POST /deployments/:id/cancel', () => {
-  test('200 while it is under way; a late success does not overwrite it; then 409', async () => {
+  test('200 while it is in progress; a late success does not overwrite it; then 409', async () => {
     const { whileBuilding, begun, release } = held()
     scene.instance.drivers.runtime.whileBuilding = whileBuilding
     const { id: projectId } = await scene.makeApp()
@@ -173,7 +173,7 @@ describe('POST /deployments/:id/cancel', () => {
     expect(await scene.request('POST /deployments/:id/cancel', id, {}, scene.people.viewer.token)).toMatchObject({ status: 403 })
   })
 
-  test('a build that the cancel cuts short says that it was cancelled, and nothing else', async () => {
+  test('a cancelled build reports only that it was cancelled', async () => {
     const begun = Promise.withResolvers<void>()
     scene.instance.drivers.runtime.whileBuilding = (_request, _report, abort) =>
       new Promise((_resolve, reject) => {
@@ -198,7 +198,7 @@ describe('POST /deployments/:id/rollback and /redeploy', () => {
     [...scene.instance.drivers.runtime.running.values()].find(({ request }) => request.owner.deploymentId === deploymentId)
       ?.request.env
 
-  test('202: rollback starts what is kept with the env and config of that time; redeploy builds with today’s', async () => {
+  test('202: rollback starts the kept artifact with its env and config; redeploy builds with the current ones', async () => {
     const { id: projectId } = await scene.makeApp()
     await setEnv(projectId, 'first')
     const first = await scene.deploy(projectId)

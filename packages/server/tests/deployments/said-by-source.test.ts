@@ -14,7 +14,7 @@ afterAll(() => scene?.end())
 const app = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }), 'server.js': '' }
 const onFly = { 'fly.toml': '[http_service]\n[[http_service.checks]]\npath = "/healthz"\n' }
 
-test('its health path is asked, unless the settings name one', async () => {
+test('its health path is requested, unless the settings have one', async () => {
   const { illPaths } = scene.instance.drivers.runtime
   illPaths.add('/healthz')
   try {
@@ -27,7 +27,7 @@ test('its health path is asked, unless the settings name one', async () => {
   }
 })
 
-test('its redirects and headers are written beside the site for the edge', async () => {
+test('its redirects and headers are written beside the static files for the edge', async () => {
   const { runtime } = scene.instance.drivers
   const site = join(dirname(scene.source), 'built', 'site')
   mkdirSync(site, { recursive: true })
@@ -51,7 +51,7 @@ test('its redirects and headers are written beside the site for the edge', async
   expect(rules).toMatchObject({ redirects: [{ from: ['=old'], to: '/new' }], headers: [{ values: [['X-From', 'the build']] }] })
 })
 
-test('how a service of a Compose file wants its container, and what others call it, is asked of the runtime', async () => {
+test('container settings and network aliases of a Compose service are passed to the runtime', async () => {
   const { runtime } = scene.instance.drivers
   Object.assign(runtime, { kind: 'docker' })
   try {

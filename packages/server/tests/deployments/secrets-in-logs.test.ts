@@ -67,7 +67,7 @@ describe('output of a project', () => {
     expect(await theirs.print('canary-of-ours canary-of-theirs')).toBe('canary-of-ours [secret]')
   })
 
-  test('hides nothing that is no secret, also after a rollback', async () => {
+  test('hides only secrets, also after a rollback', async () => {
     await ours.set(secret('canary-of-ours'), { key: 'STAGE', value: 'my-own-stage' })
     const first = await ours.deploy()
     await ours.deploy()
@@ -78,7 +78,7 @@ describe('output of a project', () => {
     expect(await theirs.deploy().then(() => theirs.print('my-own-stage'))).toBe('my-own-stage')
   })
 
-  test('goes on hiding a secret however many others store', async () => {
+  test('keeps hiding a secret, however many secrets other projects store', async () => {
     await ours.set(secret('canary-of-ours'))
     await ours.deploy()
     for (const app of [theirs, await makeApp()]) {
@@ -89,21 +89,21 @@ describe('output of a project', () => {
     expect(await theirs.print('A5012345678901234567890123456789012345678901234567890123456789012345')).toContain('[secret]')
   })
 
-  test('goes on hiding a secret that was changed, for as long as the version that has it runs', async () => {
+  test('keeps hiding a changed secret as long as the version that uses it runs', async () => {
     await ours.set(secret('canary-before'))
     await ours.deploy()
     await ours.set(secret('canary-after'))
     expect(await ours.print('canary-before canary-after')).toBe('[secret] [secret]')
   })
 
-  test('a secret that is set while it runs is hidden from then on', async () => {
+  test('hides a secret that is set while the project runs, from then on', async () => {
     await ours.deploy()
     expect(await ours.print('canary-to-come')).toBe('canary-to-come')
     await ours.set(secret('canary-to-come'))
     expect(await ours.print('canary-to-come')).toBe('[secret]')
   })
 
-  test('short and everyday values stay readable', async () => {
+  test('shows short and everyday values', async () => {
     await ours.set(secret('production', 'NODE_ENV'), secret('12345', 'PIN'), secret('canary-of-ours'))
     await ours.deploy()
     expect(await ours.print('production 12345 canary-of-ours')).toBe('production 12345 [secret]')
@@ -111,7 +111,7 @@ describe('output of a project', () => {
 })
 
 describe('output of a deployment', () => {
-  test('its log, its error and what is announced hide the secrets of the project', async () => {
+  test('its log, its error and its notification hide the secrets of the project', async () => {
     await ours.set(secret('canary-of-ours'))
     scene.instance.drivers.runtime.whileBuilding = async (_, report) => {
       report('using canary-of-ours')

@@ -73,7 +73,7 @@ test('a second service that publishes a port is served at <service>.<slug>.<base
   expect((await routesOf(id))[1]).toMatchObject({ service: 'db', state: 'synced' })
 })
 
-test('rules hold there too, and what is asleep, off or deleted is so at every name', async () => {
+test('rules apply there too, and a sleeping, disabled or deleted project is so at every host name', async () => {
   const { id, host } = await makeShop()
   await deployed(id)
   const both = [host, `admin-panel.${host}`]

@@ -61,7 +61,7 @@ const linesOfWorker = async (projectId: string): Promise<string[]> => {
 
 // They wait for the next look at their project most of the time: beside each other.
 describe.concurrent('the record of a project of several services', () => {
-  test('a service that is restarted is reported with its exit, in the record, the log and the metrics; three ends are an alarm', async ({
+  test('a restarted service is shown with its exit in the record, the log and the metrics; three exits cause a notification', async ({
     expect,
   }) => {
     const id = await liveServices()
@@ -103,7 +103,7 @@ describe.concurrent('the record of a project of several services', () => {
     expect(runtime).toMatchObject({ restarts: 3, lastExit: { code: 1, reason: 'exit' } })
   })
 
-  test('each policy is in force once its service is healthy, and not before; a service that failed for good is dead behind a healthy web; one that ended well has completed', async ({
+  test('a restart policy applies once its service is healthy; a service that failed permanently is dead beside a healthy web; one that exited successfully has completed', async ({
     expect,
   }) => {
     const id = await liveServices()
@@ -124,7 +124,7 @@ describe.concurrent('the record of a project of several services', () => {
     expect(instanceOf(id, 'retried').state).toBe('exited')
   })
 
-  test('a new version begins without ends, and a project that sleeps or is disabled shows its services so', async ({
+  test('a new version starts without recorded exits, and the services of a sleeping or disabled project are shown as such', async ({
     expect,
   }) => {
     const id = await liveServices()
@@ -151,7 +151,7 @@ describe.concurrent('the record of a project of several services', () => {
   })
 })
 
-test.concurrent('a project of one service has no list, and its reason and its last exit all the same', async ({ expect }) => {
+test.concurrent('a project of one service has no list of services, but a reason and a last exit', async ({ expect }) => {
   const { id } = await scene.makeApp()
   expect(await scene.settled(await scene.deploy(id))).toMatchObject({ status: 'live' })
   drivers.runtime.crash(instanceOf(id, '').instanceId, 137, 'out_of_memory')
@@ -162,7 +162,7 @@ test.concurrent('a project of one service has no list, and its reason and its la
   expect(runtime).toMatchObject({ restarts: 1, lastExit: { code: 137, reason: 'out_of_memory' } })
 })
 
-test('the image of a Compose project is that of the service that requests go to', async () => {
+test('the image of a Compose project is that of the exposed service', async () => {
   const { build } = drivers.runtime
   drivers.runtime.build = async (request, onLine, abort) => {
     const artifact = await build.call(drivers.runtime, request, onLine, abort)

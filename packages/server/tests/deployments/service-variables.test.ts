@@ -80,7 +80,7 @@ test.each([
     'only an env file that the source does not hold',
     'services: { web: { build: ., ports: ["80"], env_file: .env }, worker: { build: ., env_file: .env, environment: { A: "$QUEUE" } } }',
   ],
-])('all services get all variables when the file names %s', async (name, compose) => {
+])('all services get all variables if the file names %s', async (name, compose) => {
   const id = await makeStack(name.replaceAll(' ', '-'), compose)
   await setVariables(id, { GREETING: 'hello', QUEUE: 'mail' })
   const services = await deploy(id)

@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene.end())
 
-test('a build that writes nothing is ended, and the deployment says why', async () => {
+test('a build without output is ended, and the deployment says why', async () => {
   scene.instance.drivers.runtime.whileBuilding = (_request, _onLine, abort) =>
     new Promise((_resolve, reject) => abort.addEventListener('abort', () => reject(abort.reason)))
   const { id } = await scene.makeApp()

@@ -11,7 +11,7 @@ afterAll(() => scene.end())
 const read = () => call(scene.instance, scene.people.owner.token, 'GET /instance/storage', {})
 const cleanUp = () => call(scene.instance, scene.people.owner.token, 'POST /instance/storage/clean-up', {})
 
-test('operators see what builds keep on the disk, by place and project', async () => {
+test('operators see the disk use of builds by location and project', async () => {
   const { id } = await scene.makeApp()
   await scene.settled(await scene.deploy(id))
   scene.instance.drivers.runtime.buildCache.set(id, 700).set('prj_00000000000000000000', 300)
@@ -33,12 +33,12 @@ test('operators see what builds keep on the disk, by place and project', async (
   ])
 })
 
-test('only operators do', async () => {
+test('403 for a user who is not an operator: GET /instance/storage', async () => {
   for (const { token } of [scene.people.member, scene.people.viewer])
     expect((await call(scene.instance, token, 'GET /instance/storage', {})).status).toBe(403)
 })
 
-test('a clean-up removes what no deployment uses and the cache; what serves and what can be gone back to stays', async () => {
+test('a clean-up removes unused artifacts and the cache; live artifacts and rollback targets are kept', async () => {
   const { runtime } = scene.instance.drivers
   const { id } = await scene.makeApp()
   const first = await scene.settled(await scene.deploy(id))
@@ -61,7 +61,7 @@ test('a clean-up removes what no deployment uses and the cache; what serves and 
   expect((await cleanUp()).body.data.freedBytes).toBe(0)
 })
 
-test('a place that does not answer is listed with the reason, and the others are cleaned up', async () => {
+test('a location that does not answer is listed with the reason, and the others are cleaned up', async () => {
   const { runtime } = scene.instance.drivers
   const { storage } = runtime
   runtime.storage = async () => {

@@ -19,7 +19,7 @@ const lines = ({ events }: EventReader) => events.filter(({ event }) => event ==
 const messages = (reader: EventReader) => lines(reader).map(({ data }) => data.message as string)
 
 describe('GET /deployments/:id/stream', () => {
-  test('snapshot first, then steps and lines as they come, complete last, and it closes', async () => {
+  test('snapshot first, then steps and lines, complete last, and then it closes', async () => {
     const { whileBuilding, begun, release } = held()
     scene.instance.drivers.runtime.whileBuilding = whileBuilding
     const { id: projectId } = await scene.makeApp()
@@ -39,7 +39,7 @@ describe('GET /deployments/:id/stream', () => {
     expect(messages(reader).indexOf('building')).toBeLessThan(messages(reader).indexOf('built'))
   })
 
-  test('a reader at the moment it goes live finds the switch done, with its final time', async () => {
+  test('a reader that connects when the deployment goes live finds the switch finished, with its final time', async () => {
     const { logStore } = scene.instance
     const { id: projectId } = await scene.makeApp()
     const seen: Promise<unknown>[] = []
@@ -63,7 +63,7 @@ describe('GET /deployments/:id/stream', () => {
     expect(await switched(id)).toEqual(await seen[0])
   })
 
-  test('a finished one gives its snapshot, its lines and complete, and closes', async () => {
+  test('the stream of a finished deployment has its snapshot, lines and complete, and closes', async () => {
     const { id: projectId } = await scene.makeApp()
     const id = await scene.deploy(projectId)
     await scene.settled(id)
@@ -76,7 +76,7 @@ describe('GET /deployments/:id/stream', () => {
     ])
   })
 
-  test('resuming by Last-Event-ID gives no line twice and leaves none out', async () => {
+  test('resuming with Last-Event-ID repeats and loses no line', async () => {
     const { whileBuilding, begun, release } = held()
     scene.instance.drivers.runtime.whileBuilding = async (request, report, abort) => {
       for (let line = 0; line < 50; line++) report(`line ${line}`)
@@ -102,7 +102,7 @@ describe('GET /deployments/:id/stream', () => {
     )
   })
 
-  test('404: one of another organisation’s', async () => {
+  test('404: a deployment of another organisation', async () => {
     expect((await open('dep_unknown')).status).toBe(404)
   })
 })

@@ -31,8 +31,8 @@ async function live(): Promise<{ app: { id: string; slug: string }; first: Deplo
   return { app, first, host: hostOf(app) }
 }
 
-describe('a switch that the edge does not take', () => {
-  test('fails with the reason; the old version serves, the new one is gone', async () => {
+describe('a switch that the edge refuses', () => {
+  test('fails with the reason; the old version serves, and the new one is removed', async () => {
     const { app, first, host } = await live()
     const isNew = (table: EdgeTable) => targetIn(table, host)?.deploymentId !== first.id
     edge().beforeApply = async (table) => {
@@ -46,7 +46,7 @@ describe('a switch that the edge does not take', () => {
     expect((await scene.request('GET /deployments/:id', first.id)).body.data.status).toBe('live')
   })
 
-  test('because of this host alone: it fails, others go on', async () => {
+  test('because of one host: that deployment fails, others continue', async () => {
     const { app, host } = await live()
     edge().refused = { [host]: 'upstream u: 70000 is not a valid port' }
     const second = await scene.settled(await scene.deploy(app.id))
@@ -67,7 +67,7 @@ describe('a switch that the edge does not take', () => {
     expect((await scene.request('GET /deployments/:id', second.id)).body.data.status).toBe('live')
   })
 
-  test('because the project was disabled meanwhile: enable starts the version before', async () => {
+  test('because the project was disabled meanwhile: enable starts the previous version', async () => {
     const { app, first, host } = await live()
     let disabling: ReturnType<Scene['request']> | undefined
     edge().beforeApply = async (table) => {
@@ -108,8 +108,8 @@ describe('a switch that the edge does not take', () => {
   })
 })
 
-describe('an instance that is restarted', () => {
-  test('is out of the table while it is nowhere, and in it again where it now is', async () => {
+describe('a restarted instance', () => {
+  test('is removed from the table while it has no address, and added again with its new address', async () => {
     const { first, host } = await live()
     const [instanceId] = [...runtime().running.entries()].find(([, { instance }]) => instance.owner.deploymentId === first.id)!
     const before = portsOf(first.id)[0]

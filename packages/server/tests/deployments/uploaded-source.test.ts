@@ -32,7 +32,7 @@ test.each(forms)('the scan of an upload matches its deployment: %s', async (_, f
   expect(await scene.settled(await scene.deploy(id))).toMatchObject({ status: 'live', error: null })
 })
 
-test('a project that stores no services shows the lines of the one that its deployment exposes', async () => {
+test('a project without stored services shows the lines of the exposed service of its deployment', async () => {
   const { instance, people } = scene
   const { id } = await scene.makeApp()
   const deploymentId = await scene.deploy(id)

@@ -35,7 +35,9 @@ afterAll(async () => {
 })
 
 // Each waits for the next looks at its project most of the time: beside each other.
-test.concurrent('a hung project delays no other’s check: what is gone is started again all the same', async ({ expect }) => {
+test.concurrent('a project that does not answer delays no check of another one: lost instances are started again', async ({
+  expect,
+}) => {
   const { runtime } = scene.instance.drivers
   const live = async () => {
     const { id } = await scene.makeApp()

@@ -78,8 +78,8 @@ const use = async (hostname: string) => {
 const reported = async (): Promise<string[]> =>
   (await asPerson(scene, people.owner).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
 
-describe('a free address', () => {
-  test('is http until its first use; then it has a certificate, leads to https, and is renewed', async () => {
+describe('a free host name', () => {
+  test('is served over http until its first use; then it has a certificate, redirects to https, and is renewed', async () => {
     await start()
     const shop = await deployed('shop')
     const host = `shop.${base}`
@@ -97,7 +97,7 @@ describe('a free address', () => {
     expect(authority.orders).toEqual([host, host])
   })
 
-  test('below localhost, and a name that is not served, is never ordered', async () => {
+  test('is never ordered below localhost, nor for a name that is not served', async () => {
     await start({ BERTH_BASE_DOMAIN: 'localhost' })
     await deployed('shop')
     expect(hostOf('shop.localhost')).not.toHaveProperty('requestCertificate')
@@ -106,7 +106,7 @@ describe('a free address', () => {
     expect(authority.orders).toEqual([])
   })
 
-  test('whose order was refused waits an hour, then two, and is shown and told once', async () => {
+  test('whose order was refused is retried after an hour, then two, and is shown and reported once', async () => {
     await start()
     const shop = await deployed('shop')
     const host = `shop.${base}`
@@ -142,7 +142,7 @@ describe('a free address', () => {
 })
 
 describe('limits', () => {
-  test('no more orders an hour than the setting, a quarter of them for other uses; the rest follows', async () => {
+  test('orders per hour are limited by the setting, a quarter is reserved for other uses; the rest follows later', async () => {
     await start({ BERTH_ACME_ORDERS_PER_HOUR: '4' })
     const names = ['a', 'b', 'c', 'd', 'e']
     for (const name of names) await deployed(name)
@@ -157,7 +157,7 @@ describe('limits', () => {
     expect(authority.orders.toSorted()).toEqual(names.map((name) => `${name}.${base}`))
   })
 
-  test('an authority that says Retry-After is left alone until then, for every free address', async () => {
+  test('after a Retry-After of the authority no free host name is ordered until then', async () => {
     await start()
     const [shop, blog] = [await deployed('shop'), await deployed('blog')]
     authority.refusal = 'too many certificates already issued'
@@ -177,7 +177,7 @@ describe('limits', () => {
     expect(authority.orders.toSorted()).toEqual([`blog.${base}`, `shop.${base}`, `shop.${base}`])
   })
 
-  test('a user who retries a refused name is stopped before the authority stops the instance', async () => {
+  test('retries of a refused name are limited before the authority limits the instance', async () => {
     await start()
     const shop = await deployed('shop')
     authority.refusal = 'DNS problem'
@@ -201,7 +201,7 @@ describe('the dashboard', () => {
     expect(hostOf(`berth.${base}`)?.target).toMatchObject({ host: '127.0.0.1', port })
   })
 
-  test('over http has no place at the edge', async () => {
+  test('over http is not served by the edge', async () => {
     await start({ BERTH_PUBLIC_URL: `http://berth.${base}` })
     expect(drivers.edge.table.hosts).toEqual({})
     expect(authority.orders).toEqual([])
@@ -222,7 +222,7 @@ describe('with a DNS provider', () => {
     },
   }
 
-  test('a wildcard covers the dashboard and every free address; none is ordered at first use', async () => {
+  test('a wildcard covers the dashboard and every free host name; none is ordered at first use', async () => {
     await start({ BERTH_PUBLIC_URL: '' }, { dnsChallenge }, dns)
     await expect.poll(() => authority.orders).toEqual([`*.${base}`])
     expect(authority.proofs).toEqual([{ type: 'dns-01', response: expect.any(String) }])
@@ -245,7 +245,7 @@ describe('with a DNS provider', () => {
 })
 
 describe('a wildcard that is not issued yet', () => {
-  test('is waited for by the names that it will cover; after it failed, each gets a certificate of its own', async () => {
+  test('delays the orders of the names it will cover; after it failed, each gets its own certificate', async () => {
     const held = Promise.withResolvers<void>()
     const dnsChallenge: DnsChallenge = { present: () => held.promise, remove: async () => {} }
     await start({ BERTH_DNS_WAIT_SECONDS: '0' }, { dnsChallenge })
@@ -263,7 +263,7 @@ describe('a wildcard that is not issued yet', () => {
   })
 })
 
-describe('the certificate that is served', () => {
+describe('the served certificate', () => {
   const good = (): ServedCertificate => ({
     fingerprint256: 'other',
     expiresAt: new Date(Date.now() + 90 * days),
@@ -271,7 +271,7 @@ describe('the certificate that is served', () => {
     trustProblem: null,
   })
 
-  test('is compared with the stored one every hour; a problem is shown and told once, and goes when it is over', async () => {
+  test('is compared with the stored one every hour; a problem is shown and reported once, and cleared when it is solved', async () => {
     const requested: string[] = []
     let isServed = true
     const tlsProbe: MemoryDrivers['tlsProbe'] = async (_address, hostname) => {

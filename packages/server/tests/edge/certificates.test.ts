@@ -69,7 +69,7 @@ describe('renewal', () => {
     expect(authority.orders).toHaveLength(3)
   })
 
-  test('a short-lived one is renewed in the last third of its life', async () => {
+  test('a short-lived certificate is renewed in the last third of its lifetime', async () => {
     authority.lifetimeDays = 6
     await connect(shop)
     await pass(95 * hours)
@@ -88,7 +88,7 @@ describe('renewal', () => {
     expect(kept).toEqual([{ hostname: shop }])
   })
 
-  test('a refused order keeps the old certificate and says so; domain.failed is announced once', async () => {
+  test('a refused order keeps the old certificate and shows the reason; domain.failed is announced once', async () => {
     await connect(shop)
     authority.refusal = 'too many certificates already issued'
     await pass(61 * days)
@@ -117,7 +117,7 @@ describe('renewal', () => {
 })
 
 describe('orders', () => {
-  test('a first order that is refused is tried again every hour, told once, and at once by routing/retry', async () => {
+  test('a refused first order is retried every hour, reported once, and retried at once by routing/retry', async () => {
     authority.refusal = 'the name does not resolve'
     await connect(shop, 'error')
     expect(await routeOf(shop)).toMatchObject({ tls: 'error', reason: 'No certificate: the name does not resolve' })
@@ -133,7 +133,7 @@ describe('orders', () => {
     expect(authority.orders).toHaveLength(5)
   })
 
-  test('a change of a project asks for nothing that was refused', async () => {
+  test('a change of a project does not repeat a refused order', async () => {
     authority.refusal = 'no'
     await connect(shop, 'error')
     for (const name of ['One', 'Two']) await on()('PATCH', '', { name })
@@ -141,7 +141,7 @@ describe('orders', () => {
     expect(authority.orders).toHaveLength(1)
   })
 
-  test('an authority that is away is asked three times; then the reason is shown and told once', async () => {
+  test('an unreachable authority is called three times; then the reason is shown and reported once', async () => {
     authority.outage = 'the authority cannot be reached'
     await on()('POST', '/connect', { domain: shop })
     await eventually(shop, 'reason').toBe('No certificate yet: the authority cannot be reached')
@@ -172,7 +172,7 @@ describe('orders', () => {
 })
 
 describe('expiry', () => {
-  test('domain.expiring at 21, 7 and 1 days before the end of a certificate that is not renewed, once each', async () => {
+  test('domain.expiring 21, 7 and 1 days before a certificate that is not renewed expires, once each', async () => {
     authority.lifetimeDays = 80
     await connect(shop)
     authority.refusal = 'no'
@@ -187,7 +187,7 @@ describe('expiry', () => {
       `The certificate of ${shop} expires within a day`,
     ])
   })
-  test('a certificate that is renewed in time has no warning, however short its life', async () => {
+  test('a certificate that is renewed in time has no warning, however short its lifetime', async () => {
     authority.lifetimeDays = 30
     await connect(shop)
     for (const daysPassed of [10, 9, 1, 1, 1, 6, 6]) await pass(daysPassed * days)
@@ -196,7 +196,7 @@ describe('expiry', () => {
   })
 })
 
-describe('a certificate that cannot be used', () => {
+describe('an unusable certificate', () => {
   const breakOf = (column: 'certificate' | 'privateKey', hostname: string) =>
     scene.database.db
       .updateTable('certificates')
@@ -208,7 +208,7 @@ describe('a certificate that cannot be used', () => {
   }
 
   test.each(['certificate', 'privateKey'] as const)(
-    'by its %s: it is ordered anew at once, not only when it is due, and others are not',
+    'because of its %s is ordered again at once, before it is due, and others are not',
     async (column) => {
       await connect(shop)
       await connect(blog)
@@ -222,7 +222,7 @@ describe('a certificate that cannot be used', () => {
     },
   )
 
-  test('and cannot be had anew: that is said and told once, and tried again every hour, not with every change', async () => {
+  test('whose new order fails is shown and reported once, and retried every hour, not with every change', async () => {
     await connect(shop)
     await pass(2 * hours)
     authority.refusal = 'not today'
@@ -242,7 +242,7 @@ describe('a certificate that cannot be used', () => {
     await eventually(shop, 'tls').toBe('active')
   })
 
-  test('again within the hour is not ordered at once again', async () => {
+  test('is not ordered again within the same hour', async () => {
     await connect(shop)
     await breakOf('certificate', shop)
     await change()
@@ -255,7 +255,7 @@ describe('a certificate that cannot be used', () => {
     expect(authority.orders).toEqual([shop, shop])
   })
 
-  test('is not kept when an order gives one, and the one in use stays', async () => {
+  test('is not stored if an order returns one, and the one in use stays', async () => {
     await connect(shop)
     authority.isForeign = true
     await pass(61 * days)
@@ -267,7 +267,7 @@ describe('a certificate that cannot be used', () => {
   })
 
   test.each(['certificate', 'privateKey'] as const)(
-    'by its %s: its own name is told so, and all others go on',
+    'because of its %s affects its own name only, and the others are served',
     async (column) => {
       await connect(shop)
       await connect(blog)

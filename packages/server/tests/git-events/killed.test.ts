@@ -98,7 +98,7 @@ const statusesOf = (sha: string) => scene.host.statuses.filter((one) => one.sha 
 const unhandled = async () =>
   (await scene.instance.database.db.selectFrom('gitDeliveries').select('key').where('handledAt', 'is', null).execute()).length
 
-test('kill -9 at every step from a push to the status at the host: one deployment, and its status is reported', async () => {
+test('kill -9 at every step from a push to the commit status: one deployment, and its status is reported', async () => {
   let sha = ''
   await killedAtEach({
     async reported(at) {
@@ -113,7 +113,7 @@ test('kill -9 at every step from a push to the status at the host: one deploymen
   })
 })
 
-test('the last ten of many waiting pushes to a branch are handled; a push to a branch without a project takes no job', async () => {
+test('the last ten of many waiting pushes to a branch are handled; a push to a branch without a project enqueues no job', async () => {
   const { db } = scene.instance.database
   const shas = Array.from({ length: 14 }, (_, at) => (at + 1).toString(16).padStart(40, 'c'))
   for (const sha of shas) {
@@ -143,7 +143,7 @@ describe('a pull request', () => {
   const comments = () => scene.comments.filter(({ at }) => at === `${name}#${number}`).map(({ body }) => body)
   const environments = async () => (await on('GET', '/environments')).body.data.map(({ slug }: { slug: string }) => slug)
 
-  test('that opens, kill -9 at every step: one preview, and one comment that says where it is', async () => {
+  test('that opens, kill -9 at every step: one preview, and one comment with its URL', async () => {
     await killedAtEach({
       async reported() {
         number += 1
@@ -156,7 +156,7 @@ describe('a pull request', () => {
     })
   })
 
-  test('that closes, kill -9 at every step: nothing of its preview is left, and the comment says so', async () => {
+  test('that closes, kill -9 at every step: no part of its preview is left, and the comment says so', async () => {
     await killedAtEach({
       async before() {
         number += 1
@@ -180,7 +180,7 @@ describe('a pull request', () => {
   })
 })
 
-test('kill -9 at every step of an app that is uninstalled: its connection is gone, and the organisation was notified once', async () => {
+test('kill -9 at every step of handling an uninstalled app: its connection is removed, and the organisation was notified once', async () => {
   const { db } = scene.instance.database
   const notified = async () => {
     const jobs = await db.selectFrom('jobs').select('payload').where('kind', '=', 'notifications.announce').execute()

@@ -42,7 +42,7 @@ const whole = (bytes: number) => {
   return answerTo(sending)
 }
 
-test('two large deliveries of one client run at once; small ones continue, and a slot is free when one ends', async () => {
+test('two large deliveries of one client are read at once; small ones are not delayed, and a slot is free when one ends', async () => {
   const held = [await hold({ 'content-length': limits.gitDeliveryBytes }), await hold({ 'transfer-encoding': 'chunked' })]
   await expect.poll(() => whole(limits.bodyBytes + 1)).toBe(429)
   expect(await whole(limits.bodyBytes)).toBe(401)

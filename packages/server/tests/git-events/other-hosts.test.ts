@@ -104,7 +104,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s', (provider) => {
       (one: { trigger: string; commit: { sha: string } }) => [one.trigger, one.commit.sha],
     )
 
-  test('a push is deployed and its commit gets a status; a second time, forged, or of another branch it does nothing', async () => {
+  test('a push is deployed and its commit gets a status; a repeated or forged push, or one of another branch, has no effect', async () => {
     const commit = await host.git.commit(name, files('second'))
     expect(outcome(await deliver('push', push(commit), { secret: 'a guess' }))).toEqual([401, 'unauthorized'])
     const id = randomUUID()
@@ -117,7 +117,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s', (provider) => {
     expect(host.statuses.at(-1)).toMatchObject({ repository: name, sha: commit, state: 'success' })
   })
 
-  test('a merge request opens a preview, a new commit updates it, the merge removes it; a fork’s waits', async () => {
+  test('a merge request opens a preview, a new commit updates it, the merge removes it; that of a fork waits for approval', async () => {
     const first = await host.git.commit(name, files('one'), { branch: 'feature' })
     expect(outcome(await deliver('pull_request', request('opened', first)))).toEqual([202, 'accepted'])
     await instance.jobs.whenIdle()

@@ -69,7 +69,7 @@ describe('a pull request', () => {
     expect([(await slugs()).at(-1), (await known()).state]).toEqual(['pr-7', 'active'])
   })
 
-  test('that is replayed, well signed and under a new id, brings no earlier state back', async () => {
+  test('that is replayed with a valid signature and a new id does not restore an earlier state', async () => {
     const [first, second] = [await commit('one'), await commit('two')]
     const at = (hour: number) => ({ updatedAt: `2026-11-16T${hour}:00:00Z` })
     await send('opened', first, at(10))
@@ -84,7 +84,7 @@ describe('a pull request', () => {
     expect([(await slugs()).at(-1), (await known()).state]).toEqual(['pr-7', 'active'])
   })
 
-  test('does nothing where previews are off, and nothing to a project that is disabled', async () => {
+  test('has no effect with previews off, nor on a disabled project', async () => {
     await on('POST', '/options', { previews: false })
     await send('opened', await commit('one'))
     expect([await known(), await slugs()]).toEqual([undefined, ['production']])
@@ -94,7 +94,7 @@ describe('a pull request', () => {
     expect(await slugs()).toEqual(['production'])
   })
 
-  test('beyond the cap waits, says so at the host, and gets its preview when there is room', async () => {
+  test('beyond previewsMaximum waits with a message at the host, and gets its preview when another one is removed', async () => {
     await on('POST', '/options', { previewsMaximum: 1 })
     const sha = await commit('one')
     await send('opened', sha, { number: 1 })
@@ -106,7 +106,7 @@ describe('a pull request', () => {
     expect([await slugs(), (await known(2)).state]).toEqual([['production', 'pr-2'], 'active'])
   })
 
-  test('without a push for longer than previews are kept loses its preview, and a push brings it back', async () => {
+  test('without a push for previewsMaxAgeDays loses its preview, and a push creates it again', async () => {
     await send('opened', await commit('one'))
     const { db } = scene.instance.database
     const old = Date.now() - 31 * 24 * 60 * 60_000
@@ -121,7 +121,7 @@ describe('a pull request', () => {
 })
 
 describe('variables of a preview', () => {
-  test('are its own and those of the environment preview; production’s only when a user with project:admin allows it', async () => {
+  test('are its own and those of the environment preview; those of production only if a user with project:admin allows it', async () => {
     await on('POST', '/environments', { name: 'Preview' })
     await on('PATCH', '/env', { environment: 'preview', upserts: [{ key: 'SHARED', value: 'of previews' }] })
     await send('opened', await commit('one'))
@@ -143,7 +143,7 @@ describe('a fork’s pull request', () => {
   const approve = (body?: object, token = scene.people.admin.token) =>
     callsOn(scene.instance, token)(project)('POST', '/pull-requests/7/approve', body)
 
-  test('is not built before a user with project:admin approves each commit, and never gets production’s variables', async () => {
+  test('is not built before a user with project:admin approves each commit, and never gets variables of production', async () => {
     await on('POST', '/preview-variables', { fromProduction: true })
     const first = await commit('one')
     await send('opened', first, { fork: true })
@@ -167,7 +167,7 @@ describe('a fork’s pull request', () => {
     expect(await slugs()).toEqual(['production'])
   })
 
-  test('approved while it gets another commit, or is closed, never runs an unapproved commit and leaves nothing', async () => {
+  test('approved while it gets another commit or is closed never runs an unapproved commit, and leaves no resources', async () => {
     const first = await commit('one')
     await send('opened', first, { fork: true })
     const second = await commit('two')
@@ -181,7 +181,7 @@ describe('a fork’s pull request', () => {
     expect([(await known()).state, await slugs(), running()]).toEqual(['closed', ['production'], []])
   })
 
-  test('of a number that a pull request of our own had gets no variables of production either', async () => {
+  test('with the number of an earlier pull request of the repository itself gets no variables of production either', async () => {
     await on('POST', '/preview-variables', { fromProduction: true })
     await send('opened', await commit('one'))
     expect(running()[0]!.request.env).toHaveProperty('PRODUCTION_SECRET')
@@ -191,7 +191,7 @@ describe('a fork’s pull request', () => {
     expect(running()[0]!.request.env).not.toHaveProperty('PRODUCTION_SECRET')
   })
 
-  test('deployed again after a pull request of our own has got its number, still gets no variables of production', async () => {
+  test('deployed again after a pull request of the repository itself got its number, still gets no variables of production', async () => {
     await on('POST', '/preview-variables', { fromProduction: true })
     await send('opened', await commit('one'), { fork: true })
     await approve()
@@ -207,7 +207,7 @@ describe('a fork’s pull request', () => {
     expect(running()[0]!.request.env).not.toHaveProperty('PRODUCTION_SECRET')
   })
 
-  test('404 for one that was not reported, 409 for one that does not wait', async () => {
+  test('404: approving an unreported pull request; 409: one that is not waiting', async () => {
     expect((await approve()).status).toBe(404)
     await send('opened', await commit('one'))
     expect((await approve()).status).toBe(409)
@@ -227,7 +227,7 @@ describe('pull requests that are open before previews are enabled', () => {
     }
   }
 
-  test('get their previews when previews are enabled; a fork waits for its approval', async () => {
+  test('get their previews when previews are enabled; that of a fork waits for its approval', async () => {
     await on('PATCH', '', { previews: false })
     const head = await commit('opened long ago')
     const end = list(pullRequest(name, 'opened', head), pullRequest(name, 'opened', head, { number: 8, fork: true }))
@@ -248,7 +248,7 @@ describe('pull requests that are open before previews are enabled', () => {
     }
   })
 
-  test('get them when the project is created with previews', async () => {
+  test('get their previews when the project is created with previews', async () => {
     const head = await commit('opened long ago')
     const end = list(pullRequest(name, 'opened', head))
     try {

@@ -26,7 +26,7 @@ const deliveryOf = (name: string, commit: string) => {
 }
 
 describe('a push', () => {
-  test('is deployed with no other call, and the host is notified: pending, then success with the URL', async () => {
+  test('is deployed without another call, and the commit status is pending, then success with the URL', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const commit = await scene.host.git.commit(name, files('second'))
@@ -55,7 +55,7 @@ describe('a push', () => {
     expect(webhook).toMatchObject({ active: true, lastDeliveryAt: expect.any(String) })
   })
 
-  test('comes after a folder that was deployed to the project, which the next deployment without a source then leaves', async () => {
+  test('after the deployment of a folder becomes the source of the next deployment without a source', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const { token } = scene.people.owner
@@ -87,7 +87,7 @@ describe('a push', () => {
     expect((await on(project)('GET', '')).body.data.source).toMatchObject({ kind: 'git', commit })
   })
 
-  test.each(['restore', 'move'] as const)('during a %s waits, and is deployed when that has ended', async (kind) => {
+  test.each(['restore', 'move'] as const)('during a %s waits, and is deployed afterwards', async (kind) => {
     const { database } = scene.instance
     const name = await scene.repository()
     const project = await scene.project(name)
@@ -104,7 +104,7 @@ describe('a push', () => {
     expect(await scene.deployments(project.id)).toMatchObject([{ trigger: 'push', status: 'live' }])
   })
 
-  test('sent as a form, signed over its raw bytes, is deployed; signed over its JSON it is refused', async () => {
+  test('sent as a form with a signature over its raw bytes is deployed; with a signature over its JSON it is refused', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const commit = await scene.host.git.commit(name, files('by a form'))
@@ -126,7 +126,7 @@ describe('a push', () => {
     expect((await scene.deliver('push', {}, { ...options, raw: 'other=1' })).status).toBe(400)
   })
 
-  test('of a repository that was renamed at the host is deployed', async () => {
+  test('of a repository renamed at the host is deployed', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const commit = await scene.host.git.commit(name, files('under a new name'))
@@ -138,7 +138,7 @@ describe('a push', () => {
     expect(await scene.deployments(project.id)).toMatchObject([{ status: 'live', commitSha: commit }])
   })
 
-  test('whose delivery comes a second time does nothing, also at once', async () => {
+  test('delivered twice is deployed once, also if both deliveries are concurrent', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const [hook] = hookOf(name)
@@ -173,7 +173,7 @@ describe('a push', () => {
     ])
   })
 
-  test('that is replayed, well signed and under a new id, does not bring an older commit back', async () => {
+  test('replayed with a valid signature and a new id does not deploy an older commit', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const [hook] = hookOf(name)
@@ -188,7 +188,7 @@ describe('a push', () => {
     expect(await scene.deployments(project.id)).toHaveLength(2)
   })
 
-  test('whose handling failed and is tried again behind a later push does not undo that one', async () => {
+  test('that is retried after a later push does not revert the later one', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const [hook] = hookOf(name)
@@ -213,7 +213,7 @@ describe('a push', () => {
     expect((await reported()).find((one) => one.key === key)).toMatchObject({ handledAt: expect.any(Number) })
   })
 
-  test('with a wrong signature, none, or another hook’s secret is 401 and does nothing', async () => {
+  test('with a wrong or missing signature, or the secret of another webhook, is 401 and has no effect', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const other = await scene.repository()
@@ -242,12 +242,12 @@ describe('a push', () => {
     ['an event that every object has', '__proto__', 'acme/shop'],
     ['a repository that no database can look for', 'push', 'ac\0me/shop'],
     ['a repository that is a path', 'push', '../../shop'],
-  ])('without a signature, with %s, is 401 like any other', async (_, event, full_name) => {
+  ])('without a signature, with %s, is the same 401', async (_, event, full_name) => {
     const payload = { ...push(full_name, 'a'.repeat(40)), action: event }
     expect((await scene.deliver(event, payload, { secret: 'a guess' })).status).toBe(401)
   })
 
-  test('three projects on one repository, each with a hook and a secret of its own, each react to their own', async () => {
+  test('is deployed by each of three projects on one repository, each with its own webhook and secret', async () => {
     const name = await scene.repository()
     const organizations = [scene.people, await makePeople(scene.instance), await makePeople(scene.instance)]
     const projects: { id: string }[] = []
@@ -266,7 +266,7 @@ describe('a push', () => {
     }
   })
 
-  test('deploys every project and environment that follows the branch, and no other', async () => {
+  test('is deployed by every project and environment that follows the branch, and no other', async () => {
     const name = await scene.repository()
     const [one, two, off, disabled] = [
       await scene.project(name),
@@ -292,7 +292,7 @@ describe('a push', () => {
     expect([await seen(off!), await seen(disabled!)]).toEqual([[], []])
   })
 
-  test('of a tag, a deleted branch or another branch, and other events, do nothing', async () => {
+  test('of a tag, a deleted branch or another branch has no effect, nor have other events', async () => {
     const name = await scene.repository()
     const project = await scene.project(name)
     const [hook] = hookOf(name)
@@ -313,7 +313,7 @@ describe('a push', () => {
 })
 
 describe('POST /projects/:id/git/link', () => {
-  test('puts the hook on the repository by itself, and its pushes are deployed; without auto-deploy it does not', async () => {
+  test('adds the webhook to the repository, and its pushes are deployed; without auto-deploy it does not', async () => {
     const names = [await scene.repository(), await scene.repository()]
     const { token } = scene.people.owner
     for (const [at, autoDeploy] of [true, false].entries()) {
@@ -340,7 +340,7 @@ describe('POST /webhooks/git/:provider', () => {
     expect((await scene.deliver('push', {}, { provider: 'sourcehut' })).status).toBe(404)
   })
 
-  test('400: well signed, but no JSON or not what the host sends; unsigned, it is 401 and not read', async () => {
+  test('400: a valid signature with invalid JSON or an invalid event; without a signature 401, and the body is not parsed', async () => {
     for (const raw of ['{"ref":', '[]', '{"a":1}'])
       expect((await scene.deliver('push', {}, { raw })).body.code).toBe('invalid_json')
     expect((await scene.deliver('push', {}, { raw: '{"ref":', secret: 'x' })).status).toBe(401)
@@ -353,7 +353,7 @@ describe('POST /webhooks/git/:provider', () => {
     expect((await scene.deliver('ping', {}, { raw: large })).body.data.outcome).toBe('pong')
   })
 
-  test('an uninstalled app: its credentials go, projects stay and say that pushes no longer arrive', async () => {
+  test('an uninstalled app: its credentials are removed; projects stay and say that pushes no longer arrive', async () => {
     const { db } = scene.instance.database
     const { organizationId } = scene.people
     const now = Date.now()

@@ -30,7 +30,7 @@ const own = 'http://berth.localhost'
 const deliveries = () => scene.instance.drivers.edge.table.deliveries
 
 describe('the webhook domain of a project', () => {
-  test('is where the host delivers, and the edge hands it on from there; without it, the instance’s own address', async () => {
+  test('receives the deliveries of the host, and the edge forwards them; without one they go to the address of the instance', async () => {
     const { secret, id } = hook()
     expect(origin()).toBe(own)
     await set(`${project.slug}.localhost`)
@@ -47,7 +47,7 @@ describe('the webhook domain of a project', () => {
     expect(origin()).toBe(own)
   })
 
-  test('follows the free host name, stays with a project that still has one, and goes with its project', async () => {
+  test('follows a renamed free host name, moves to a remaining project of the repository, and is removed with its project', async () => {
     await set(`${project.slug}.localhost`)
     const other = await scene.project(name)
     const onOther = callsOn(scene.instance, scene.people.owner.token)(other)
@@ -64,7 +64,7 @@ describe('the webhook domain of a project', () => {
     expect(origin()).toBe(own)
   })
 
-  test('that is removed hands its deliveries back to the instance’s own address', async () => {
+  test('that is removed returns the deliveries to the address of the instance', async () => {
     const hostname = `gone.${project.slug}.example.test`
     await on('POST', '/connect', { domain: hostname })
     await set(hostname)
@@ -75,7 +75,7 @@ describe('the webhook domain of a project', () => {
     await expect.poll(() => deliveries()?.hostnames ?? []).not.toContain(hostname)
   })
 
-  test('stays in use when another organisation claims the name, too, and has not proven it', async () => {
+  test('stays in use while another organisation has an unproven claim to the name', async () => {
     const hostname = `shared.${project.slug}.example.test`
     await on('POST', '/connect', { domain: hostname })
     await set(hostname)
@@ -88,7 +88,7 @@ describe('the webhook domain of a project', () => {
     expect(deliveries()?.hostnames ?? []).toContain(hostname)
   })
 
-  test('at the edge takes deliveries also before anything was deployed; what comes of them is as from anywhere', async () => {
+  test('accepts deliveries at the edge before the first deployment; they have the same effect as at any other address', async () => {
     await scene.instance.app.listen({ host: '127.0.0.1', port: 0 })
     await set(`${project.slug}.localhost`)
     const { hostnames, to, key } = deliveries()!
@@ -102,7 +102,7 @@ describe('the webhook domain of a project', () => {
   })
 })
 
-test('forwarded deliveries count for the client that the edge names, and no other sender may name one', async () => {
+test('forwarded deliveries are counted for the client that the edge reports; no other sender may report one', async () => {
   const instance = await startInstance({}, { rateLimits: { publicWebhook: 2 } })
   const stopping = new AbortController()
   await instance.running?.start(stopping.signal)

@@ -64,7 +64,7 @@ const answers = async (
 const each = (ats: readonly string[], answer: string) => Object.fromEntries(ats.map((at) => [at, answer]))
 const asWith = (token: string | null) => (at: At, input: CallInput) => call(scene.instance, token, at, input)
 
-test('this file asks each of the 19 routes', () => {
+test('this file calls each of the 19 routes', () => {
   expect(rows.map(({ at }) => at).sort()).toEqual(Object.keys(inputs).sort())
   expect(rows).toHaveLength(19)
 })
@@ -91,12 +91,12 @@ describe('permissions', () => {
 })
 
 describe('400', () => {
-  test('no usable source; for a clone token that is 409', async () => {
+  test('400 without a usable source; a clone token is 409', async () => {
     const expected = { ...each(ofHost, '400 no_source'), [`GET ${repo}/clone-token`]: '409 no_app_installation' }
     expect(await answers(ofHost, scene.request)).toEqual(expected)
   })
 
-  test('an unknown host, by the field’s name', async () => {
+  test('an unknown host, with the name of the field', async () => {
     const requested = signedIn.filter(({ query }) => query && 'provider' in query.properties).map(({ at }) => at)
     expect(requested).toHaveLength(17)
     for (const at of requested) {
@@ -120,13 +120,13 @@ describe('400', () => {
     expect([answer.status, answer.body.field]).toEqual([400, field])
   })
 
-  test('a callback without a state, and with one that is not ours', async () => {
+  test('a callback without a state, or with an unknown one', async () => {
     for (const query of [{}, { state: 'x' }, { state: 'a.b', code: 'c' }] as Record<string, string>[])
       expect((await call(scene.instance, null, 'GET /gitprovider/connect/redirect', { query })).status).toBe(400)
   })
 })
 
-test('404: the repository is not visible to the source, by account and by app', async () => {
+test('404: the repository is not visible to the account or the app', async () => {
   const nowhere = { params: { owner: 'acme', repo: 'no-such' } }
   for (const connect of [connectAccount, connectApp]) {
     await connect(scene)
@@ -140,7 +140,7 @@ test('404: the repository is not visible to the source, by account and by app', 
   }
 })
 
-test('404: what is for self-hosted instances alone, on the cloud service', async () => {
+test('404: routes for self-hosted instances only, in cloud mode', async () => {
   const cloud = await startInstance({ BERTH_MODE: 'cloud' })
   try {
     const { owner } = await makePeople(cloud)
@@ -152,7 +152,7 @@ test('404: what is for self-hosted instances alone, on the cloud service', async
   }
 })
 
-test('409: a repository of that name is there; a clone token without an installation for the owner', async () => {
+test('409: the repository exists already; a clone token without an installation for the owner', async () => {
   await connectAccount(scene)
   const made = await scene.request('POST /gitprovider/repos', inputOf('POST /gitprovider/repos'))
   expect([made.status, made.body.code]).toEqual([409, 'conflict'])
@@ -160,7 +160,7 @@ test('409: a repository of that name is there; a clone token without an installa
   expect([token.status, token.body.code]).toEqual([409, 'no_app_installation'])
 })
 
-test('503: the host’s limit is used up, on every route that asks it; status and home answer', async () => {
+test('503: the rate limit of the host is used up, on every route that calls it; status and home answer', async () => {
   await connectApp(scene)
   const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + 1800) }
   scene.host.intercept = () => ({ status: 403, json: { message: 'API rate limit exceeded' }, headers })
@@ -169,7 +169,7 @@ test('503: the host’s limit is used up, on every route that asks it; status an
   expect((await scene.request('GET /gitprovider/home')).body).toMatchObject({ state: 'error', repos: [] })
 })
 
-test('success: each of them, in the order of a day', async () => {
+test('success of each route, in the order of use', async () => {
   await connectApp(scene)
   const quiet = ofHost.filter((at) => at.startsWith('GET'))
   expect(await answers(quiet, scene.request)).toEqual(each(quiet, '200'))

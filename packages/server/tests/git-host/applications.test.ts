@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 const request = (route: Parameters<typeof call>[2], input: CallInput = {}) => call(instance, people.owner.token, route, input)
 
-describe.each(['gitlab', 'gitea'] as const)('an OAuth application of %s that an operator enters', (provider) => {
+describe.each(['gitlab', 'gitea'] as const)('an OAuth application of %s, entered by an operator', (provider) => {
   const params = { provider }
   const query = { provider }
   const repository = { params: { owner: 'acme', repo: 'shop' }, query }
@@ -43,7 +43,7 @@ describe.each(['gitlab', 'gitea'] as const)('an OAuth application of %s that an 
     await request(`DELETE ${at}`, { params })
   })
 
-  test('is used at once: connected, listed, and its repositories are read', async () => {
+  test('is used at once: an account is connected, and its repositories are listed and read', async () => {
     const { status, body } = await save()
     expect([status, body.data]).toMatchObject([200, { origin: 'stored', kind: 'oauth', url: hosts[provider].url }])
     await connect()
@@ -68,7 +68,7 @@ describe.each(['gitlab', 'gitea'] as const)('an OAuth application of %s that an 
     expect(await state()).toBe('disconnected')
   })
 
-  test('another address ends the connections, and projects keep their remote and their clone token', async () => {
+  test('another address of the host ends the connections, and projects keep their remote and their clone token', async () => {
     await save()
     await connect()
     const source = { gitProvider: provider, gitOwner: 'acme', gitRepo: 'shop', gitBranch: 'main' }
@@ -88,7 +88,7 @@ describe.each(['gitlab', 'gitea'] as const)('an OAuth application of %s that an 
     await request('DELETE /projects/:id', { params: { id: made.data.id } })
   })
 
-  test('a credential of one host is never sent to another: a row of another address is not used', async () => {
+  test('a credential of one host is never sent to another: a row with another address is not used', async () => {
     await save()
     await connect()
     await instance.database.db.updateTable('gitConnections').set({ hostUrl: 'http://other.test' }).execute()
@@ -109,7 +109,7 @@ describe.each(['gitlab', 'gitea'] as const)('an OAuth application of %s that an 
     expect(await shown()).toMatchObject({ isStored: false })
   })
 
-  test('a row whose address was changed in the database cannot be opened, and is shown as a problem', async () => {
+  test('a row whose address was changed in the database cannot be decrypted, and is shown as a problem', async () => {
     await save()
     const changed = { url: 'http://evil.test', version: 'x' }
     await instance.database.db.updateTable('gitApplications').set(changed).where('provider', '=', provider).execute()
@@ -121,7 +121,7 @@ describe.each(['gitlab', 'gitea'] as const)('an OAuth application of %s that an 
   })
 })
 
-test('a host that is none is 404', async () => {
+test('an unknown host is 404', async () => {
   const body = { clientId: 'a', clientSecret: 'b' }
   expect((await request(`PUT ${at}`, { params: { provider: 'sourceforge' }, body })).status).toBe(404)
 })

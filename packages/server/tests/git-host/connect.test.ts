@@ -25,7 +25,7 @@ describe('OAuth account', () => {
     return { cookie: cookies.join('; '), host: 'berth.localhost', origin: 'http://berth.localhost' }
   }
 
-  test('connect answers with where to go, and the way back connects the account', async () => {
+  test('connect returns the URL of the host, and the callback connects the account', async () => {
     const started = await scene.request('POST /gitprovider/connect')
     expect(started.body).toMatchObject({ connected: false, flow: 'redirect' })
     const url = new URL(started.body.url)
@@ -47,7 +47,7 @@ describe('OAuth account', () => {
     expect((await scene.request('POST /gitprovider/connect')).body).toEqual({ connected: true })
   })
 
-  test('the token is sealed at rest and in no answer', async () => {
+  test('the token is stored encrypted and in no response', async () => {
     await connectAccount(scene)
     const { token } = scene.host.calls.findLast(({ what }) => what === 'GET /user')!
     const rows = await scene.instance.database.db.selectFrom('gitConnections').selectAll().execute()
@@ -58,7 +58,7 @@ describe('OAuth account', () => {
       expect(JSON.stringify((await scene.request(at)).body)).not.toContain(token)
   })
 
-  test('the state is good once', async () => {
+  test('the state is valid once', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const address = await scene.host.authorize(body.url, 'ann')
     expect((await back(scene.instance, address)).status).toBe(303)
@@ -73,7 +73,7 @@ describe('OAuth account', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 400])
   })
 
-  test('the state is good for ten minutes', async () => {
+  test('the state is valid for ten minutes', async () => {
     let now = Date.now()
     const late = await startScene(['oauth'], {}, { clock: { now: () => new Date(now) } })
     try {
@@ -87,14 +87,14 @@ describe('OAuth account', () => {
   })
 
   test.each(['', 'x', 'eyJhIjoxfQ.00000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'])(
-    'a state that is not ours is 400: %j',
+    'an unknown state is 400: %j',
     async (state) => {
       const { status, body } = await call(scene.instance, null, redirect, { query: { code: 'x', ...(state ? { state } : {}) } })
       expect([status, body.code]).toEqual([400, 'validation_failed'])
     },
   )
 
-  test('a changed state is not ours any more', async () => {
+  test('an altered state is invalid', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const address = await scene.host.authorize(body.url, 'ann')
     const [text, signature] = address.searchParams.get('state')!.split(/\.(.*)/s) as [string, string]
@@ -104,7 +104,7 @@ describe('OAuth account', () => {
     expect((await back(scene.instance, address)).status).toBe(400)
   })
 
-  test('started in a browser, it ends in that browser: with another session, or none, nothing is connected', async () => {
+  test('a connection started in a browser is completed only with the session of that browser', async () => {
     const browser = await signIn(scene.people.owner.email)
     const other = await signIn(scene.people.admin.email)
     for (const headers of [{}, other]) {
@@ -117,7 +117,7 @@ describe('OAuth account', () => {
     expect((await scene.goThrough(body.url, 'ann', browser)).status).toBe(303)
   })
 
-  test('a link that a token has started does not take the account of a person who is signed in as another user', async () => {
+  test('a link requested with a token does not connect the account of a person who is signed in as another user', async () => {
     const mallory = await makePeople(scene.instance)
     const { body } = await call(scene.instance, mallory.owner.token, 'POST /gitprovider/connect')
     const victim = await signIn(scene.people.owner.email)
@@ -125,7 +125,7 @@ describe('OAuth account', () => {
     expect((await call(scene.instance, mallory.owner.token, 'GET /gitprovider/status')).body.state).toBe('disconnected')
   })
 
-  test('a browser without a session is asked first, and only that browser can confirm', async () => {
+  test('a browser without a session has to confirm, and only that browser can', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const elsewhere = { 'x-forwarded-for': '203.0.113.9', accept: 'text/html' }
     const requested = await scene.goThrough(body.url, 'ann', elsewhere)
@@ -139,7 +139,7 @@ describe('OAuth account', () => {
     expect((await scene.request('GET /gitprovider/status')).body.state).toBe('connected')
   })
 
-  test('if users reach the instance at an address of another machine, each browser without a session is asked', async () => {
+  test('with a BERTH_PUBLIC_URL of another machine, each browser without a session has to confirm', async () => {
     const open = await startScene(['oauth'], { BERTH_PUBLIC_URL: 'https://berth.example.test' })
     try {
       const { body } = await open.request('POST /gitprovider/connect')
@@ -150,7 +150,7 @@ describe('OAuth account', () => {
     }
   })
 
-  test('without its cookie the page that asks is worth nothing', async () => {
+  test('the confirmation page has no effect without its cookie', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const requested = await scene.goThrough(body.url, 'ann', { 'x-forwarded-for': '203.0.113.9' })
     const state = decodeURIComponent(/state=([^"]+)"/.exec(requested.body)![1]!)
@@ -158,7 +158,7 @@ describe('OAuth account', () => {
     expect((await scene.request('GET /gitprovider/status')).body.state).toBe('disconnected')
   })
 
-  test('the browser is always sent to a page of the dashboard', async () => {
+  test('the browser is always redirected to a page of the dashboard', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const address = await scene.host.authorize(body.url, 'ann')
     address.searchParams.set('redirect_uri', 'https://evil.test')
@@ -174,7 +174,7 @@ describe('OAuth account', () => {
     expect(page).toContain('&#60;b&#62;No')
   })
 
-  test('a failure is shown to a signed-in browser on the git page, by a code only', async () => {
+  test('a failure is passed to the git page of a signed-in browser as a code only', async () => {
     const browser = { ...(await signIn(scene.people.owner.email)), accept: 'text/html' }
     const failed = async (query: Record<string, string>) => {
       const { status, headers } = await call(scene.instance, null, redirect, { query, headers: browser })
@@ -193,7 +193,7 @@ describe('OAuth account', () => {
     scene.host.intercept = null
   })
 
-  test('disconnect drops the stored credentials of the source; by query as well as by body', async () => {
+  test('disconnect deletes the stored credentials of the source, named by query or body', async () => {
     await connectAccount(scene)
     expect((await scene.request('POST /gitprovider/disconnect', { body: { source: 'cli' } })).body.data).toMatchObject({
       source: 'cli',
@@ -217,7 +217,7 @@ describe('app installation', () => {
   afterAll(() => scene?.stop())
   afterEach(() => scene.request('POST /gitprovider/disconnect'))
 
-  test('connect leads to the page where the app is installed; coming back connects the account that it is on', async () => {
+  test('connect returns the installation page of the app; the callback connects the account of the installation', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     expect(body.url).toMatch(`${scene.host.url}/apps/${app.slug}/installations/new?state=`)
     await connectApp(scene)
@@ -234,7 +234,7 @@ describe('app installation', () => {
     })
   }
 
-  test('another organisation has to sign in as one who governs the account: its owner may, a mere member or a stranger may not', async () => {
+  test('another organisation has to sign in as an owner of the account; members and strangers are refused', async () => {
     const others = await makePeople(scene.instance)
     const expected = { ann: 303, bob: 400, mallory: 400 }
     for (const login of ['bob', 'mallory', 'ann'] as const) {
@@ -247,7 +247,7 @@ describe('app installation', () => {
     ])
   })
 
-  test('an installation that is not there, and one that waits for approval, are reported', async () => {
+  test('a missing installation, and one that waits for approval, are reported', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     const state = new URL(body.url).searchParams.get('state')!
     const gone = await call(scene.instance, null, redirect, { query: { state, installation_id: '999', setup_action: 'install' } })
@@ -259,7 +259,7 @@ describe('app installation', () => {
     ).toMatch('approve')
   })
 
-  test('an uninstall at the host drops what is stored, and the organisation is notified', async () => {
+  test('an uninstallation at the host deletes the stored connection, and the organisation is notified', async () => {
     await connectApp(scene)
     expect(await scene.instance.gitHost.dropInstallation('github', app.installationId)).toContainEqual({
       organizationId: scene.people.organizationId,
@@ -286,7 +286,7 @@ describe('device login', () => {
   afterEach(() => scene.request('POST /gitprovider/disconnect'))
   const poll = () => scene.request('GET /gitprovider/connect/poll')
 
-  test('a code to type, then connected once it was', async () => {
+  test('returns a code to enter, and connects the account after it was entered', async () => {
     expect((await poll()).body.data).toMatchObject({ connected: false, status: 'none' })
     const { body } = await scene.request('POST /gitprovider/connect')
     expect(body).toMatchObject({
@@ -304,7 +304,7 @@ describe('device login', () => {
     expect((await scene.request('GET /gitprovider/status')).body.accounts).toMatchObject([{ login: 'ann', source: 'oauth' }])
   })
 
-  test('however often it is polled, the host is asked at its own pace', async () => {
+  test('calls the host at the interval that the host sets, however often it is polled', async () => {
     await scene.request('POST /gitprovider/connect')
     now += 2_000
     const before = scene.host.calls.length
@@ -315,7 +315,7 @@ describe('device login', () => {
     expect((await poll()).body.data).toMatchObject({ status: 'pending', intervalSeconds: 6 })
   })
 
-  test('denied, and expired', async () => {
+  test('can be denied, and expires', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     scene.host.devices.deny(body.userCode)
     now += 10_000
@@ -325,7 +325,7 @@ describe('device login', () => {
     expect((await poll()).body.data).toMatchObject({ connected: false, status: 'expired' })
   })
 
-  test('a login is the one who has started it: others poll nothing, and the code is sealed', async () => {
+  test('can be polled only by the user who started it, and its code is stored encrypted', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     scene.host.devices.approve(body.userCode, tokens.ann)
     now += 2_000
@@ -338,7 +338,7 @@ describe('device login', () => {
   })
 })
 
-test('without set-up: 400 for users who cannot use the machine, and on the cloud service', async () => {
+test('without a configured client, connecting is 400 in cloud mode', async () => {
   const scene = await startScene([], { BERTH_MODE: 'cloud' })
   try {
     expect((await scene.request('POST /gitprovider/connect')).body).toMatchObject({ code: 'no_source' })

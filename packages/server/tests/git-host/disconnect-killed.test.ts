@@ -49,20 +49,23 @@ test.each([
   ['oauth', ['app', 'cli']],
   ['cli', ['app', 'oauth', 'code']],
   ['all', []],
-])('kill -9 at every step of a disconnect from %s: all of it is gone or nothing, and asked again it is', async (source, left) => {
-  const at = 'POST /gitprovider/disconnect'
-  for (let step = 0, end = ''; end !== 'answered'; step += 1) {
-    await scene.request(at)
-    await connected()
-    const life = await lives.start(step)
-    const requested = call(life.plane, scene.people.owner.token, at, { body: { source } })
-    end = await Promise.race([requested.then(() => 'answered'), life.died.promise.then(() => 'dead')])
-    const after = await stored()
-    expect([left, ['app', 'cli', 'oauth', 'code']], `killed at step ${step}`).toContainEqual(after)
-    const next = await lives.start()
-    const again = await call(next.plane, scene.people.owner.token, at, { body: { source } })
-    expect([again.status, again.body.data.state]).toEqual([200, left.length > 0 ? 'connected' : 'disconnected'])
-    expect(await stored(), `killed at step ${step}`).toEqual(left)
-    await lives.end()
-  }
-})
+])(
+  'kill -9 at every step of a disconnect from %s: everything or nothing is removed, and a second request removes it',
+  async (source, left) => {
+    const at = 'POST /gitprovider/disconnect'
+    for (let step = 0, end = ''; end !== 'answered'; step += 1) {
+      await scene.request(at)
+      await connected()
+      const life = await lives.start(step)
+      const requested = call(life.plane, scene.people.owner.token, at, { body: { source } })
+      end = await Promise.race([requested.then(() => 'answered'), life.died.promise.then(() => 'dead')])
+      const after = await stored()
+      expect([left, ['app', 'cli', 'oauth', 'code']], `killed at step ${step}`).toContainEqual(after)
+      const next = await lives.start()
+      const again = await call(next.plane, scene.people.owner.token, at, { body: { source } })
+      expect([again.status, again.body.data.state]).toEqual([200, left.length > 0 ? 'connected' : 'disconnected'])
+      expect(await stored(), `killed at step ${step}`).toEqual(left)
+      await lives.end()
+    }
+  },
+)

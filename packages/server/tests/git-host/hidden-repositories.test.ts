@@ -20,7 +20,7 @@ const projectAs = (who: 'member' | 'owner', body: object) => makeProject(scene.i
 const onProject = (project: { id: string }, who: 'member' | 'owner' = 'member') =>
   callsOn(scene.instance, scene.people[who].token)(project)
 
-test('a member makes no project of a repository that is not for members, however it is named', async () => {
+test('a member cannot create a project of a repository that members may not use, however it is spelled', async () => {
   const bodies = [
     hidden,
     { ...hidden, gitOwner: 'ACME', gitRepo: 'Shop' },
@@ -37,7 +37,7 @@ test('a member makes no project of a repository that is not for members, however
   expect((await scene.request('POST /projects', { body: { name: 'Shop', ...hidden } })).status).toBe(201)
 })
 
-test('nor does he lead one there: by the link, a change, or two changes at once of which each alone would do', async () => {
+test('a member cannot point a project to such a repository: by the link, a change, or two concurrent changes that are each allowed', async () => {
   const project = await projectAs('member', { ...blog, gitBranch: 'main' })
   const call = onProject(project)
   expect((await call('POST', '/git/link', { owner: 'acme', repo: 'shop' })).status).toBe(404)
@@ -50,7 +50,7 @@ test('nor does he lead one there: by the link, a change, or two changes at once 
   expect(['acme/blog', 'ann/shop']).toContain(`${source.owner}/${source.repo}`)
 })
 
-test('the setting of an admin stays when another user changes the rest', async () => {
+test('the setting of an admin stays when another user changes other settings', async () => {
   const project = await projectAs('owner', { ...hidden, gitBranch: 'main' })
   const call = onProject(project)
   expect((await call('PATCH', '', { name: 'Renamed', ...hidden })).status).toBe(200)

@@ -19,7 +19,7 @@ afterEach(async () => {
 const repos = () => scene.request('GET /gitprovider/repos')
 const one = () => scene.request('GET /gitprovider/repos/:owner/:repo', on('acme/shop'))
 
-test('no usable source: 400 on every route that needs one', async () => {
+test('400 without a usable source, on every route that needs one', async () => {
   for (const at of [
     'GET /gitprovider/repos',
     'GET /gitprovider/orgs/:org/repos',
@@ -30,7 +30,7 @@ test('no usable source: 400 on every route that needs one', async () => {
   }
 })
 
-test('rate limit used up: 503 with the time of its end, without waiting for it', async () => {
+test('a used up rate limit: 503 with the time of its end, without waiting for it', async () => {
   await connectAccount(scene)
   const reset = Math.ceil(Date.now() / 1000) + 1800
   scene.host.intercept = () => ({
@@ -45,7 +45,7 @@ test('rate limit used up: 503 with the time of its end, without waiting for it',
   expect((await scene.request('GET /gitprovider/status')).body.state).toBe('connected')
 })
 
-test('down: 502 that says so; status and home still answer', async () => {
+test('a host that is down: 502 with that reason; status and home still answer', async () => {
   await connectAccount(scene)
   scene.host.intercept = (_, response) => {
     response.destroy()
@@ -62,7 +62,7 @@ test('down: 502 that says so; status and home still answer', async () => {
   })
 })
 
-test('broken: 502 with its status', async () => {
+test('a host with an internal error: 502 with its status', async () => {
   await connectAccount(scene)
   scene.host.intercept = () => ({ status: 503, text: 'Unicorn' })
   expect((await one()).body).toMatchObject({ code: 'remote_unreachable', error: expect.stringContaining('503') })
@@ -72,13 +72,13 @@ test.each([
   ['a page', { text: '<html>Welcome</html>' }],
   ['another shape', { json: { hello: 'world' } }],
   ['nothing', { json: null }],
-])('nonsense (%s): 502, never half an answer', async (_, answer) => {
+])('an invalid response (%s): 502, never a partial result', async (_, answer) => {
   await connectAccount(scene)
   scene.host.intercept = () => answer
   for (const request of [repos, one]) expect((await request()).body).toMatchObject({ code: 'remote_unreachable' })
 })
 
-test('slow: the call ends within its time limit', async () => {
+test('a slow host: the call ends within its time limit', async () => {
   const host = createGitHub({
     apiUrl: scene.host.url,
     webUrl: scene.host.url,
@@ -100,7 +100,7 @@ test('slow: the call ends within its time limit', async () => {
   await expect(host.account(access, { abort: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
 })
 
-test('a body without end is not read to its end', async () => {
+test('an endless body is read up to a limit', async () => {
   await connectAccount(scene)
   scene.host.intercept = (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -115,7 +115,7 @@ test('a body without end is not read to its end', async () => {
 })
 
 describe('a token that was revoked at the host', () => {
-  test('is not used a second time: 400, the state says so, and the organisation is notified once', async () => {
+  test('is not used again: 400, the status shows it, and the organisation is notified once', async () => {
     await connectAccount(scene)
     const { token } = scene.host.calls.findLast(({ what }) => what === 'GET /user')!
     scene.host.revoke(token!)
@@ -139,7 +139,7 @@ describe('a token that was revoked at the host', () => {
     expect((await one()).status).toBe(200)
   })
 
-  test('gives way to another source that reaches the repository', async () => {
+  test('is replaced by another source that reaches the repository', async () => {
     await connectAccount(scene)
     const { token } = scene.host.calls.findLast(({ what }) => what === 'GET /user')!
     await connectApp(scene)
@@ -149,15 +149,15 @@ describe('a token that was revoked at the host', () => {
   })
 })
 
-describe('an installation that the host no longer knows', () => {
+describe('a deleted installation', () => {
   const nothing = { status: 404, json: { message: 'Not Found' } }
-  test('is dropped, and the answer says so', async () => {
+  test('is removed, and the response says so', async () => {
     await connectApp(scene)
     scene.host.intercept = ({ path }) => (/^\/(app\/installations|installation)\//.test(path) ? nothing : undefined)
     expect((await repos()).body).toMatchObject({ code: 'no_source', error: expect.stringContaining('uninstalled from acme') })
     expect((await scene.request('GET /gitprovider/status')).body.state).toBe('disconnected')
   })
-  test('stays where the address knows nothing at all, not even the app', async () => {
+  test('stays if the host does not know the app either', async () => {
     await connectApp(scene)
     scene.host.intercept = () => nothing
     expect((await repos()).status).toBe(404)
@@ -165,7 +165,7 @@ describe('an installation that the host no longer knows', () => {
   })
 })
 
-test('a redirect to another host gets no token, and is not followed', async () => {
+test('a redirect to another host is not followed, and gets no token', async () => {
   await connectAccount(scene)
   let visited = false
   const { serve } = await import('../../../../tests/kit/http-server.ts')
@@ -178,7 +178,7 @@ test('a redirect to another host gets no token, and is not followed', async () =
   expect(visited).toBe(false)
 })
 
-test('a list is read once for all who ask at the same time, and kept for a moment', async () => {
+test('a list is read once for concurrent callers, and cached for a short time', async () => {
   await connectAccount(scene)
   const before = scene.host.calls.length
   await Promise.all([repos(), repos(), repos()])
@@ -196,7 +196,7 @@ const cloud = (ways: Pick<CloudLinks, 'connectUrl' | 'installUrl'>): CloudLinks 
   ...ways,
 })
 
-test('linked to a cloud that is away: connect is 503 cloud_unreachable, status says so and answers', async () => {
+test('linked to an unreachable cloud: connect is 503 cloud_unreachable, and status answers and says so', async () => {
   const away = () => Promise.reject(new Error('away'))
   const linked = await startScene([], {}, { cloudLinks: cloud({ connectUrl: away, installUrl: away }) })
   try {
@@ -211,7 +211,7 @@ test('linked to a cloud that is away: connect is 503 cloud_unreachable, status s
   }
 })
 
-test('linked to a cloud, the links come from there', async () => {
+test('linked to a cloud, the links come from the cloud', async () => {
   const cloudLinks = cloud({
     connectUrl: async ({ source }) => `https://cloud.test/${source}`,
     installUrl: async () => 'https://cloud.test/install',

@@ -8,7 +8,7 @@ import { call } from '../kit/call.ts'
 import { makePeople } from '../kit/people.ts'
 import { on, type Scene, startScene } from './scene.ts'
 
-describeNeeding(['gh'], "the host's command-line login, by a real gh", () => {
+describeNeeding(['gh'], 'the command-line login of the host, with a real gh', () => {
   let scene: Scene
   const home = mkdtempSync(join(tmpdir(), 'berth-gh-'))
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describeNeeding(['gh'], "the host's command-line login, by a real gh", () => {
     )
   }
 
-  test('without a login: the command to run in a terminal', async () => {
+  test('without a login the response names the command to run in a terminal', async () => {
     expect((await scene.request('GET /gitprovider/local-status')).body.data).toMatchObject({
       available: false,
       login: null,
@@ -42,7 +42,7 @@ describeNeeding(['gh'], "the host's command-line login, by a real gh", () => {
     })
   })
 
-  test('with one it is used, read anew each time, and nothing of it is stored', async () => {
+  test('a login is used, read again for each call, and not stored', async () => {
     signIn(tokens.ann)
     expect((await scene.request('GET /gitprovider/local-status')).body.data).toMatchObject({
       available: true,
@@ -68,7 +68,7 @@ describeNeeding(['gh'], "the host's command-line login, by a real gh", () => {
     expect((await scene.request('GET /gitprovider/status')).body.state).toBe('error')
   })
 
-  test('the login of the machine belongs to the operators’ organisation only', async () => {
+  test('the login of the machine can be used only by the organisation of the operators', async () => {
     signIn(tokens.ann)
     const others = await makePeople(scene.instance)
     const request = (at: Parameters<typeof call>[2], input = {}) => call(scene.instance, others.owner.token, at, input)

@@ -61,7 +61,7 @@ describe('a GitHub App by manifest', () => {
     expect(await shown()).toMatchObject({ connectedOrganizations: 1 })
   })
 
-  test('the manifest asks for what is used, and GitHub returns to this instance only', async () => {
+  test('the manifest requests only used permissions, and GitHub redirects to this instance only', async () => {
     const { body } = await call(scene.instance, null, start, { headers: owner, body: { organization: 'acme', public: true } })
     expect(body.data.url).toContain(`${scene.host.url}/organizations/acme/settings/apps/new?state=`)
     expect(JSON.parse(body.data.manifest)).toMatchObject({
@@ -74,7 +74,7 @@ describe('a GitHub App by manifest', () => {
     })
   })
 
-  test.each(['member', 'viewer'] as const)('a %s is no operator: nothing can be read, started or stored', async (who) => {
+  test.each(['member', 'viewer'] as const)('a %s is not an operator: nothing can be read, started or stored', async (who) => {
     const request = scene.as(who)
     const statuses = [
       await request('GET /gitprovider/applications'),
@@ -102,7 +102,7 @@ describe('a GitHub App by manifest', () => {
     expect((await finish(again)).status).toBe(200)
   })
 
-  test('the state of a connection is not one of an app', async () => {
+  test('the state of a connection is invalid for an app', async () => {
     const { code } = await begin()
     await finish(await begin())
     const { body } = await call(scene.instance, null, 'POST /gitprovider/connect', { headers: owner })
@@ -169,7 +169,7 @@ describe('a GitHub App by manifest', () => {
   })
 })
 
-describe('GitHub answers a conversion', () => {
+describe('a conversion that GitHub answers with', () => {
   const good = { id: 1, slug: 'a', client_id: 'Iv1.a', client_secret: 's', webhook_secret: null, pem: '' }
   test.each([
     ['with a number that is none', { ...good, id: '7' }],
@@ -188,14 +188,14 @@ describe('GitHub answers a conversion', () => {
     expect(await stored()).toEqual([])
   })
 
-  test('that the code is used or expired: 400 naming it', async () => {
+  test('a used or expired code is 400, and the message names it', async () => {
     const { state } = await begin()
     expect((await finish({ code: 'unknown', state })).body).toMatchObject({ code: 'validation_failed', field: 'code' })
   })
 })
 
 describe('environment variables', () => {
-  test('take precedence, are shown as such, and stored settings cannot be changed beside them', async () => {
+  test('take precedence and are shown as such, and stored settings cannot be changed', async () => {
     const configured = await startScene(['app', 'oauth'])
     try {
       const { body } = await configured.request('GET /gitprovider/applications')

@@ -44,7 +44,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
   const query = { provider }
   beforeAll(() => connect(provider, host()))
 
-  test('repositories, branches, files and one file', async () => {
+  test('lists repositories, branches and files, and reads a file', async () => {
     expect((await request('GET /gitprovider/repos', { query })).body.data).toMatchObject([{ fullName: name, source: 'oauth' }])
     expect(
       (await request('GET /gitprovider/repos/:owner/:repo', { params, query: { ...query, branches: true } })).body.data,
@@ -63,7 +63,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
     )
   })
 
-  test('the push webhook is registered, and its deliveries are known by its secret', async () => {
+  test('registers the push webhook, whose deliveries are identified by its secret', async () => {
     const made = await request('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })
     expect([made.status, made.body.data.ours]).toEqual([201, true])
     expect((await request('POST /gitprovider/repos/:owner/:repo/webhooks', { params, query })).status).toBe(200)
@@ -106,7 +106,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
     expect(body.data.events).toContain('push')
   })
 
-  test('a token that has expired is renewed, once for all who need it', async () => {
+  test('an expired token is renewed once for concurrent calls', async () => {
     const codes = host().codes.size
     now += 3 * 3_600_000
     const before = host().calls.filter(({ what }) => /oauth\/(token|access_token)$/.test(what)).length
@@ -116,7 +116,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
     expect(host().codes.size).toBe(codes)
   })
 
-  test('a login that is renewed in the moment in which a user reconnects or disconnects, is not kept', async () => {
+  test('a login renewed while a user reconnects or disconnects is not stored', async () => {
     await request('POST /gitprovider/disconnect', { query })
     const urls = [await request('POST /gitprovider/connect', { query }), await request('POST /gitprovider/connect', { query })]
     const [ann, bob] = urls.map(({ body }) => body.url as string) as [string, string]
@@ -144,7 +144,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
     await connect(provider, host())
   })
 
-  test('a refresh that the host refuses ends the connection, and says so', async () => {
+  test('a refused renewal ends the connection, and the response says so', async () => {
     host().codes.clear()
     now += 3 * 3_600_000
     expect((await request('GET /gitprovider/repos/:owner/:repo', { params, query })).body.code).toBe('no_source')
@@ -154,7 +154,7 @@ describe.each(['gitlab', 'gitea'] as const)('%s through the routes', (provider) 
   })
 })
 
-test('`?provider=` chooses where several are connected; left out it is the first', async () => {
+test('`?provider=` chooses one of several connected hosts; the default is the first', async () => {
   expect((await request('GET /gitprovider/status')).body.accounts).toHaveLength(2)
   expect((await request('GET /gitprovider/repos')).body.data).toMatchObject([{ fullName: 'acme/web/shop' }])
   expect((await request('GET /gitprovider/repos', { query: { provider: 'gitea' } })).body.data).toMatchObject([

@@ -43,7 +43,7 @@ const change = (name: string, body: object) => {
   })
 }
 
-describe('with auto-deploy on and a connected host the push hook is there, however it came about', () => {
+describe('with auto-deploy and a connected host the push webhook exists, in whatever order they were set', () => {
   test.each<[string, (name: string) => Promise<{ id: string }>]>([
     ['create', (name) => make({ ...sourceOf(name), autoDeploy: true })],
     [
@@ -104,7 +104,7 @@ describe('with auto-deploy on and a connected host the push hook is there, howev
     expect(await webhookOf(project)).toMatchObject({ active: true, url: hooksOn(name)[0]?.url })
   })
 
-  test('without auto-deploy none is put there', async () => {
+  test('without auto-deploy no webhook is added', async () => {
     const name = await repository()
     await make({ ...sourceOf(name), autoDeploy: false })
     await settled()
@@ -135,7 +135,7 @@ describe('`webhook.problem` says why pushes may not arrive', () => {
   })
 })
 
-describe('`webhook.active` is what the host says, and a broken hook is repaired', () => {
+describe('`webhook.active` shows the state at the host, and a broken webhook is repaired', () => {
   test.each<[string, object]>([
     ['inactive', { active: false }],
     ['elsewhere', { config: { url: 'https://elsewhere.example.test', secret: 'x' } }],
@@ -153,7 +153,7 @@ describe('`webhook.active` is what the host says, and a broken hook is repaired'
     expect(hooksOn(name)).toHaveLength(1)
   })
 
-  test('a host that does not answer, or a connection that is gone: not active, within seconds', async () => {
+  test('without an answer of the host or without a connection it is not active, within seconds', async () => {
     const name = await repository()
     const project = await make({ ...sourceOf(name), autoDeploy: true })
     await settled()
@@ -178,7 +178,7 @@ describe('`webhook.active` is what the host says, and a broken hook is repaired'
 })
 
 describe('GET /gitprovider/orgs/:org/repos', () => {
-  test('of the connected account itself: its private repositories too', async () => {
+  test('of the connected account include its private repositories', async () => {
     await scene.host.createRepository('ann/private-one', {}, { private: true })
     await scene.host.createRepository('ann/public-one', {}, { private: false })
     const { body } = await scene.request('GET /gitprovider/orgs/:org/repos', { params: { org: 'ann' } })

@@ -22,7 +22,7 @@ async function projectOf(gitOwner: string, gitRepo: string) {
   return { head, token: given.at(-1)! }
 }
 
-test('a kept token of the app that git is refused with is dropped, and another is fetched at once', async () => {
+test('a cached token of the app with which git was refused is dropped, and another is fetched at once', async () => {
   await connectApp(scene)
   const { head, token } = await projectOf('acme', 'shop')
   expect(token).toMatch(/^ghs_/)
@@ -32,7 +32,7 @@ test('a kept token of the app that git is refused with is dropped, and another i
   expect(given.at(-1)).toMatch(/^ghs_/)
 })
 
-test('an account that git is refused with is asked about once, and not used again until it is connected anew', async () => {
+test('an account with which git was refused is checked once, and not used until it is connected again', async () => {
   await connectAccount(scene)
   const { head, token } = await projectOf('ann', 'blog')
   expect(token).toMatch(/^gho_/)

@@ -12,7 +12,7 @@ import { connectAccount, connectApp, on, type Scene, startScene } from './scene.
 const run = promisify(execFile)
 
 /** The routes, once through an account and once through an installed app. */
-describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
+describe.each(['oauth', 'app'] as const)('with the source %s', (source) => {
   let scene: Scene
   beforeAll(async () => {
     scene = await startScene([source, 'oauth'])
@@ -67,7 +67,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     expect(body.data).toContainEqual({ name: 'main', commit: expect.stringMatching(/^[0-9a-f]{40}$/), protected: true })
   })
 
-  test('files of a folder, the root where none is named', async () => {
+  test('files of a folder; the default is the root', async () => {
     const files = (query = {}) => scene.request('GET /gitprovider/repos/:owner/:repo/files', on('acme/shop', { query }))
     expect((await files()).body.data).toContainEqual({ name: 'src', path: 'src', type: 'dir', sizeBytes: null })
     expect((await files({ path: 'src/' })).body.data).toContainEqual({
@@ -98,7 +98,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     expect((await file({ file: 'logo.png' })).body).toMatchObject({ code: 'validation_failed', field: 'file' })
   })
 
-  test('a repository that the active source cannot see is 404, whatever is asked of it', async () => {
+  test('a repository that the active source cannot see is 404 on every route', async () => {
     const routes = [
       'GET ',
       'DELETE ',
@@ -138,7 +138,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     expect(body.repos).toHaveLength(2)
   })
 
-  test('members see only repositories allowed to members', async () => {
+  test('members see only repositories that members may use', async () => {
     const change = (memberRepositories: string[] | null) =>
       scene.request('PATCH /organizations/:id', { params: { id: scene.people.organizationId }, body: { memberRepositories } })
     await change(['acme/BLOG', 'other/*'])
@@ -161,7 +161,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     await change(null)
   })
 
-  test('another organisation gets nothing of it: 400 no_source', async () => {
+  test('another organisation cannot use the connection: 400 no_source', async () => {
     const { owner } = await makePeople(scene.instance)
     for (const at of [
       'GET /gitprovider/repos',
@@ -176,16 +176,20 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     })
   })
 
-  test.each(['-rf', 'a\nb', 'shop\u202Egnp', 'a b', '%2e%2e', 'x'.repeat(101)])('a repository called %j is 400', async (repo) => {
-    const { status, body } = await scene.request('GET /gitprovider/repos/:owner/:repo', { params: { owner: 'acme', repo } })
-    expect([status, body.field]).toEqual([400, 'repo'])
-    expect(
-      (await scene.request('GET /gitprovider/repos/:owner/:repo/branches', { params: { owner: repo, repo: 'shop' } })).body.field,
-    ).toBe('owner')
-  })
+  test.each(['-rf', 'a\nb', 'shop\u202Egnp', 'a b', '%2e%2e', 'x'.repeat(101)])(
+    'a repository with the name %j is 400',
+    async (repo) => {
+      const { status, body } = await scene.request('GET /gitprovider/repos/:owner/:repo', { params: { owner: 'acme', repo } })
+      expect([status, body.field]).toEqual([400, 'repo'])
+      expect(
+        (await scene.request('GET /gitprovider/repos/:owner/:repo/branches', { params: { owner: repo, repo: 'shop' } })).body
+          .field,
+      ).toBe('owner')
+    },
+  )
 
   test.each(['../x', 'a/../../b', '..', 'a\\..\\b', '-x', 'a\u202Eb', 'a\nb'])(
-    'a path %j is 400, and nothing is asked',
+    'the path %j is 400, and the host is not called',
     async (path) => {
       const before = scene.host.calls.length
       expect(
@@ -198,7 +202,7 @@ describe.each(['oauth', 'app'] as const)('through the source %s', (source) => {
     },
   )
   test.each(['-x', 'a..b', 'a\u202Eb', 'a b', '.', '@', '@{-1}', 'a.lock', '/a', 'a//b', 'a/', 'a/.b'])(
-    'a branch %j is 400',
+    'the branch %j is 400',
     async (branch) => {
       expect(
         (await scene.request('GET /gitprovider/repos/:owner/:repo/files', on('acme/shop', { query: { branch } }))).body.field,
@@ -232,7 +236,7 @@ describe('clone-token', () => {
     }
   })
 
-  test('409 where there is no app installation: an account connected, or nothing', async () => {
+  test('409 without an app installation: with a connected account, or without a connection', async () => {
     const scene = await startScene(['oauth'])
     try {
       await scene.host.createRepository('acme/shop')
@@ -263,7 +267,7 @@ describe('the credential of a project', () => {
   const credentialFor = (name: string, url?: string) =>
     scene.instance.gitHost.credentialFor(scene.people.organizationId, at(name, url))
 
-  test('is a narrowed token of the app where that is installed, and the account otherwise', async () => {
+  test('is a narrowed token of the app if that is installed, else the account', async () => {
     const ofApp = await credentialFor('acme/shop', `${scene.host.url}/acme/shop.git`)
     expect(ofApp?.token.reveal()).toMatch(/^ghs_/)
     expect(ofApp!.expiresAt!.getTime() - Date.now()).toBeLessThanOrEqual(3_600_000)
@@ -271,7 +275,7 @@ describe('the credential of a project', () => {
     expect((await credentialFor('ann/blog'))?.token.reveal()).toMatch(/^gho_/)
   })
 
-  test('never leaves for another host, another scheme or another organisation', async () => {
+  test('is never sent to another host, with another scheme, or for another organisation', async () => {
     const elsewhere = [
       'https://evil.test/acme/shop.git',
       'http://127.0.0.1:1/acme/shop.git',
@@ -287,7 +291,7 @@ describe('the credential of a project', () => {
     ).toBeUndefined()
   })
 
-  test('statuses and comments reach the host; a comment of the same mark is written anew', async () => {
+  test('statuses and comments reach the host; a comment with the same marker is replaced', async () => {
     const { gitHost } = scene.instance
     const organization = scene.people.organizationId
     const sha = 'b'.repeat(40)

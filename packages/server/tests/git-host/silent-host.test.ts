@@ -23,7 +23,7 @@ afterAll(async () => {
   await scene?.stop()
 })
 
-test('no route of projects waits for the host, but for those that are asked what it has', async () => {
+test('routes of projects do not wait for the host, except those that read from it', async () => {
   const on = callsOn(scene.instance, scene.people.owner.token)(project)
   const reads = ['', '/info', '/environments', '/env', '/clone-token', '/resources', '/deployments', '/logs', '/pull-requests']
   for (const path of [...reads, '/metrics', '/route-rules', '/deletion-preview'] as `/${string}`[])
@@ -62,7 +62,7 @@ test('reads from a silent host answer within their time limit, with the known da
   expect([linked.status, linked.body.code]).toEqual([502, 'remote_unreachable'])
 }, 30_000)
 
-test('a caller that gives up is released immediately', async () => {
+test('a request whose client disconnects ends immediately', async () => {
   const at = { provider: 'github', owner: 'acme', repo: 'shop' }
   const giving = new AbortController()
   const credential = scene.instance.gitHost.credentialFor(scene.people.organizationId, at, giving.signal)

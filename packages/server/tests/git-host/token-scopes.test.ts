@@ -34,7 +34,7 @@ describe('the install link', () => {
     expect((await stateFor(await scoped(scene, ...scopes))) !== null).toBe(isSigned)
   })
 
-  test('connects nothing once the token that got it is revoked', async () => {
+  test('connects no account once the token that requested it is revoked', async () => {
     const token = await scoped(scene, 'gitprovider:read', 'gitprovider:write')
     const [good, late] = [await stateFor(token), await stateFor(token)]
     expect((await finish(good!)).status).toBe(303)
@@ -56,7 +56,7 @@ describe('the device login', () => {
   afterAll(() => scene?.stop())
   afterEach(() => scene.request('POST /gitprovider/disconnect'))
 
-  test('a token with gitprovider:read alone sees that it waits and does not complete it', async () => {
+  test('a token with only gitprovider:read sees that it is pending, and cannot complete it', async () => {
     const { body } = await scene.request('POST /gitprovider/connect')
     scene.host.devices.approve(body.userCode, tokens.ann)
     now += 2_000
@@ -81,7 +81,7 @@ describe('the device login', () => {
   })
 })
 
-describe('hooks of other services', () => {
+describe('webhooks of other services', () => {
   let scene: Scene
   beforeAll(async () => {
     scene = await startScene(['oauth'])
@@ -93,7 +93,7 @@ describe('hooks of other services', () => {
     [['gitprovider:list'], 'https://ci.example.test/…'],
     [['gitprovider:list', 'gitprovider:write'], 'https://ci.example.test/…'],
     [['gitprovider:list', 'gitprovider:admin'], 'https://ci.example.test/hook?key=canary'],
-  ])('an address, which may hold a secret, is whole only with gitprovider:admin: %j', async (scopes, url) => {
+  ])('an address, which may contain a secret, is shown completely only with gitprovider:admin: %j', async (scopes, url) => {
     const name = `acme/hooks-${scopes.length}-${scopes.at(-1)!.split(':')[1]}`
     await scene.host.createRepository(name)
     await fetch(`${scene.host.url}/repos/${name}/hooks`, {

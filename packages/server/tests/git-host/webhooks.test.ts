@@ -41,7 +41,7 @@ test('registers the push webhook, or reuses the existing one', async () => {
   expect((await scene.request(webhooks, on(name))).body.data).toMatchObject([{ id: made.body.data.id, ours: true }])
 })
 
-test('asked for several times at once, one hook is put there, and its secret is the one that is known', async () => {
+test('concurrent requests create one webhook, and its secret is the stored one', async () => {
   const name = 'acme/at-once'
   await scene.host.createRepository(name)
   const answers = await Promise.all([1, 2, 3].map(() => scene.request('POST /gitprovider/repos/:owner/:repo/webhooks', on(name))))
@@ -53,7 +53,7 @@ test('asked for several times at once, one hook is put there, and its secret is 
   expect(secrets.map(({ secret }) => secret.reveal())).toContain(hooks[0]!.secret)
 })
 
-test('a hook that was removed at the host is put there again', async () => {
+test('a webhook that was removed at the host is created again', async () => {
   const name = await repository()
   const first = await register(name)
   await fetch(`${scene.host.url}/repos/${name}/hooks/${first.body.data.id}`, {
@@ -65,7 +65,7 @@ test('a hook that was removed at the host is put there again', async () => {
   expect(scene.host.hooks.filter(({ repository }) => repository === name)).toHaveLength(1)
 })
 
-test('a webhook that the host has and the database lost is taken over, with a new secret', async () => {
+test('a webhook that exists only at the host is adopted with a new secret', async () => {
   const name = await repository()
   const first = await register(name)
   const secret = scene.host.hooks.at(-1)!.secret
@@ -87,7 +87,7 @@ test('removes a webhook: 204, then 404', async () => {
   expect(await scene.instance.gitHost.webhookSecretsFor('github', ...(name.split('/') as [string, string]))).toHaveLength(1)
 })
 
-test('the address of another service is for admins: others see only where it leads', async () => {
+test('the full address of another service is shown to admins; others see only its host', async () => {
   const name = await repository()
   const url = 'https://ci.example.test/hook/secret-part?token=canary'
   await fetch(`${scene.host.url}/repos/${name}/hooks`, {
@@ -101,7 +101,7 @@ test('the address of another service is for admins: others see only where it lea
   ])
 })
 
-test('the secret is sealed at rest', async () => {
+test('the secret is stored encrypted', async () => {
   const name = await repository()
   await register(name)
   const { secret } = scene.host.hooks.at(-1)!
@@ -130,7 +130,7 @@ describe('a delivery', () => {
   const verify = (rawBody: Buffer, secret: string, hook?: string | null) =>
     scene.instance.gitHost.verifyDelivery({ provider: 'github', headers: signed(rawBody, secret), rawBody, hook: hook ?? null })
 
-  test('two organisations on one repository have hooks and secrets of their own, and each sees its own', async () => {
+  test('of one of two organisations on a repository is seen by that organisation only: each has its own webhook and secret', async () => {
     const hooks = scene.host.hooks.filter(({ repository }) => repository === name)
     expect(new Set(hooks.map(({ secret }) => secret)).size).toBe(2)
     const organizations = [scene.people.organizationId, others.organizationId]
@@ -145,7 +145,7 @@ describe('a delivery', () => {
     }
   })
 
-  test('signed with the instance secret it is for every organisation; with a wrong one for none', async () => {
+  test('signed with the secret of the instance is handled for every organisation; with a wrong one for none', async () => {
     expect(await verify(body(name), 'the instance secret')).toMatchObject({
       organizationIds: 'all',
       delivery: { branch: 'main' },
@@ -153,7 +153,7 @@ describe('a delivery', () => {
     expect(await verify(body(name), 'wrong')).toBeNull()
   })
 
-  test("a repository's secret says nothing of another repository", async () => {
+  test('signed with the secret of one repository is invalid for another repository', async () => {
     const { secret, url } = scene.host.hooks.find(({ repository }) => repository === name)!
     const other = await repository()
     await register(other)
@@ -161,7 +161,7 @@ describe('a delivery', () => {
     expect(await verify(body(other), secret)).toBeNull()
   })
 
-  test('a repository that was renamed at the host is known by the hook that is on it', async () => {
+  test('of a repository renamed at the host is identified by its webhook', async () => {
     const { secret, url } = scene.host.hooks.find(({ repository }) => repository === name)!
     const [owner, repo] = name.split('/')
     expect(await verify(body('acme/a-new-name'), secret, hookOf(url))).toMatchObject({
@@ -169,7 +169,7 @@ describe('a delivery', () => {
     })
   })
 
-  test('a delivery updates the hook’s last delivery', async () => {
+  test('updates the last delivery of the webhook', async () => {
     const { secret, url } = scene.host.hooks.find(({ repository }) => repository === name)!
     const verified = await verify(body(name), secret, hookOf(url))
     await scene.instance.gitHost.noteDelivery(verified!.webhookIds)

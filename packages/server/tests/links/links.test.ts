@@ -77,7 +77,7 @@ const recordOf = async (project: { id: string }) =>
   (await as(people.member.token, 'GET /projects/:id', { id: project.id })).body.data
 
 describe('a link', () => {
-  test('gives the project the address and credentials of the service, on a network of their own', async () => {
+  test('gives the project the address and credentials of the service, on a private network', async () => {
     const [service, shop] = [await addService('postgres'), await addApp()]
     await scene.instance.jobs.whenIdle()
     const { status, body } = await link(shop, service)
@@ -123,7 +123,7 @@ describe('a link', () => {
     expect((await unlink(shop, body.data.id)).status).toBe(404)
   })
 
-  test('shows no value: not in a list, a record, the variables, a log or the audit log', async () => {
+  test('shows no value in a list, a record, the variables, a log or the audit log', async () => {
     const [service, shop] = [await addService('redis'), await addApp()]
     await setEnv(shop, { CACHE: `\${{ ${service.slug}.REDIS_URL }}` })
     const made = await link(shop, service)
@@ -159,7 +159,7 @@ describe('a link', () => {
     expect(JSON.stringify(shown)).not.toContain(password)
   })
 
-  test('has names of its own with a prefix; two links that set one variable are refused', async () => {
+  test('has other variable names with a prefix; two links that set one variable are refused', async () => {
     const [main, reports, shop] = [await addService('postgres'), await addService('postgres'), await addApp()]
     expect((await link(shop, main)).status).toBe(201)
     expect(await link(shop, reports)).toMatchObject({
@@ -184,7 +184,7 @@ describe('a link', () => {
       expect(await link(shop, main, { prefix })).toMatchObject({ status: 400, body: { field: 'prefix' } })
   })
 
-  test('gives way to a variable of the project, with a warning', async () => {
+  test('is overridden by a variable of the project, with a warning', async () => {
     const [service, shop] = [await addService('redis'), await addApp()]
     await setEnv(shop, { REDIS_HOST: 'own.example' })
     expect((await link(shop, service)).body.warnings).toEqual([
@@ -260,7 +260,7 @@ describe('a link', () => {
     expect((await recordOf(shop)).pendingChanges).toEqual([])
   })
 
-  test('stops at its limits', async () => {
+  test('is limited in number', async () => {
     const [service, shop] = [await addService('memcached'), await addApp()]
     const row = { projectId: shop.id, serviceProjectId: service.id, prefix: null, host: 'x', createdBy: null, createdAt: 1 }
     const rows = Array.from({ length: limits.linksOfProject }, (_, at) => ({
@@ -337,7 +337,7 @@ describe('a reference in a variable', () => {
   /** Values that look like references. */
   const literal = { OTHER: '$' + '{{ github.sha }', ESCAPES: '$& $1 $' + '{POSTGRES_USER}' }
 
-  test('stands for a variable of the linked service, inside of other text', async () => {
+  test('is replaced by a variable of the linked service, also inside other text', async () => {
     const [service, shop] = [await addService('postgres'), await addApp()]
     await link(shop, service)
     await setEnv(shop, {
@@ -366,7 +366,7 @@ describe('a reference in a variable', () => {
     expect((await recordOf(shop)).status).toBe('live')
   })
 
-  test('of two services to each other ends with the cycle, not with the worker', async () => {
+  test('of two services to each other fails with the cycle, and the worker continues', async () => {
     const [one, two] = [await addService('redis'), await addService('memcached')]
     expect((await link(one, two)).status).toBe(201)
     expect((await link(two, one)).status).toBe(201)
@@ -383,7 +383,7 @@ describe('a reference in a variable', () => {
 })
 
 describe('a linked service', () => {
-  test('is deleted with force only, and says who uses it', async () => {
+  test('can be deleted only with force, and the error names its users', async () => {
     const [service, shop] = [await addService('redis'), await addApp()]
     const { id } = (await link(shop, service)).body.data
     await scene.instance.jobs.whenIdle()

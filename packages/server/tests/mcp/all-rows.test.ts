@@ -65,7 +65,7 @@ async function expectSameForAll(token: string) {
     await Promise.all(called.slice(at, at + 16).map(({ name, row }) => expectSame(token, name, row)))
 }
 
-describe.each(roles)('as %s', (role) => {
+describe.each(roles)('as the role %s', (role) => {
   test('each tool is refused exactly where its route refuses', async () => {
     await expectSameForAll(people[role].token)
   })

@@ -81,7 +81,7 @@ describe.each(Object.keys(revisions) as Revision[])('a client of revision %s', (
     await client.close()
   })
 
-  test('without questions, the person repeats a code that fits one call once', async () => {
+  test('for a client without questions, the person repeats a code, which confirms one call once', async () => {
     const client = await connect({ revision })
     const [first, second] = [await makeProject(scene.instance, scene.people.admin.token), await scene.makeApp()]
     const disable = (given: object) => callTool(client, 'projects_disable', given)
@@ -97,7 +97,7 @@ describe.each(Object.keys(revisions) as Revision[])('a client of revision %s', (
     await strict.close()
   })
 
-  test('a call that changes nothing dangerous needs no confirmation, the same row with deletions does', async () => {
+  test('a harmless call needs no confirmation; the same row with deletions does', async () => {
     const client = await connect({ revision })
     const { id } = await scene.makeApp()
     expect(await callTool(client, 'projects_changeEnv', { id, upserts: [{ key: 'A', value: '1' }] })).toMatchObject({
@@ -112,7 +112,7 @@ const statusOf = async (id: string) =>
   (await call(scene.instance, scene.people.admin.token, 'GET /projects/:id', { params: { id } })).status
 
 describe('the choice of tools', () => {
-  test('groups, names and all', async () => {
+  test('accepts groups, names and "all"', async () => {
     const list = async (query: string) => {
       const client = await connect({ query })
       const { tools } = await client.listTools()

@@ -72,7 +72,7 @@ const projectsNow = async (): Promise<{ config: { serverId: string | null } }[]>
 const projectsThere = async () => (await projectsNow()).filter((project) => project.config.serverId === serverId)
 
 describe('POST /migration/scan', () => {
-  test('success and the stack, values masked', async () => {
+  test('returns success and the stack, with masked values', async () => {
     files = { '/srv/shop/compose.yaml': 'services: { web: { image: "web:2", ports: ["80:3000"] }, db: { image: "web:1" } }' }
     const { status, body } = await admin().scan({ serverId })
     expect([status, body.success]).toEqual([200, true])
@@ -98,7 +98,7 @@ describe('POST /migration/scan', () => {
 })
 
 describe('both routes', () => {
-  test('400 names what is missing', async () => {
+  test('400 names the missing field', async () => {
     expect((await admin().scan({})).body).toMatchObject({ field: 'serverId' })
     const wrong: [string, object][] = [
       ['serverId', { serverId: undefined }],
@@ -123,13 +123,13 @@ describe('both routes', () => {
     }
   })
 
-  test('404 for a server that is not there or of another organisation', async () => {
+  test('404 for an unknown server or one of another organisation', async () => {
     expect((await admin().scan({ serverId: 'srv_unknown' })).status).toBe(404)
     expect((await as(others.owner.token).scan({ serverId })).status).toBe(404)
     expect((await as(others.owner.token).adopt(adoption())).status).toBe(404)
   })
 
-  test('a container that mounts a part of the server’s system is for operators, and the answer names the place', async () => {
+  test('403: a container that mounts a system path of the server, except for operators; the message names the path', async () => {
     const there = async (token: string) =>
       (await call(instance, token, 'POST /servers', { body: { name: 'Box', host: '203.0.113.9' } })).body.data.id as string
     containers = [anew({ ...shopDb, mounts: [{ type: 'bind', source: '/etc/cron.d', target: '/jobs', readOnly: false }] })]
@@ -146,7 +146,7 @@ describe('both routes', () => {
     expect(body.warnings).toContainEqual(expect.stringMatching(/^\/etc\/cron\.d is a system folder of the server/))
   })
 
-  test('404 on a cloud instance, for every caller', async () => {
+  test('404 in cloud mode, for every caller', async () => {
     const cloud = await startInstance({ BERTH_MODE: 'cloud', BERTH_PUBLIC_URL: 'https://cloud.example.test' })
     try {
       const { owner } = await makePeople(cloud)
@@ -183,7 +183,7 @@ describe('POST /migration/adopt', () => {
     expect(volumes).toMatchObject([{ name: 'shop_data', serverId, adopted: '{"volume":"shop_data"}' }])
   })
 
-  test('an adopted service is shown as such, and is 400 the second time; deleting the project releases it', async () => {
+  test('an adopted service is shown as adopted, and a second adoption is 400; deleting the project releases it', async () => {
     const { body } = await admin().adopt(adoption())
     const again = await admin().adopt(adoption({ projectName: 'Again' }))
     expect([again.status, again.body.field]).toEqual([400, 'serviceNames.0'])
@@ -194,7 +194,7 @@ describe('POST /migration/adopt', () => {
   })
 
   test.each(['one server', 'two names of one machine'])(
-    '409: of two who adopt the same at once through %s one has it, and the other leaves nothing behind',
+    '409: one of two concurrent adoptions of a service through %s fails and leaves nothing',
     async (through) => {
       const { promise, resolve } = Promise.withResolvers<void>()
       let begun = 0
@@ -212,7 +212,7 @@ describe('POST /migration/adopt', () => {
     },
   )
 
-  test('a machine that is known as two servers: what one has adopted the other shows so, and cannot adopt', async () => {
+  test('a machine added as two servers: a service adopted through one is shown as adopted by the other, which cannot adopt it', async () => {
     await admin().adopt(adoption())
     const { body } = await call(instance, people.admin.token, 'POST /servers', { body: { name: 'Twin', host: '203.0.113.9' } })
     const twin = { serverId: body.data.id }
@@ -221,7 +221,7 @@ describe('POST /migration/adopt', () => {
     expect([again.status, again.body.field]).toEqual([400, 'serviceNames.0'])
   })
 
-  test('a project that is deleted before it ever served gives back what was stopped for it, and the preview names all of it', async () => {
+  test('deleting a project that never served starts the containers that were stopped for it, and the preview names all of them', async () => {
     const runtime = new InMemoryRuntime()
     instance.drivers.servers.set(serverId, runtime)
     const { body } = await admin().adopt(adoption())
@@ -239,7 +239,7 @@ describe('POST /migration/adopt', () => {
     expect(runtime.givenBack).toEqual([stopped])
   })
 
-  test('deleting an adopted project with its volumes names those of the server as kept', async () => {
+  test('deleting an adopted project with its volumes lists the volumes of the server as kept', async () => {
     const runtime = new InMemoryRuntime()
     instance.drivers.servers.set(serverId, runtime)
     const { body } = await admin().adopt(adoption())
@@ -268,7 +268,7 @@ describe('POST /migration/adopt', () => {
     expect(await projectsThere()).toEqual([])
   })
 
-  test('plan=true records nothing and says what a deployment would do', async () => {
+  test('plan=true stores nothing and returns what a deployment would do', async () => {
     const { status, body } = await admin().adopt(adoption(), { query: { plan: 'true' } })
     expect([status, body.project]).toEqual([200, null])
     expect(body.plan.join('\n')).toContain('Stop the container shop-db-1')

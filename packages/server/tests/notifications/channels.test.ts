@@ -44,7 +44,7 @@ describe('POST /notifications/channels (States)', () => {
   test('an in_app channel needs no config', async () => {
     expect(await me.create({ kind: 'in_app', label: 'Bell' })).toMatchObject({ verified: true })
   })
-  test.each(outside)('kind is any other kind (%s): enabled=true, verified=false', async (kind) => {
+  test.each(outside)('kind is another one (%s): enabled=true, verified=false', async (kind) => {
     expect(await me.create(bodies[kind])).toMatchObject({ kind, enabled: true, verified: false })
   })
   test('201 with an id, its times and the label without white space around it', async () => {
@@ -56,7 +56,7 @@ describe('POST /notifications/channels (States)', () => {
   test('a sent `verified` or `enabled` is dropped: only a test or the owner’s PATCH verifies', async () => {
     expect(await me.create({ ...bodies.email, verified: true, enabled: false })).toMatchObject({ enabled: true, verified: false })
   })
-  test('a viewer may: these are their own things', async () => {
+  test('a viewer may create one: channels belong to their user', async () => {
     expect(await asPerson(scene, people.viewer).create(bodies.email)).toMatchObject({ kind: 'email' })
   })
 })
@@ -106,7 +106,7 @@ describe('400 (Errors)', () => {
       expect([status, error.field]).toEqual([400, Object.keys(body)[0]])
     }
   })
-  test('the required host of chat URLs is the instance’s setting', async () => {
+  test('the required host of chat URLs is a setting of the instance', async () => {
     const other = await startScene({ env: { BERTH_SLACK_HOST: 'chat.example.test' } })
     try {
       const they = asPerson(other, (await makePeople(other)).owner)
@@ -183,7 +183,7 @@ describe('PATCH /notifications/channels/:id (States)', () => {
     const { warnings } = (await me.change(id, { verified: false, label: 'Bell' })).body
     expect(warnings).toEqual([expect.stringContaining('always verified')])
   })
-  test('unnamed fields stay, and the kind cannot change', async () => {
+  test('omitted fields stay, and the kind cannot change', async () => {
     const { id } = await me.create(bodies.email)
     expect((await me.change(id, { kind: 'in_app' })).body.data).toMatchObject({ kind: 'email', label: 'Mail', enabled: true })
   })
@@ -197,7 +197,7 @@ describe('PATCH /notifications/channels/:id (States)', () => {
   })
 })
 
-describe('404: a channel, subscription or delivery that is not the caller’s own', () => {
+describe('404: a channel, subscription or delivery of another user', () => {
   const outsiders = async () => {
     const { id: channelId } = await me.create(bodies.in_app)
     const { id: subscriptionId } = await me.subscribe('deploy.failed', channelId)
@@ -211,13 +211,13 @@ describe('404: a channel, subscription or delivery that is not the caller’s ow
       ['POST /notifications/deliveries/:id/seen', deliveryId, undefined],
     ] as const
   }
-  test('an owner of the same organisation gets no nearer to another person’s things', async () => {
+  test('an owner of the same organisation has no access to those of another user', async () => {
     for (const [at, id, body] of await outsiders()) {
       const { status } = await asPerson(scene, people.owner).ask(at, { params: { id }, body })
       expect([at, status]).toEqual([at, 404])
     }
   })
-  test('subscriptions and deliveries belong to their organisation: the same user does not reach them from another one', async () => {
+  test('subscriptions and deliveries belong to their organisation: the same user cannot reach them from another one', async () => {
     const other = await makePeople(scene)
     await scene.database.db
       .insertInto('members')
@@ -230,7 +230,7 @@ describe('404: a channel, subscription or delivery that is not the caller’s ow
       expect([at, status]).toEqual([at, 404])
     }
   })
-  test('an id with a NUL names nothing', async () => {
+  test('an id with a NUL is 404', async () => {
     for (const at of [
       'PATCH /notifications/channels/:id',
       'DELETE /notifications/subscriptions/:id',
@@ -247,7 +247,7 @@ describe('secrets in config are stored encrypted and never returned in full', ()
     const rows = await Promise.all(tables.map((table) => scene.database.db.selectFrom(table).selectAll().execute()))
     return JSON.stringify(rows)
   }
-  test('a signing secret that the service made is shown once, in the answer that creates the channel', async () => {
+  test('a generated signing secret is shown once, in the response that creates the channel', async () => {
     const made = await me.create(bodies.webhook)
     expect(made.secret).toMatch(/^bws_\S{40,}$/)
     expect(made.config).toEqual({ url: bodies.webhook.config.url, hasSecret: true })
@@ -255,7 +255,7 @@ describe('secrets in config are stored encrypted and never returned in full', ()
     expect(JSON.stringify(await me.change(made.id, { label: 'x' }))).not.toContain(made.secret)
     expect(await everything()).not.toContain(made.secret)
   })
-  test('a secret of the caller is never shown, nor a whole chat URL, nor is either in the audit log', async () => {
+  test('a secret of the caller and a full chat URL are never shown, and not in the audit log', async () => {
     const made = await me.create({ ...bodies.webhook, config: { ...bodies.webhook.config, secret: canary } })
     expect(made).not.toHaveProperty('secret')
     const chat = await me.create(bodies.slack)
@@ -285,7 +285,7 @@ async function verifier(): Promise<{ isFromBerth(secret: string, header: unknown
 }
 
 describe('POST /notifications/channels/:id/test', () => {
-  test('sends one and sets verified when it arrived (webhook)', async () => {
+  test('sends a message and sets verified when it arrived (webhook)', async () => {
     await using receiver = await startReceiver()
     const { id } = await me.create({ ...bodies.webhook, config: { url: `${receiver.url}/in` } })
     const { status, body } = await me.test(id)
@@ -294,25 +294,25 @@ describe('POST /notifications/channels/:id/test', () => {
     expect(receiver.received[0]?.headers['berth-event']).toBe('test')
     expect(JSON.parse(receiver.received[0]!.body)).toMatchObject({ category: 'test', data: { test: true } })
   })
-  test('sends one and sets verified when it arrived (email)', async () => {
+  test('sends a message and sets verified when it arrived (email)', async () => {
     const { id } = await me.create({ ...bodies.email, config: { address: 'proof@example.test' } })
     expect((await me.test(id)).body.data).toMatchObject({ verified: true })
     const mail = smtp.mails.find(({ to }) => to.includes('proof@example.test'))
     expect(mail?.parsed.subject).toBe('Test notification from Berth')
     expect(mail?.parsed.text).toContain('If you did not expect this')
   })
-  test('an in_app channel is verified as it is', async () => {
+  test('an in_app channel is always verified', async () => {
     const { id } = await me.create(bodies.in_app)
     expect((await me.test(id)).body.data).toMatchObject({ verified: true })
   })
-  test('else 400 delivery_failed with the reason, and it stays unverified', async () => {
+  test('400 delivery_failed with the reason if it did not arrive, and the channel stays unverified', async () => {
     await using receiver = await startReceiver((response) => response.writeHead(500).end('secret internals'))
     const { id } = await me.create({ ...bodies.webhook, config: { url: receiver.url } })
     const { status, body } = await me.test(id)
     expect([status, body.code, body.error]).toEqual([400, 'delivery_failed', 'The receiver answered 500 Internal Server Error'])
     expect(await me.channel(id)).toMatchObject({ verified: false })
   })
-  test('a channel that is moved while its test is on the way is not verified by it', async () => {
+  test('a channel whose address changes during the test is not verified by it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     await using receiver = await startReceiver(async (response) => {
       await promise
@@ -326,7 +326,7 @@ describe('POST /notifications/channels/:id/test', () => {
     expect((await testing).body.code).toBe('delivery_failed')
     expect(await me.channel(id)).toMatchObject({ verified: false })
   })
-  test('429 after twenty tests within a minute: a receiver cannot be flooded through it', async () => {
+  test('429 after twenty tests within a minute, so that a receiver cannot be flooded', async () => {
     const { id } = await me.create(bodies.in_app)
     for (let at = 0; at < 20; at++) expect((await me.test(id)).status).toBe(200)
     const { status, headers } = await me.test(id)
@@ -336,7 +336,7 @@ describe('POST /notifications/channels/:id/test', () => {
 })
 
 describe('the lists', () => {
-  test('a person sees their own channels, the oldest first, page by page', async () => {
+  test('a user sees their own channels, oldest first, in pages', async () => {
     const made: string[] = []
     for (const kind of ['email', 'webhook', 'slack'] as const) {
       made.push((await me.create(bodies[kind])).id)
@@ -348,7 +348,7 @@ describe('the lists', () => {
     expect([...first.body.data, ...rest.body.data].map(({ id }) => id)).toEqual(made)
     expect(rest.body.nextCursor).toBeNull()
   })
-  test('GET /notifications/categories is the static registry, whole and page by page', async () => {
+  test('GET /notifications/categories is the static registry, complete and in pages', async () => {
     const { body } = await me.ask('GET /notifications/categories')
     expect(body.data).toContainEqual({
       id: 'deploy.failed',
@@ -362,7 +362,7 @@ describe('the lists', () => {
     expect([...first.body.data, ...rest.body.data]).toEqual(body.data)
     expect((await me.ask('GET /notifications/categories', { query: { cursor: 'x' } })).body.field).toBe('cursor')
   })
-  test('a deleted channel is gone with its subscriptions: 204, then 404', async () => {
+  test('a channel is deleted with its subscriptions: 204, then 404', async () => {
     const { id } = await me.create(bodies.email)
     await me.subscribe('deploy.failed', id)
     expect((await me.ask('DELETE /notifications/channels/:id', { params: { id } })).status).toBe(204)

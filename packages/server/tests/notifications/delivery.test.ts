@@ -50,7 +50,7 @@ const records = async () => {
 }
 
 describe('a webhook delivery', () => {
-  test('is the JSON and the headers of the contract, and is recorded as sent', async () => {
+  test('has the JSON and the headers of the contract, and is recorded as sent', async () => {
     await using receiver = await startReceiver()
     await hooked(receiver.url)
     await happen()
@@ -84,7 +84,7 @@ describe('a webhook delivery', () => {
 })
 
 describe('a receiver that answers 500', () => {
-  test('is tried 8 times with growing pauses under one id, then the delivery fails with a readable reason', async () => {
+  test('is called 8 times with growing pauses and one id, then the delivery fails with a readable reason', async () => {
     await using receiver = await failing()
     await hooked(receiver.url)
     await happen()
@@ -107,7 +107,7 @@ describe('a receiver that answers 500', () => {
     expect(new Set(idsOf(receiver.received))).toEqual(new Set([(await delivery()).id]))
     expect(await records()).not.toContain('canary-internals')
   })
-  test('that comes back gets it at the next try', async () => {
+  test('that recovers gets the delivery at the next attempt', async () => {
     let broken = true
     await using receiver = await startReceiver((response) => response.writeHead(broken ? 503 : 200).end())
     await hooked(receiver.url)
@@ -116,7 +116,7 @@ describe('a receiver that answers 500', () => {
     await scene.pass(20 * seconds)
     expect(await delivery()).toMatchObject({ status: 'sent', attempts: 2, lastError: null })
   })
-  test('the other side’s Retry-After is kept to', async () => {
+  test('the Retry-After of the receiver is respected', async () => {
     await using receiver = await startReceiver((response) => response.writeHead(503, { 'retry-after': '600' }).end())
     await hooked(receiver.url)
     await happen()
@@ -125,7 +125,7 @@ describe('a receiver that answers 500', () => {
     await scene.pass(2 * minutes)
     expect(receiver.received).toHaveLength(2)
   })
-  test('410 ends the tries at once', async () => {
+  test('410 ends the attempts at once', async () => {
     await using receiver = await startReceiver((response) => response.writeHead(410).end())
     await hooked(receiver.url)
     await happen()
@@ -134,8 +134,8 @@ describe('a receiver that answers 500', () => {
   })
 })
 
-describe('a receiver that hangs', () => {
-  test('is given up after the time limit and tried again; others do not wait for it', async () => {
+describe('a receiver that times out', () => {
+  test('is retried after the time limit; other deliveries do not wait for it', async () => {
     await using hanging = await startReceiver(() => {})
     await using quick = await startReceiver()
     await hooked(hanging.url)
@@ -150,7 +150,7 @@ describe('a receiver that hangs', () => {
 })
 
 describe('a receiver that redirects to loopback', () => {
-  test('is not followed inside, and the reason says what to do', async () => {
+  test('is not followed, and the reason says what to do', async () => {
     await using inside = await startReceiver()
     await using outside = await startReceiver((response) => response.writeHead(307, { location: `${inside.url}/admin` }).end())
     await hooked(outside.url)
@@ -164,7 +164,7 @@ describe('a receiver that redirects to loopback', () => {
 })
 
 describe('a receiver that changes its DNS answer', () => {
-  test('to an address inside is not reached, is tried as promised, and gets its message when the answer is right again', async () => {
+  test('to an internal address is not contacted, is retried, and gets its message when the answer is public again', async () => {
     // 127.0.0.2 plays the public address, so that the test needs no other machine.
     const validate = (address: string) => (address === '127.0.0.2' ? 'public' : reachOf(address))
     await using inside = await startReceiver()
@@ -197,7 +197,7 @@ describe('a receiver that changes its DNS answer', () => {
     expect(await delivery()).toMatchObject({ status: 'sent', attempts: 3 })
     expect([inside.connections, outside.connections]).toEqual([0, 2])
   })
-  test('a private address is refused outright, and there is nothing to try again', async () => {
+  test('a private address is refused permanently, without a retry', async () => {
     webRequest = createWebRequest({ allowPrivate: false })
     await using inside = await startReceiver()
     await hooked(inside.url)
@@ -207,8 +207,8 @@ describe('a receiver that changes its DNS answer', () => {
   })
 })
 
-describe('a secret is nowhere', () => {
-  test('not in a reason, a record or a reply, even when the receiver repeats it', async () => {
+describe('secrets of a delivery', () => {
+  test('are in no reason, record or reply, even if the receiver echoes them', async () => {
     const secret = 'canary-signing-secret'
     await using receiver = await startReceiver((response, { headers }) => {
       response.writeHead(500, { 'x-echo': 'canary-signing-secret' }).end(`canary-signing-secret ${headers['berth-signature']}`)
@@ -221,8 +221,8 @@ describe('a secret is nowhere', () => {
   })
 })
 
-describe('never lost', () => {
-  test('announcing again after a crash makes no second delivery', async () => {
+describe('no delivery is lost', () => {
+  test('announcing again after a crash creates no second delivery', async () => {
     await using receiver = await startReceiver()
     await hooked(receiver.url)
     await happen()
@@ -240,7 +240,7 @@ describe('never lost', () => {
     expect(await me.deliveries({ kind: 'all' })).toHaveLength(1)
   })
 
-  test('a delivery whose process died in the middle of sending is taken up by the same job, under the same id', async () => {
+  test('a delivery interrupted by the end of its process is sent again by the same job, with the same id', async () => {
     await using receiver = await startReceiver()
     await hooked(receiver.url)
     await happen()
@@ -255,7 +255,7 @@ describe('never lost', () => {
     expect(idsOf(receiver.received)).toEqual([id, id])
   })
 
-  test('a delivery that died during its last attempt is not sent a ninth time', async () => {
+  test('a delivery interrupted during its last attempt is not sent a ninth time', async () => {
     await using receiver = await startReceiver()
     await hooked(receiver.url)
     await happen()
@@ -274,7 +274,7 @@ describe('never lost', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('a job of an earlier try that comes back finds that it is not named any more', async () => {
+  test('a late job of an earlier attempt sends nothing', async () => {
     await using receiver = await failing()
     await hooked(receiver.url)
     await happen()
@@ -294,7 +294,7 @@ describe('never lost', () => {
     expect(await delivery()).toMatchObject({ status: 'queued', attempts: 1 })
   })
 
-  test('a server that stops lets what is on its way arrive, and it is not sent again', async () => {
+  test('a stopping server completes running deliveries, and they are not sent again', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const other = await startScene()
     try {
@@ -319,7 +319,7 @@ describe('never lost', () => {
     }
   })
 
-  test('an announcement that cannot be told holds up no other for longer than one try', async () => {
+  test('an announcement that cannot be delivered delays others for one attempt at most', async () => {
     await using receiver = await startReceiver()
     await hooked(receiver.url)
     const { organizationId } = people
@@ -334,7 +334,7 @@ describe('never lost', () => {
     expect(receiver.received.map(({ body }) => JSON.parse(body).subject).sort()).toEqual(['After it', 'Before it'])
   })
 
-  test('a deleted channel ends what waits for it, and the feed keeps it', async () => {
+  test('deleting a channel ends its waiting deliveries, and the feed keeps them', async () => {
     await using receiver = await failing()
     const { id } = await hooked(receiver.url)
     await happen()
@@ -345,7 +345,7 @@ describe('never lost', () => {
   })
 })
 
-describe('never twice', () => {
+describe('no delivery is sent twice', () => {
   test('two workers on one database send each delivery once', async () => {
     if (scene.database.kind === 'sqlite') return // one process owns the file; the claim is the same
     const counts = new Map<unknown, number>()

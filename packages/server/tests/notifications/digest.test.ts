@@ -24,7 +24,7 @@ const subjects = (received: readonly Received[]) => received.map(({ body }) => J
 const countIn = (received: readonly Received[]) => received.reduce((sum, { body }) => sum + (JSON.parse(body).data.count ?? 1), 0)
 
 describe('more than 10 deliveries of one category to one channel within a minute are joined into one', () => {
-  test('ten are ten', async () => {
+  test('ten are sent separately', async () => {
     await using receiver = await startReceiver()
     await hooked(receiver.url, 'backup.succeeded')
     await scene.happen(people, 'backup.succeeded', {}, 10)
@@ -32,7 +32,7 @@ describe('more than 10 deliveries of one category to one channel within a minute
     expect(await me.deliveries({ kind: 'all' })).toHaveLength(10)
   })
 
-  test('eleven are one, with all of them in its data, and one in the list', async () => {
+  test('eleven are joined into one, with all of them in its data, and one entry in the list', async () => {
     await using receiver = await startReceiver()
     await hooked(receiver.url, 'backup.succeeded')
     await scene.happen(people, 'backup.succeeded', {}, 11)
@@ -51,7 +51,7 @@ describe('more than 10 deliveries of one category to one channel within a minute
     ])
   })
 
-  test('another category and another channel count for themselves', async () => {
+  test('each category and channel is counted separately', async () => {
     await using receiver = await startReceiver()
     await using other = await startReceiver()
     await hooked(receiver.url, 'backup.succeeded', 'deploy.succeeded')
@@ -72,7 +72,7 @@ describe('more than 10 deliveries of one category to one channel within a minute
     expect(subjects(receiver.received.slice(10))).toEqual(['Late 0, and 4 more'])
   })
 
-  test('a flood that goes on is one message a minute, and nothing of it is lost', async () => {
+  test('a continuing flood is one message per minute, and no event is lost', async () => {
     await using receiver = await startReceiver()
     await hooked(receiver.url, 'backup.succeeded')
     for (let round = 0; round < 12; round++) {
@@ -91,7 +91,7 @@ describe('more than 10 deliveries of one category to one channel within a minute
     expect(subjects(receiver.received.slice(before))).toEqual(['Alone again'])
   })
 
-  test('a joined one that fails is tried again with the same content under the same id', async () => {
+  test('a failed digest is retried with the same content and id', async () => {
     let broken = true
     await using receiver = await startReceiver((response) => response.writeHead(broken ? 500 : 200).end())
     await hooked(receiver.url, 'backup.succeeded')
@@ -107,7 +107,7 @@ describe('more than 10 deliveries of one category to one channel within a minute
     expect(subjects(receiver.received.slice(2))).toEqual(['Too late for it'])
   })
 
-  test('the feed shows ten and then one for the rest of the minute', async () => {
+  test('the feed has ten entries and then one for the rest of the minute', async () => {
     await me.create({ kind: 'in_app', label: 'Bell' })
     await scene.happen(people, 'deploy.failed', {}, 30)
     expect(await me.unseen()).toBe(10)
@@ -118,7 +118,7 @@ describe('more than 10 deliveries of one category to one channel within a minute
     expect(await me.unseen()).toBe(11)
   })
 
-  test('a channel that is deleted or disabled takes the joined ones with it', async () => {
+  test('deleting or disabling a channel ends its waiting digests', async () => {
     await using receiver = await startReceiver()
     const id = await hooked(receiver.url, 'backup.succeeded')
     for (let at = 0; at < 10; at++) await scene.happen(people, 'backup.succeeded')

@@ -45,7 +45,7 @@ describe('GET /notifications/deliveries', () => {
     await scene.happen(people, 'deploy.failed')
     expect((await me.ask('GET /notifications/channels')).body.data).toHaveLength(1)
   })
-  test('newest first; `limit` and `cursor` go through all of them', async () => {
+  test('newest first; `limit` and `cursor` return all of them in pages', async () => {
     await happenOften(5)
     const subjects: string[] = []
     let cursor: string | undefined
@@ -70,7 +70,7 @@ describe('GET /notifications/deliveries', () => {
       expect([status, body.field]).toEqual([400, 'limit'])
     }
   })
-  test('`unseen=true` leaves out what was seen; `unseen=false` does not', async () => {
+  test('`unseen=true` omits seen deliveries; `unseen=false` does not', async () => {
     await happenOften(3)
     const [newest] = await me.deliveries()
     await seen(newest.id)
@@ -81,7 +81,7 @@ describe('GET /notifications/deliveries', () => {
     expect(await me.deliveries({ unseen: false })).toHaveLength(3)
     expect((await me.ask('GET /notifications/deliveries', { query: { unseen: 'perhaps' } })).body.field).toBe('unseen')
   })
-  describe('is the in-app feed; `kind` shows the others', () => {
+  describe('is the in-app feed; `kind` selects other channels', () => {
     test.each<[Record<string, string | number | boolean>, string[]]>([
       [{}, ['in_app']],
       [{ limit: 1 }, ['in_app']],
@@ -106,7 +106,7 @@ describe('GET /notifications/deliveries', () => {
       expect([status, body.field]).toEqual([400, 'kind'])
     })
   })
-  test('a token that is limited to projects sees what happened in them alone', async () => {
+  test('a token limited to projects sees only events of these projects', async () => {
     for (const projectId of ['prj_one', 'prj_two', null]) await scene.happen(people, 'deploy.failed', { projectId })
     const limited = asPerson(scene, { token: await makeToken(scene, people.member, { projectIds: ['prj_one'] }) })
     expect(await limited.deliveries()).toMatchObject([{ projectId: 'prj_one' }])
@@ -122,7 +122,7 @@ describe('GET /notifications/deliveries', () => {
 })
 
 describe('POST /notifications/deliveries/:id/seen', () => {
-  test('marks one seen; the first time stays', async () => {
+  test('marks a delivery as seen; the first time stays', async () => {
     await happenOften(2)
     expect(await me.unseen()).toBe(2)
     const [newest] = await me.deliveries()
@@ -153,7 +153,7 @@ describe('GET /notifications/stream', () => {
     return { next, close: () => controller.abort() }
   }
 
-  test('snapshot with the unseen count, then each in-app delivery as it comes, then what is seen', async () => {
+  test('snapshot with the unseen count, then each in-app delivery, then deliveries marked as seen', async () => {
     await happenOften(1)
     const stream = open(people.member.token)
     expect(await stream.next()).toMatchObject({ event: 'snapshot', data: { count: 1 } })
@@ -174,7 +174,7 @@ describe('GET /notifications/stream', () => {
     expect(await stream.next()).toMatchObject({ event: 'delivery', data: { subject: 'Mine' } })
     stream.close()
   })
-  test('a reader that comes back with Last-Event-ID gets what it missed, and nothing twice', async () => {
+  test('a reader that resumes with Last-Event-ID gets the missed events, and none twice', async () => {
     const first = open(people.member.token)
     await first.next()
     await scene.happen(people, 'deploy.failed', { subject: 'Before' })
@@ -188,7 +188,7 @@ describe('GET /notifications/stream', () => {
     expect(await second.next()).toMatchObject({ event: 'delivery', data: { subject: 'After' } })
     second.close()
   })
-  test('when signals were lost it looks again: what came is sent once, with the count', async () => {
+  test('after lost signals the stream reads again: each delivery is sent once, with the count', async () => {
     const stream = open(people.member.token)
     await stream.next()
     await scene.happen(people, 'deploy.failed', { subject: 'Heard of twice' })
@@ -197,7 +197,7 @@ describe('GET /notifications/stream', () => {
     expect(await stream.next()).toMatchObject({ event: 'snapshot', data: { count: 1 } })
     stream.close()
   })
-  test('401 without a credential, as an ordinary answer', async () => {
+  test('401 without a credential, as an ordinary JSON response', async () => {
     expect((await fetch(`${baseUrl}/api/notifications/stream`)).status).toBe(401)
   })
 })

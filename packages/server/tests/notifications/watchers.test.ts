@@ -62,7 +62,7 @@ describe('certificates', () => {
       'The certificate of shop.example.test expires within a day',
     ])
   })
-  test('not twice after a restart', async () => {
+  test('a restart does not repeat a warning', async () => {
     certificates.push(certificate(5))
     await pass(2 * hours)
     await scene.jobs.stop()
@@ -80,8 +80,8 @@ describe('certificates', () => {
   })
 })
 
-describe('backups that should have happened and did not', () => {
-  test('backup.missed once for each time that one was due', async () => {
+describe('missed backups', () => {
+  test('backup.missed once for each missed time', async () => {
     const due = { policyId: 'bkp_x', organizationId: people.organizationId, projectId: 'prj_x', projectName: 'shop' }
     missed.push({ ...due, dueAt: new Date(now()) })
     for (let check = 0; check < 3; check++) await pass(6 * minutes)
@@ -96,7 +96,7 @@ describe('servers that stopped answering', () => {
   beforeEach(() => {
     servers.push({ id: 'srv_x', name: 'box', organizationId: people.organizationId })
   })
-  test('three failures in a row, once, and a recovery', async () => {
+  test('three consecutive failures are reported once, and so is the recovery', async () => {
     silent.add('srv_x')
     await pass(61_000)
     await pass(61_000)
@@ -107,7 +107,7 @@ describe('servers that stopped answering', () => {
     for (let poll = 0; poll < 3; poll++) await pass(61_000)
     expect(await reported()).toEqual(['Server box is unreachable', 'Server box is reachable again'])
   })
-  test('two failures and an answer begin anew', async () => {
+  test('a success after two failures resets the count', async () => {
     for (let round = 0; round < 3; round++) {
       silent.add('srv_x')
       await pass(61_000)
@@ -117,7 +117,7 @@ describe('servers that stopped answering', () => {
     }
     expect(await reported()).toEqual([])
   })
-  test('a server that was removed is forgotten without a word', async () => {
+  test('a removed server is not reported', async () => {
     silent.add('srv_x')
     for (let check = 0; check < 4; check++) await pass(61_000)
     servers.length = 0
@@ -138,7 +138,7 @@ describe('tokens about to expire', () => {
   const subjects = async (who: 'owner' | 'member') =>
     (await asPerson(real, ours[who]).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
 
-  test('token.expiring 7 days and 1 day before, once each, to its owner alone', async () => {
+  test('token.expiring 7 days and 1 day before, once each, to its owner only', async () => {
     await makeToken(real, ours.member, { expiresAt: Date.now() + 10 * days })
     for (let day = 0; day < 11; day++) await real.pass(1 * days)
     expect(await subjects('member')).toEqual([
@@ -147,14 +147,14 @@ describe('tokens about to expire', () => {
     ])
     expect(await subjects('owner')).toEqual([])
   })
-  test('a token that was made for three days gets only the last warning', async () => {
+  test('a token with a lifetime of three days gets only the last warning', async () => {
     await makeToken(real, ours.member, { expiresAt: Date.now() + 3 * days })
     await real.pass(2 * hours)
     expect(await subjects('member')).toEqual([])
     await real.pass(2 * days)
     expect(await subjects('member')).toEqual(['Your access token “test” expires within a day'])
   })
-  test('after a long silence the latest warning alone is given', async () => {
+  test('after a long downtime only the latest warning is sent', async () => {
     await makeToken(real, ours.member, { expiresAt: Date.now() + 10 * days })
     await real.pass(9 * days + 12 * hours)
     await real.pass(2 * hours)
@@ -169,14 +169,14 @@ describe('old deliveries are pruned', () => {
   const keep = { keepMs: 90 * days, maxPerUser: 2_000 }
   const stillHere = new AbortController().signal
 
-  test('by age, with what they told', async () => {
+  test('by age, with their announcements', async () => {
     await scene.happen(people, 'deploy.failed')
     await prune(scene.database.db, now() + 89 * days, keep, stillHere)
     expect([await rows(), await announcements()]).toEqual([1, 1])
     await prune(scene.database.db, now() + 91 * days, keep, stillHere)
     expect([await rows(), await announcements()]).toEqual([0, 0])
   })
-  test('by number, the oldest first', async () => {
+  test('by number, oldest first', async () => {
     for (let at = 0; at < 5; at++) await scene.happen(people, 'deploy.failed', { subject: `Alert ${at}` })
     await prune(scene.database.db, now(), { ...keep, maxPerUser: 2 }, stillHere)
     expect(await reported()).toEqual(['Alert 3', 'Alert 4'])
@@ -187,7 +187,7 @@ describe('old deliveries are pruned', () => {
     await prune(scene.database.db, now() + 91 * days, keep, stillHere)
     expect(await rows()).toBe(1)
   })
-  test('an hourly job does it', async () => {
+  test('an hourly job runs the clean-up', async () => {
     await scene.happen(people, 'deploy.failed')
     await pass(100 * days)
     expect(await rows()).toBe(0)

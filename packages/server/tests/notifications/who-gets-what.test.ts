@@ -53,7 +53,7 @@ describe('PUT /notifications/subscriptions', () => {
     expect(turned).toMatchObject({ id: first.id, enabled: true, createdAt: first.createdAt })
     expect((await me.ask('GET /notifications/subscriptions')).body.data).toEqual([turned])
   })
-  test('404: a channel that is not the caller’s own', async () => {
+  test('404: a channel of another user', async () => {
     const { id: channelId } = await asPerson(scene, people.owner).create({ kind: 'in_app', label: 'Bell' })
     for (const id of [channelId, 'nch_nowhere']) {
       const body = { category: 'deploy.failed', channelId: id, enabled: true }
@@ -71,7 +71,7 @@ describe('PUT /notifications/subscriptions', () => {
     const answer = await me.ask('PUT /notifications/subscriptions', { body })
     expect([answer.status, answer.body.field]).toEqual([400, field])
   })
-  test('deleting one lets the default decide again', async () => {
+  test('after deleting a subscription the default applies again', async () => {
     const { id: channelId } = await me.create({ kind: 'in_app', label: 'Bell' })
     const { id } = await me.subscribe('deploy.failed', channelId, false)
     await scene.happen(people, 'deploy.failed')
@@ -113,7 +113,7 @@ describe('PUT /notifications/defaults', () => {
 })
 
 describe('recipients', () => {
-  test('without a word of theirs, the category’s own default sends to each member’s in_app channel and verified e-mail', async () => {
+  test('without a subscription, the default of the category sends to the in_app channel and verified e-mail of each member', async () => {
     await mailTo('ada@example.test')
     await scene.happen(people, 'deploy.failed', { subject: 'Deployment 3 failed' })
     expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['email', 'in_app'])
@@ -127,7 +127,7 @@ describe('recipients', () => {
     expect(await me.deliveries({ kind: 'all' })).toEqual([])
     expect(smtp.mails).toEqual([])
   })
-  test('the organisation’s default goes before the category’s own, both ways', async () => {
+  test('the default of the organisation overrides that of the category, on or off', async () => {
     await setDefault('deploy.succeeded', true)
     await setDefault('deploy.failed', false)
     await scene.happen(people, 'deploy.succeeded')
@@ -143,7 +143,7 @@ describe('recipients', () => {
     expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['in_app'])
     expect(smtp.mails).toEqual([])
   })
-  test('an explicit subscription sends what is off by default, to its channel alone', async () => {
+  test('an explicit subscription sends a category that is off by default, to its channel only', async () => {
     const hook = await me.webhook(receiver.url)
     await mailTo('ada@example.test')
     await me.subscribe('deploy.succeeded', hook.id)
@@ -166,7 +166,7 @@ describe('recipients', () => {
     expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['in_app'])
     expect(receiver.received).toEqual([])
   })
-  test('a channel unverified or disabled between event and sending gets nothing, and the delivery says why', async () => {
+  test('a channel that becomes unverified or disabled before sending gets nothing, and the delivery has the reason', async () => {
     const hooks = [await me.webhook(receiver.url), await me.webhook(receiver.url)]
     for (const { id } of hooks) await me.subscribe('deploy.succeeded', id)
     const { organizationId } = people
@@ -193,7 +193,7 @@ describe('recipients', () => {
     await scene.happen(people, 'deploy.failed')
     expect(kindsOf(await me.deliveries({ kind: 'all' }))).toEqual(['in_app'])
   })
-  test('a deleted in_app channel stays away until its user makes one again', async () => {
+  test('a deleted in_app channel is not created again until its user creates one', async () => {
     await scene.happen(people, 'deploy.failed')
     const [{ id }] = (await me.ask('GET /notifications/channels')).body.data
     expect((await me.ask('DELETE /notifications/channels/:id', { params: { id } })).status).toBe(204)
@@ -210,7 +210,7 @@ describe('recipients', () => {
       'deploy.failed',
     ])
   })
-  test('someone who disabled their in_app channel is left alone', async () => {
+  test('a user who disabled their in_app channel gets nothing', async () => {
     const { id } = await me.create({ kind: 'in_app', label: 'Bell' })
     await me.change(id, { enabled: false })
     await scene.happen(people, 'deploy.failed')
@@ -221,7 +221,7 @@ describe('recipients', () => {
     expect(await me.deliveries({ kind: 'all' })).toEqual([])
     expect(kindsOf(await asPerson(scene, people.viewer).deliveries())).toEqual(['in_app'])
   })
-  test('a channel is its user’s in every organisation; the organisation is part of the subscription', async () => {
+  test('a channel belongs to its user in every organisation; the organisation is part of the subscription', async () => {
     const others = await makePeople(scene)
     const there = asPerson(scene, { token: await joinAs(others) })
     const mail = await mailTo('ada@example.test')
@@ -247,7 +247,7 @@ describe('recipients', () => {
     expect((await there.deliveries()).map(({ subject }: { subject: string }) => subject)).toEqual(['There'])
     for (const { subject } of await me.deliveries()) expect(subject).toContain('Here')
   })
-  test('people of another organisation hear nothing', async () => {
+  test('members of another organisation are not notified', async () => {
     const others = await makePeople(scene)
     await scene.happen(people, 'deploy.failed')
     expect(await asPerson(scene, others.owner).deliveries()).toEqual([])

@@ -130,12 +130,12 @@ const names = Object.keys(fields) as (keyof typeof fields)[]
 const valueFor = ({ value }: FieldCase) => (typeof value === 'function' ? value() : value)
 
 describe('every field of the create body', () => {
-  test('is in this table', () => {
+  test('is a row of this table', () => {
     const { name: _, ...known } = CreateProject.properties
     expect(names.toSorted()).toEqual(Object.keys(known).toSorted())
   })
 
-  test.each(names)('%s: has an effect, on create and on update; null is automatic; anything else is refused', async (name) => {
+  test.each(names)('%s: has an effect on create and on update; null is automatic; any other value is refused', async (name) => {
     const field = fields[name]
     const body = { ...field.with, [name]: valueFor(field) }
     const wanted = field.shows ?? valueFor(field)
@@ -162,7 +162,7 @@ describe('every field of the create body', () => {
   /** The age of previews has no automatic value: null means never. */
   const automaticOf = (name: keyof typeof fields) => (name === 'previewsMaxAgeDays' ? null : fields[name].automatic)
 
-  test('a slug of null is made from the name, on create and on update', async () => {
+  test('a slug of null is generated from the name, on create and on update', async () => {
     const made = await make({ name: 'From the Name', slug: null })
     expect(made.slug).toBe('from-the-name')
     await on(made)('PATCH', '', { slug: 'another-one' })
@@ -170,7 +170,7 @@ describe('every field of the create body', () => {
     expect((await on(made)('PATCH', '', { slug: null, name: 'New Name' })).body.data.slug).toBe('new-name')
   })
 
-  test('a port of null is the detected one again', async () => {
+  test('a port of null restores the detected one', async () => {
     const project = await make({ port: 8080 })
     const isChosen = async () =>
       (
@@ -236,7 +236,7 @@ describe('every field of the options and of the resources', () => {
   })
 })
 
-describe('a source that is named by half is 400 and names the missing field', () => {
+describe('an incomplete source is 400 and names the missing field', () => {
   const halves: [missing: string, body: object][] = [
     ['gitRepo', { gitOwner: 'acme' }],
     ['gitOwner', { gitRepo: 'shop' }],
@@ -279,7 +279,7 @@ describe('a source that is named by half is 400 and names the missing field', ()
   })
 })
 
-test('GET /frameworks lists what `framework` may name', async () => {
+test('GET /frameworks lists the values of `framework`', async () => {
   const { status, body } = await call(instance, people.viewer.token, 'GET /frameworks')
   expect(status).toBe(200)
   const ids = body.data.map(({ id }: { id: string }) => id)
@@ -287,7 +287,7 @@ test('GET /frameworks lists what `framework` may name', async () => {
   for (const framework of ids) expect((await make({ framework })).config.framework).toBe(framework)
 })
 
-test('deletion-preview and deletion name a folder of the machine, never its path', async () => {
+test('deletion-preview and deletion list a folder of the machine without its path', async () => {
   const project = await make({ localPath: join(folders, 'shop') })
   const preview = await on(project)('GET', '/deletion-preview')
   const removed = await on(project)('DELETE', '')
@@ -295,7 +295,7 @@ test('deletion-preview and deletion name a folder of the machine, never its path
   for (const { body } of [preview, removed]) expect(JSON.stringify(body)).not.toContain(folders)
 })
 
-test('projectId of null in `ensure` is none', async () => {
+test('`ensure` with a projectId of null creates a project', async () => {
   const { status, body } = await call(instance, people.admin.token, 'POST /projects/ensure', {
     body: { name: 'Ensured', projectId: null },
   })

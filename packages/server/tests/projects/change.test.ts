@@ -18,7 +18,7 @@ const make = (body?: object) => makeProject(instance, people.member.token, body)
 const on = (project: { id: string }, token = people.member.token) => callsOn(instance, token)(project)
 
 describe('PATCH /projects/:id', () => {
-  test('renaming keeps the slug and so the URL', async () => {
+  test('renaming keeps the slug and the URL', async () => {
     const project = await make({ name: 'Before' })
     const { status, body } = await on(project)('PATCH', '', { name: ' After ' })
     expect([status, body.data.name, body.data.slug]).toEqual([200, 'After', project.slug])
@@ -50,7 +50,7 @@ describe('PATCH /projects/:id', () => {
     expect((await on(project)('GET', '')).body.data).toEqual(body.data)
   })
 
-  test('null goes back to the default', async () => {
+  test('null restores the default', async () => {
     const project = await make({ framework: 'astro', healthCheck: { path: '/up' }, gitOwner: 'a', gitRepo: 'b' })
     const { body } = await on(project)('PATCH', '', { framework: null, healthCheck: null, gitOwner: null, gitProvider: null })
     expect(body.data.config).toMatchObject({ framework: null, healthCheck: null })
@@ -62,7 +62,7 @@ describe('PATCH /projects/:id', () => {
     expect((await on(project)('PATCH', '', {})).body.data).toEqual(project)
   })
 
-  test('409 slug_taken: the slug of another project; its own is no conflict', async () => {
+  test('409 slug_taken: the slug of another project; the own slug is no conflict', async () => {
     const [one, two] = [await make(), await make()]
     const taken = await on(two)('PATCH', '', { slug: one.slug, name: 'New' })
     expect([taken.status, taken.body.code, taken.body.field]).toEqual([409, 'slug_taken', 'slug'])
@@ -101,7 +101,7 @@ describe('PATCH /projects/:id', () => {
     expect((await on(project)('GET', '')).body.data).toEqual(project)
   })
 
-  test('the repository’s URL and its names never disagree', async () => {
+  test('the URL of the repository always matches its owner and name', async () => {
     const project = await make({ gitUrl: 'https://git.example.com/acme/shop.git' })
     const source = async (body: object) => (await on(project)('PATCH', '', body)).body.data.source
     expect(await source({ gitRepo: 'other' })).toMatchObject({ url: 'https://git.example.com/acme/other.git', repo: 'other' })

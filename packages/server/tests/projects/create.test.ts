@@ -30,12 +30,12 @@ afterAll(async () => {
 const create = (body: object, token = people.member.token) => call(instance, token, 'POST /projects', { body })
 
 describe('POST /projects', () => {
-  test('400 says which form is allowed', async () => {
+  test('400 names the allowed form', async () => {
     const { body } = await create({ name: 'Shop', slug: 'My Shop' })
     expect(body.error).toBe('slug: must be lower-case letters, digits and inner hyphens, such as my-shop')
   })
 
-  test('201: only `name` is required; everything else is defaulted', async () => {
+  test('201: only `name` is required; all other fields have defaults', async () => {
     const { status, body } = await create({ name: '  My Shop  ' })
     expect(status).toBe(201)
     expect(body.data).toMatchObject({
@@ -137,7 +137,7 @@ describe('POST /projects', () => {
     expect([answer.status, answer.body.code, answer.body.field]).toEqual([400, 'validation_failed', field])
   })
 
-  test('a service cannot mount what lies outside the project', async () => {
+  test('a service cannot mount a path outside the project', async () => {
     for (const mount of [
       { type: 'bind', source: '/var/run/docker.sock', target: '/s' },
       { type: 'bind', source: '../other', target: '/s' },
@@ -153,7 +153,7 @@ describe('POST /projects', () => {
     expect((await create({ name: 'x', services: [inside] })).status).toBe(201)
   })
 
-  test('403: a viewer may not, nor may a token that is limited to certain projects', async () => {
+  test('403: a viewer, and a token limited to projects', async () => {
     expect((await create({ name: 'x' }, people.viewer.token)).body.permission).toBe('project:write')
     const limited = await makeToken(instance, people.owner, { projectIds: ['prj_x'] })
     expect((await create({ name: 'x' }, limited)).status).toBe(403)
@@ -161,7 +161,7 @@ describe('POST /projects', () => {
 })
 
 describe('the slug', () => {
-  test('is made from the name and made unique, also over organisations', async () => {
+  test('is generated from the name and unique across organisations', async () => {
     const other = await makePeople(instance)
     const slugs = []
     for (const token of [people.member.token, other.member.token, people.member.token])
@@ -178,17 +178,17 @@ describe('the slug', () => {
     for (const slug of slugs) expect(slug).toMatch(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/)
   })
 
-  test('is a default word for a name without a usable character', async () => {
+  test('is a default for a name without a usable character', async () => {
     expect((await create({ name: '日本' })).body.data.slug).toMatch(/^project(-\w+)?$/)
   })
 
-  test('409 slug_taken: given and taken; of two at once one wins', async () => {
+  test('409 slug_taken: a given slug that is in use; one of two concurrent requests wins', async () => {
     const both = await Promise.all([create({ name: 'a', slug: 'the-one' }), create({ name: 'b', slug: 'the-one' })])
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
     expect(both.find(({ status }) => status === 409)?.body).toMatchObject({ code: 'slug_taken', field: 'slug' })
   })
 
-  test('cannot be the host name of the instance itself', async () => {
+  test('cannot give the host name of the instance itself', async () => {
     const named = await startInstance({ BERTH_PUBLIC_URL: 'https://berth.example.com', BERTH_BASE_DOMAIN: 'example.com' })
     const { owner } = await makePeople(named)
     const given = await call(named, owner.token, 'POST /projects', { body: { name: 'x', slug: 'berth' } })
@@ -201,7 +201,7 @@ describe('the slug', () => {
 describe('the source', () => {
   const sourceOf = async (body: object) => (await create({ name: 'Source', ...body })).body.data?.source
 
-  test('a repository of a git host', async () => {
+  test('can be a repository of a git host', async () => {
     expect(await sourceOf({ gitOwner: 'acme', gitRepo: 'shop', gitBranch: 'main' })).toEqual({
       kind: 'git',
       provider: 'github',
@@ -214,7 +214,7 @@ describe('the source', () => {
     })
   })
 
-  test('any https or ssh remote; owner and repository are read from it', async () => {
+  test('can be any https or ssh remote, which also gives owner and repository', async () => {
     expect(await sourceOf({ gitUrl: 'https://git.example.com/acme/shop.git' })).toMatchObject({
       kind: 'git',
       provider: 'git',
@@ -240,7 +240,7 @@ describe('the source', () => {
     '-oProxyCommand=x',
     'ssh://-oProxyCommand=x/y',
     '/srv/git/x',
-  ])('400: %s is no remote', async (gitUrl) => {
+  ])('400: %s is not a remote', async (gitUrl) => {
     const { status, body } = await create({ name: 'x', gitUrl })
     expect([status, body.field]).toEqual([400, 'gitUrl'])
     expect(JSON.stringify(body)).not.toContain('password@')
@@ -250,19 +250,19 @@ describe('the source', () => {
     expect(await sourceOf({ gitProvider: 'upload' })).toMatchObject({ kind: 'upload', provider: 'upload' })
   })
 
-  test('services that run images are a source of their own', async () => {
+  test('can be services that run images', async () => {
     expect(await sourceOf({ type: 'services', services: [{ name: 'db', image: 'postgres:17' }] })).toMatchObject({
       kind: 'image',
     })
   })
 
-  test('400: two kinds of source, and no word on which it is', async () => {
+  test('400: two kinds of source without the kind', async () => {
     const localPath = join(folders, 'roots', 'shop')
     const { status, body } = await create({ name: 'x', gitUrl: 'https://git.example.com/a/b', localPath }, people.admin.token)
     expect([status, body.field]).toEqual([400, 'gitProvider'])
   })
 
-  test('a local folder is taken by its real path, and only below the allowed roots', async () => {
+  test('can be a local folder below the allowed roots, by its real path', async () => {
     const createLocal = (localPath: string) => create({ name: 'x', localPath }, people.admin.token)
     const local = (await createLocal(join(folders, 'roots', 'way-in'))).body.data.source
     expect(local).toMatchObject({ kind: 'local', provider: 'local', path: join(folders, 'roots', 'shop') })
@@ -273,7 +273,7 @@ describe('the source', () => {
     expect((await createLocal('shop')).body.field).toBe('localPath')
   })
 
-  test('the cloud service has no local folders, and its loopback is not reachable', async () => {
+  test('cannot be a local folder or a loopback address in cloud mode', async () => {
     const cloud = await startInstance({ BERTH_MODE: 'cloud', BERTH_PROJECT_ROOTS: join(folders, 'roots') })
     const { owner } = await makePeople(cloud)
     for (const [field, value] of [
@@ -309,7 +309,7 @@ describe('the source', () => {
       return (await found.executeTakeFirstOrThrow()).expiresAt
     }
 
-    test('that was received becomes the source, and does not run out while a project is made of it', async () => {
+    test('that was received becomes the source, and does not expire while a project uses it', async () => {
       const first = await insertUpload()
       const project = await makeProject(instance, people.member.token, { uploadSessionId: first })
       expect(project.source).toMatchObject({ kind: 'upload', provider: 'upload' })
@@ -322,7 +322,7 @@ describe('the source', () => {
       expect(await expiryOf(second)).toBeGreaterThan(Date.now() + 86_400_000 * 365)
     })
 
-    test('404: one that has expired, is another organisation’s or does not exist; 409: nothing was uploaded yet', async () => {
+    test('404: an expired or unknown session, or one of another organisation; 409: nothing was uploaded yet', async () => {
       const other = await makePeople(instance)
       const ids = [
         await insertUpload({ expiresAt: Date.now() - 1 }),

@@ -77,7 +77,7 @@ describe('GET /projects/:id/deletion-preview', () => {
 })
 
 describe('DELETE /projects/:id', () => {
-  test('lists removed and kept items; volumes and the user’s own folder are kept', async () => {
+  test('lists removed and kept items; volumes and the folder of the user are kept', async () => {
     await on('PUT', '/grants', { userId: people.viewer.userId, level: 'write' })
     const { items } = (await on('GET', '/deletion-preview')).body.data
     const { status, body } = await remove()
@@ -96,7 +96,7 @@ describe('DELETE /projects/:id', () => {
     expect(part.items.get(project.id)).toEqual([])
   })
 
-  test('409 work_in_progress while work is under way, and names it; nothing is removed', async () => {
+  test('409 work_in_progress names the running operation; nothing is removed', async () => {
     const id = await deploy()
     const { status, body } = await remove()
     expect([status, body.code]).toEqual([409, 'work_in_progress'])
@@ -111,7 +111,7 @@ describe('DELETE /projects/:id', () => {
     expect(await rowsLeft()).toEqual([0, 0, 0, 0, 0])
   })
 
-  test('403: it needs project:admin', async () => {
+  test('403: project:admin is required', async () => {
     const { status, body } = await callsOn(instance, people.member.token)(project)('DELETE', '')
     expect([status, body.permission]).toEqual([403, 'project:admin'])
   })

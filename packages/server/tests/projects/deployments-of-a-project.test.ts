@@ -33,7 +33,7 @@ const live = deploymentFacts({
   builtAt: '2026-01-01T00:00:00.000Z',
 })
 
-describe('before anything was deployed', () => {
+describe('before the first deployment', () => {
   test('the list is empty, the session is null, and the status is `created`', async () => {
     const { owner } = await makePeople(plain)
     const calls = callsOn(plain, owner.token)(await makeProject(plain, owner.token))
@@ -49,7 +49,7 @@ describe('before anything was deployed', () => {
 })
 
 describe('GET /projects/:id/deployments', () => {
-  test('lists the project’s own', async () => {
+  test('lists the deployments of the project', async () => {
     const deployment: Deployment = {
       id: 'dep_live',
       projectId: project.id,
@@ -85,7 +85,7 @@ describe('GET /projects/:id/deployments', () => {
     }
   })
 
-  test('403: it needs its own permission', async () => {
+  test('403 without the permission of the route', async () => {
     const token = await makeToken(instance, people.owner, { scopes: ['project:read'] })
     const { status, body } = await callsOn(instance, token)(project)('GET', '/deployments')
     expect([status, body.permission]).toEqual([403, 'project:deployment:list'])
@@ -93,7 +93,7 @@ describe('GET /projects/:id/deployments', () => {
 })
 
 describe('POST /projects/:id/deployment-session', () => {
-  test('a read-only stream of the newest deployment: the token opens only that', async () => {
+  test('returns a token that opens only the stream of the newest deployment', async () => {
     deployments.known.set(project.id, { newest: deploymentFacts({ id: 'dep_new', status: 'building' }), live })
     const { status, body } = await on('POST', '/deployment-session')
     expect(status).toBe(200)
@@ -106,7 +106,7 @@ describe('POST /projects/:id/deployment-session', () => {
   })
 })
 
-describe('GET /projects/:id and /info of a project that was deployed', () => {
+describe('GET /projects/:id and /info of a deployed project', () => {
   test('show the live version', async () => {
     deployments.known.set(project.id, { newest: live, live })
     await runtime.bringOnline(project.id)
@@ -124,7 +124,7 @@ describe('GET /projects/:id and /info of a project that was deployed', () => {
     })
   })
 
-  test('after a failed deployment the old one still serves, and the reason says so', async () => {
+  test('show after a failed deployment that the old version still serves', async () => {
     deployments.known.set(project.id, {
       newest: deploymentFacts({ id: 'dep_bad', number: 4, status: 'failed', error: 'exit code 1' }),
       live,

@@ -8,7 +8,7 @@ const server = '203.0.113.7'
 const settings = { BERTH_BASE_DOMAIN: 'apps.example.test', BERTH_EDGE_TLS_PORT: '' }
 
 describe('the address of a connected domain', () => {
-  test('verify says which of the two records is missing: the TXT record, the address, or both', async () => {
+  test('verify names the missing record: the TXT record, the address, or both', async () => {
     const { ours } = await begin(settings)
     const target = `${ours.project.slug}.apps.example.test`
     dns.leads.set(target, [server])
@@ -40,7 +40,7 @@ describe('the address of a connected domain', () => {
     expect(await ours.verify()).toMatchObject({ verified: true, pointsHere: true, state: 'active', reason: null })
   })
 
-  test('is checked again until it leads here; without an answer the last result stays', async () => {
+  test('is checked again until it points to this instance; without an answer the last result stays', async () => {
     const { ours } = await begin({ ...settings, BERTH_PUBLIC_ADDRESS: `${server},2001:db8::7` })
     const pointsHere = async () => {
       const { pointsHere, nextCheckAt } = await scene.database.db
@@ -63,7 +63,7 @@ describe('the address of a connected domain', () => {
     await expect.poll(pointsHere).toEqual([1, false])
   })
 
-  test('an instance that does not know its own address says nothing of it', async () => {
+  test('is not reported by an instance that does not know its own address', async () => {
     const { ours } = await begin(settings)
     dns.leads.set(name, ['198.51.100.4'])
     await ours.connect()

@@ -114,7 +114,7 @@ describe('GET /projects/:id/domains', () => {
 })
 
 describe('POST /projects/:id/domains/:hostname/primary', () => {
-  test('moves the mark, also to the free host name, and answers with the row', async () => {
+  test('changes the primary domain, also to the free host name, and returns the row', async () => {
     const [first, second] = [await connect(), await connect()]
     for (const hostname of [first, free, second]) {
       const { status, body } = await makePrimary(hostname)
@@ -137,7 +137,7 @@ describe('POST /projects/:id/domains/:hostname/primary', () => {
 })
 
 describe('DELETE /projects/:id/domains/:hostname', () => {
-  test('204: the domain is gone, the free host name is primary, and the name can be connected again', async () => {
+  test('204: the domain is removed, the free host name is primary, and the name can be connected again', async () => {
     const domain = await connect()
     const before = (await one(domain))?.records
     const { status, body } = await remove(domain)
@@ -147,7 +147,7 @@ describe('DELETE /projects/:id/domains/:hostname', () => {
     expect((await one(domain))?.records.at(-1)).not.toEqual(before?.at(-1))
   })
 
-  test('another project of the organisation can connect it then', async () => {
+  test('another project of the organisation can connect the name afterwards', async () => {
     const domain = await connect()
     const other = callsOn(instance, people.member.token)(await makeProject(instance, people.member.token))
     expect((await other('POST', '/connect', { domain })).status).toBe(409)
@@ -155,7 +155,7 @@ describe('DELETE /projects/:id/domains/:hostname', () => {
     expect((await other('POST', '/connect', { domain })).status).toBe(201)
   })
 
-  test('removing another domain leaves the primary one', async () => {
+  test('removing another domain does not change the primary one', async () => {
     const [first, second] = [await connect(), await connect()]
     await remove(first)
     expect(await primary()).toEqual([second])
@@ -168,7 +168,7 @@ describe('DELETE /projects/:id/domains/:hostname', () => {
     expect(await primary()).toEqual([free])
   })
 
-  test('is no longer the webhook domain', async () => {
+  test('the removed domain is no longer the webhook domain', async () => {
     const domain = await connect()
     await on('POST', '/webhook-domain', { domain })
     await remove(domain)
@@ -197,11 +197,11 @@ describe('the host name in the path', () => {
   test.each([
     ['upper case', (domain: string) => domain.toUpperCase()],
     ['a dot at the end', (domain: string) => `${domain}.`],
-  ])('is found with %s', async (_, spell) => {
+  ])('is accepted with %s', async (_, spell) => {
     expect((await verify(spell(await connect()))).status).toBe(200)
   })
 
-  test('is found as users write it, and up to the longest name that connect takes', async () => {
+  test('is accepted in any spelling, up to the longest name that connect accepts', async () => {
     await on('POST', '/connect', { domain: 'bücher.customer.test' })
     expect((await remove('bücher.customer.test')).status).toBe(204)
     const longest = `${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(53)}.customer.test`.slice(-246)

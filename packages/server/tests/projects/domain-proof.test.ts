@@ -8,7 +8,7 @@ import { authority, begin, dns, end, makeSide, name, proofOf, publish, scene, se
 
 afterEach(end)
 
-describe('an uncontested claim', () => {
+describe('a claim without a competing one', () => {
   test('self-hosted: serves at once, without a proof', async () => {
     const { ours } = await begin()
     expect((await ours.connect()).status).toBe(201)
@@ -16,7 +16,7 @@ describe('an uncontested claim', () => {
     await expect.poll(async () => (await ours.route())?.tls).toBe('active')
   })
 
-  test('cloud: serves after the proof, says until then what is missing, and no certificate is asked for', async () => {
+  test('cloud: serves after the proof, names the missing record until then, and orders no certificate', async () => {
     const { ours } = await begin({ BERTH_MODE: 'cloud' })
     const connected = await ours.connect()
     const { name: record, value } = proofOf(connected)
@@ -38,8 +38,8 @@ describe('an uncontested claim', () => {
   })
 })
 
-describe('a claim of two organisations', () => {
-  test('self-hosted: is taken from both, and the first serves on: its certificate stays, and no notification is sent', async () => {
+describe('claims of two organisations', () => {
+  test('self-hosted: both are accepted, and the first keeps serving: its certificate stays, and no notification is sent', async () => {
     const { ours, theirs } = await begin()
     const mine = await ours.connect()
     await expect.poll(async () => (await ours.route())?.tls).toBe('active')
@@ -56,7 +56,7 @@ describe('a claim of two organisations', () => {
     expect(authority.orders).toEqual([name])
   })
 
-  test('cloud: neither is served before it is proven', async () => {
+  test('cloud: neither serves before it is proven', async () => {
     const { ours, theirs } = await begin({ BERTH_MODE: 'cloud' })
     await ours.connect()
     await theirs.connect()
@@ -65,7 +65,7 @@ describe('a claim of two organisations', () => {
     expect(servedAt()).toBeUndefined()
   })
 
-  test('self-hosted, at once: both are taken, and one of them is served, always the same', async () => {
+  test('self-hosted, concurrently: both are accepted, and always the same one serves', async () => {
     const { ours, theirs } = await begin()
     const both = await Promise.all([ours.connect(), theirs.connect()])
     expect(both.map(({ status }) => status)).toEqual([201, 201])
@@ -88,7 +88,7 @@ describe('a claim of two organisations', () => {
     expect(await ours.route()).toMatchObject({ state: 'pending', tls: 'none' })
   })
 
-  test('belongs to the organisation that proves it, first or not; the checks go on by themselves', async () => {
+  test('the organisation that proves the name owns it, first or not; checks continue automatically', async () => {
     const { ours, theirs } = await begin()
     await ours.connect()
     const second = await theirs.connect()
@@ -101,7 +101,7 @@ describe('a claim of two organisations', () => {
     expect(await ours.route()).toMatchObject({ state: 'pending', reason: expect.stringMatching(/has verified/) })
   })
 
-  test('stays with the owner of the proof while the record exists, and while DNS is unreachable', async () => {
+  test('the owner of the proof keeps the name while the record exists, and while DNS is unreachable', async () => {
     const { ours, theirs } = await begin()
     const mine = await ours.connect()
     publish(proofOf(mine))
@@ -121,7 +121,7 @@ describe('a claim of two organisations', () => {
     expect([servedAt(), await ours.told()]).toEqual([ours.project.id, []])
   })
 
-  test('moves when the record of who had it is gone and another one stands; who had it is told', async () => {
+  test('the name moves if the record of the owner is missing and another one exists; the previous owner is notified', async () => {
     const { ours, theirs } = await begin()
     const mine = await ours.connect()
     publish(proofOf(mine))
@@ -137,7 +137,7 @@ describe('a claim of two organisations', () => {
     expect(servedAt()).toBe(ours.project.id)
   })
 
-  test('goes to the other one with the deletion of the project', async () => {
+  test('the other organisation gets the name when the project is deleted', async () => {
     const { ours, theirs } = await begin()
     await ours.connect()
     await theirs.connect()
@@ -146,7 +146,7 @@ describe('a claim of two organisations', () => {
     expect((await (await makeSide()).connect()).status).toBe(201)
   })
 
-  test('a project that is being deleted claims nothing, though it has proven it', async () => {
+  test('the claim of a project that is being deleted has no effect, even if proven', async () => {
     const { ours, theirs } = await begin()
     const mine = await ours.connect()
     publish(proofOf(mine))
@@ -159,8 +159,8 @@ describe('a claim of two organisations', () => {
   })
 })
 
-describe('names above and below', () => {
-  test('below a name that another organisation has proven, where their wildcard record may lead here, a proof is needed', async () => {
+describe('parent and child names', () => {
+  test('below a name that another organisation has proven, whose wildcard record may point to this instance, a proof is required', async () => {
     const { ours, theirs } = await begin()
     publish(proofOf(await ours.connect('customer.test')))
     await ours.retry()
@@ -178,7 +178,7 @@ describe('names above and below', () => {
     expect(servedAt('login.customer.test')).toBe(theirs.project.id)
   })
 
-  test('a claim above or beside takes nothing from the other organisation', async () => {
+  test('a claim to a parent or sibling name does not affect the other organisation', async () => {
     const { ours, theirs } = await begin()
     await ours.connect('www.customer.test')
     await theirs.connect('customer.test')
@@ -188,7 +188,7 @@ describe('names above and below', () => {
   })
 })
 
-test('checks are durable work whose pauses grow', async () => {
+test('checks are durable jobs with growing pauses', async () => {
   const { ours } = await begin({ BERTH_MODE: 'cloud' })
   await ours.connect()
   const requested = async (ms: number, times: number) => {
@@ -203,7 +203,7 @@ test('checks are durable work whose pauses grow', async () => {
   expect(await requested(3 * hours, 6)).toBeLessThanOrEqual(1)
 })
 
-test('the real name server is asked', async () => {
+test('the configured name server is queried', async () => {
   const server = await startTestNameServer()
   try {
     const real = createNameServers({ servers: [server.address], cacheMs: 0 })

@@ -7,7 +7,7 @@ afterEach(end)
 
 describe('POST /projects/:id/domains/:hostname/verify', () => {
   test.each(['self-hosted', 'cloud'])(
-    '%s: looks up the record now; a verified domain is the url of the project',
+    '%s: queries the record at once; a verified domain is the url of the project',
     async (mode) => {
       const { ours } = await begin({ BERTH_MODE: mode })
       const proof = proofOf(await ours.connect())
@@ -25,7 +25,7 @@ describe('POST /projects/:id/domains/:hostname/verify', () => {
     },
   )
 
-  test('says that the name servers did not answer, and takes no proof away', async () => {
+  test('reports that the name servers did not answer, and keeps the proof', async () => {
     const { ours } = await begin()
     const proof = proofOf(await ours.connect())
     await settled()
@@ -38,7 +38,7 @@ describe('POST /projects/:id/domains/:hostname/verify', () => {
     expect(await ours.verify()).toMatchObject({ verified: true, state: 'active' })
   })
 
-  test('looks up no other name of the project', async () => {
+  test('queries no other name of the project', async () => {
     const { ours } = await begin()
     await ours.connect('other.customer.test')
     await ours.connect()
@@ -50,7 +50,7 @@ describe('POST /projects/:id/domains/:hostname/verify', () => {
 })
 
 describe('DELETE /projects/:id/domains/:hostname', () => {
-  test('ends the route, and the certificate is not renewed and then deleted', async () => {
+  test('ends the route, and the certificate is not renewed and is deleted later', async () => {
     const { ours } = await begin()
     publish(proofOf(await ours.connect()))
     await expect.poll(async () => (await ours.verify()).tls).toBe('active')
@@ -68,7 +68,7 @@ describe('DELETE /projects/:id/domains/:hostname', () => {
     expect((await ours.remove()).status).toBe(404)
   })
 
-  test('self-hosted: the name goes to the claim that came next, and added again it is the later one', async () => {
+  test('self-hosted: the next claim gets the name, and the removed domain is later in line when added again', async () => {
     const { ours, theirs } = await begin()
     await ours.connect()
     await theirs.connect()
@@ -111,7 +111,7 @@ describe('DELETE /projects/:id/domains/:hostname', () => {
     expect(await theirs.verify()).toMatchObject({ verified: true, state: 'active' })
   })
 
-  test('of a claim that is not served changes nothing for the one that is', async () => {
+  test('removing a claim that does not serve does not affect the one that does', async () => {
     const { ours, theirs } = await begin()
     publish(proofOf(await ours.connect()))
     await ours.verify()
@@ -123,7 +123,7 @@ describe('DELETE /projects/:id/domains/:hostname', () => {
     expect(await ours.verify()).toMatchObject({ verified: true, state: 'active' })
   })
 
-  test('twice at once: one of them answers 204', async () => {
+  test('two concurrent requests: one of them is 204', async () => {
     const { ours } = await begin()
     await ours.connect()
     const answers = await Promise.all([ours.remove(), ours.remove()])

@@ -28,7 +28,7 @@ const routes = async (): Promise<ProjectRoute[]> => (await on('GET', '')).body.d
 const primary = async () => (await routes()).filter((route) => route.primary).map(({ hostname }) => hostname)
 
 describe('routes', () => {
-  test('a project has a free route from the start; until the edge has taken it, it is pending and says why', async () => {
+  test('a project has a free route from the start, which is pending with a reason until the edge has applied it', async () => {
     expect(await routes()).toEqual([
       {
         hostname: `${project.slug}.apps.example.test`,
@@ -42,11 +42,11 @@ describe('routes', () => {
     ])
   })
 
-  test('a worker answers no requests and has none', async () => {
+  test('a project of type worker has no routes', async () => {
     expect((await makeProject(instance, people.member.token, { type: 'worker' })).routes).toEqual([])
   })
 
-  test('url is the address that works now: the primary domain once it is verified and served, else the free one', async () => {
+  test('url is the primary domain once it is verified and served, else the free host name', async () => {
     const edge = new MemoryEdge()
     const served = await startInstance({}, { projectPorts: { edge } })
     const { owner } = await makePeople(served)
@@ -77,7 +77,7 @@ describe('routes', () => {
     await served.stop()
   })
 
-  test('POST /routing/retry asks the edge and answers with the routes', async () => {
+  test('POST /routing/retry syncs the edge and returns the routes', async () => {
     const { status, body } = await on('POST', '/routing/retry')
     expect([status, body.data.routes]).toEqual([200, await routes()])
     expect(body.data.routes[0].state).toBe('pending')
@@ -121,7 +121,7 @@ describe('POST /projects/:id/connect', () => {
     ])
   })
 
-  test('200: again by its own project it is made primary again, and is no second domain', async () => {
+  test('200: a domain that the project already has becomes primary again, and is not added twice', async () => {
     const [one, two] = [fresh(), fresh()]
     const first = await connect(one)
     await connect(two)
@@ -132,7 +132,7 @@ describe('POST /projects/:id/connect', () => {
     expect(await routes()).toHaveLength(3)
   })
 
-  test('200: the project’s own free host name is primary by having no other', async () => {
+  test('200: the free host name of the project becomes primary', async () => {
     await connect(fresh())
     const own = `${project.slug}.apps.example.test`
     const { status, body } = await connect(own)
@@ -141,7 +141,7 @@ describe('POST /projects/:id/connect', () => {
     expect(await routes()).toHaveLength(2)
   })
 
-  test('409 domain_taken: connected to another project of the organisation; of two at once one wins', async () => {
+  test('409 domain_taken: connected to another project of the organisation; one of two concurrent requests wins', async () => {
     const domain = fresh()
     const theirs = callsOn(instance, people.admin.token)(await makeProject(instance, people.admin.token))
     const both = await Promise.all([connect(domain), theirs('POST', '/connect', { domain })])
@@ -161,7 +161,7 @@ describe('POST /projects/:id/connect', () => {
     expect((await connect(hostname)).status).toBe(200)
   })
 
-  test('exactly one of many domains connected at once is primary', async () => {
+  test('exactly one of many concurrently connected domains is primary', async () => {
     const domains = Array.from({ length: 6 }, fresh)
     const answers = await Promise.all(domains.map(connect))
     expect(answers.map(({ status }) => status)).toEqual(domains.map(() => 201))
@@ -195,18 +195,18 @@ describe('POST /projects/:id/connect', () => {
     'https://example.org',
     '',
     null,
-  ])('400 names domain: %j', async (domain) => {
+  ])('400 names the field domain: %j', async (domain) => {
     const { status, body } = await connect(domain)
     expect([status, body.field]).toEqual([400, 'domain'])
     expect(await routes()).toHaveLength(1)
   })
 
-  test('the name of another project is not to be had', async () => {
+  test('the free host name of another project cannot be connected', async () => {
     const other = await makeProject(instance, people.member.token)
     expect((await connect(`${other.slug}.apps.example.test`)).body.field).toBe('domain')
   })
 
-  test('on one machine the records lead to that machine', async () => {
+  test('on one machine the records point to that machine', async () => {
     const local = await startInstance()
     const { owner } = await makePeople(local)
     const calls = callsOn(local, owner.token)(await makeProject(local, owner.token))

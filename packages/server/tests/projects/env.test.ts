@@ -33,7 +33,7 @@ const inShort = (variables: EnvVariable[]) => variables.map(({ key, value, isSec
 const refusal = ({ status, body }: Answer) => [status, body.code, body.field]
 
 describe('PATCH /projects/:id/env', () => {
-  test('reports to the edge that no route changed; a change of the port does not', async () => {
+  test('signals that no route changed; a change of the port does not', async () => {
     const events: object[] = []
     const end = instance.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => events.push(event))
     await change({ upserts: [{ key: 'A', value: 'a' }] })
@@ -42,7 +42,7 @@ describe('PATCH /projects/:id/env', () => {
     await expect.poll(() => events.slice(1)).toEqual([{ projectId }])
     end()
   })
-  test('merge: only named keys are touched, upserts insert or update, deletes remove, all others stay intact', async () => {
+  test('merges: upserts insert or update, deletes remove, and all other keys are unchanged', async () => {
     await change({
       upserts: [
         { key: 'KEPT', value: 'as it was', isSecret: true },
@@ -75,7 +75,7 @@ describe('PATCH /projects/:id/env', () => {
     ['PORT', 'static', false],
     ['port', 'app', false],
     ['HOST', 'app', false],
-  ])('%s of a project of type %s: warns that Berth sets it: %s', async (key, type, isNamed) => {
+  ])('%s of a project of type %s has a warning that Berth sets it: %s', async (key, type, isNamed) => {
     await on('PATCH', '', { type })
     const { status, body } = await change({ upserts: [{ key, value: '9000' }] })
     expect(status).toBe(200)
@@ -84,7 +84,7 @@ describe('PATCH /projects/:id/env', () => {
     expect((await change({ deletes: [key] })).body.warnings).toBeUndefined()
   })
 
-  test('keys not named keep value and secrecy, to the byte', async () => {
+  test('keys that are not named keep value and secrecy, byte for byte', async () => {
     await change({ upserts: [{ key: 'A', value: 'one', isSecret: true }] })
     const row = () =>
       instance.database.db
@@ -112,7 +112,7 @@ describe('PATCH /projects/:id/env', () => {
     ])
   })
 
-  test('isSecret left out keeps it on an update and is false on an insert', async () => {
+  test('an omitted isSecret is unchanged on an update and false on an insert', async () => {
     await change({
       upserts: [
         { key: 'S', value: 'one', isSecret: true },
@@ -143,8 +143,8 @@ describe('PATCH /projects/:id/env', () => {
   })
 })
 
-describe('the mask', () => {
-  test('sent back leaves the stored value alone, and is never stored', async () => {
+describe('the mask of a secret', () => {
+  test('keeps the stored value when sent back, and is never stored', async () => {
     await change({ upserts: [{ key: 'A', value: 'the value', isSecret: true }] })
     const before = await read()
     expect((await change({ upserts: [{ key: 'A', value: secretMask, isSecret: true }] })).body.data).toEqual(before)
@@ -152,7 +152,7 @@ describe('the mask', () => {
     expect((await opened()).values).toEqual({ A: 'the value' })
   })
 
-  test('400: for a key that has no stored value it stands for nothing', async () => {
+  test('is 400 for a key without a stored value', async () => {
     expect(refusal(await change({ upserts: [{ key: 'NEW', value: secretMask, isSecret: true }] }))).toEqual([
       400,
       'validation_failed',
@@ -161,13 +161,13 @@ describe('the mask', () => {
     expect(await read()).toEqual([])
   })
 
-  test('400: it does not turn a secret into something that a read shows', async () => {
+  test('is 400 if it would make a secret readable', async () => {
     await change({ upserts: [{ key: 'A', value: 'the value', isSecret: true }] })
     expect(refusal(await change({ upserts: [{ key: 'A', value: secretMask, isSecret: false }] }))[2]).toBe('upserts.0.isSecret')
     expect(inShort(await read())).toEqual([['A', secretMask, true]])
   })
 
-  test('makes a plain value secret without sending it again', async () => {
+  test('can make a plain value secret without sending it again', async () => {
     await change({ upserts: [{ key: 'A', value: 'plain at first' }] })
     await change({ upserts: [{ key: 'A', value: secretMask, isSecret: true }] })
     expect(inShort(await read())).toEqual([['A', secretMask, true]])
@@ -237,14 +237,14 @@ describe('400, and nothing changes', () => {
     expect((await opened()).values).toEqual({ A: 'as it was', C: 'too' })
   })
 
-  test('the unknown environment of a read', async () => {
+  test('reading an unknown environment', async () => {
     const { status, body } = await on('GET', '/env', undefined, { query: { environment: 'nowhere' } })
     expect([status, body.field]).toEqual([400, 'environment'])
   })
 })
 
 describe('values', () => {
-  test('64 KiB in bytes is allowed', async () => {
+  test('may have up to 64 KiB in bytes', async () => {
     const value = `${'€'.repeat(21_845)}x`
     expect(Buffer.byteLength(value)).toBe(limits.envValueBytes)
     expect((await change({ upserts: [{ key: 'BIG', value }] })).status).toBe(200)
@@ -307,7 +307,7 @@ describe('values', () => {
     )
   })
 
-  test('a key can be called __proto__ or constructor', async () => {
+  test('can have the key __proto__ or constructor', async () => {
     await change({
       upserts: [
         { key: '__proto__', value: 'a' },
@@ -320,7 +320,7 @@ describe('values', () => {
     ])
   })
 
-  test('are encrypted at rest, plain ones too, each for its own place', async () => {
+  test('are stored encrypted, plain ones too, each bound to its row', async () => {
     await change({
       upserts: [
         { key: 'A', value: 'readable?' },
@@ -337,7 +337,7 @@ describe('values', () => {
     expect(new Set(rows.map(({ value }) => value)).size).toBe(2)
   })
 
-  test('secret ones are scrubbed from the logs, also when the key was secret before', async () => {
+  test('are scrubbed from the logs if secret, also if the key was secret before', async () => {
     await change({
       upserts: [
         { key: 'A', value: 'first secret value', isSecret: true },
@@ -350,7 +350,7 @@ describe('values', () => {
 })
 
 describe('environments', () => {
-  test('each has its own variables; production is the default', async () => {
+  test('have their own variables; production is the default', async () => {
     await on('POST', '/environments', { name: 'Staging' })
     await change({ upserts: [{ key: 'A', value: 'production' }] })
     await change({ environment: 'staging', upserts: [{ key: 'A', value: 'staging' }] })
@@ -359,14 +359,14 @@ describe('environments', () => {
     expect((await opened('staging')).values).toEqual({ A: 'staging' })
   })
 
-  test('many changes at once: none is lost', async () => {
+  test('concurrent changes are all kept', async () => {
     const keys = Array.from({ length: 12 }, (_, at) => `KEY_${at}`)
     const answers = await Promise.all(keys.map((key) => change({ upserts: [{ key, value: key }] })))
     expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 200))
     expect((await read()).map(({ key }) => key).sort()).toEqual(keys.toSorted())
   })
 
-  test('403 for a viewer’s change; a viewer reads, and sees no secret', async () => {
+  test('403: a viewer cannot change variables, and reads them without secrets', async () => {
     const viewer = callsOn(instance, people.viewer.token)({ id: projectId })
     await change({ upserts: [{ key: 'A', value: 'hidden away', isSecret: true }] })
     expect((await viewer('PATCH', '/env', { deletes: ['A'] })).status).toBe(403)

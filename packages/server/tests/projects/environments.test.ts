@@ -32,7 +32,7 @@ describe('GET /projects/:id/environments', () => {
     expect(body.data[0].url).toBe(`http://${project.slug}.localhost:4080`)
   })
 
-  test('production first, then the others in the order of their making; page by page', async () => {
+  test('production first, then the others by age, in pages', async () => {
     for (const name of ['Alpha', 'Beta', 'Gamma']) await create({ name })
     const first = await on('GET', '/environments', undefined, { query: { limit: 3 } })
     expect(slugs(first.body.data)).toEqual(['production', 'alpha', 'beta'])
@@ -67,7 +67,7 @@ describe('POST /projects/:id/environments', () => {
     expect(body.data).toMatchObject({ slug: 'dev-1', type: 'development', branch: 'develop' })
   })
 
-  test('409 slug_taken: within the project, also of two at once; another project may have it', async () => {
+  test('409 slug_taken: within the project, also for two concurrent requests; another project may use the slug', async () => {
     const both = await Promise.all([create({ name: 'Staging' }), create({ name: 'Other', slug: 'staging' })])
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
     const refused = [
@@ -81,7 +81,7 @@ describe('POST /projects/:id/environments', () => {
     expect((await callsOn(instance, people.member.token)(other)('POST', '/environments', { name: 'Staging' })).status).toBe(201)
   })
 
-  test('names that hold nothing for a slug each get one of ours', async () => {
+  test('names without a usable character each get a generated slug', async () => {
     for (const name of ['日本', '中国']) expect((await create({ name })).status).toBe(201)
   })
 
@@ -106,7 +106,7 @@ describe('POST /projects/:id/environments', () => {
 })
 
 describe('POST /projects/:id/environments with cloneFrom', () => {
-  test('copies the variables, secrets included, and the branch; later changes stay apart', async () => {
+  test('copies the variables, secrets included, and the branch; later changes are independent', async () => {
     expect((await create({ name: 'Staging', branch: 'next' })).status).toBe(201)
     const upserts = [
       { key: 'PLAIN', value: 'one', isSecret: false },

@@ -104,7 +104,7 @@ const strange = [
 ]
 const withPort = (url: string) => url.replace('PORT', String(port))
 
-test.each([...spelled, ...strange])('an address that leads inside by its words is not taken: %s', async (url) => {
+test.each([...spelled, ...strange])('an address of an internal network is refused: %s', async (url) => {
   const { member } = people
   const gitUrl = withPort(url)
   expect((await call(cloud, member.token, 'POST /projects', { body: { name: 'Shop', gitUrl } })).status).toBe(400)

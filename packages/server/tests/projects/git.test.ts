@@ -77,7 +77,7 @@ describe('a project on a git address without a branch', () => {
     expect([branch, remoteCommit]).toEqual(['trunk', expect.stringMatching(/^[0-9a-f]{40}$/)])
   })
 
-  test('shows none while the remote does not answer', async () => {
+  test('shows no branch or commit while the remote does not answer', async () => {
     const read = await unnamed()
     away()
     expect(await read('/git')).toMatchObject({ branch: null })
@@ -86,7 +86,7 @@ describe('a project on a git address without a branch', () => {
 })
 
 describe('GET /projects/:id/git', () => {
-  test('the linked repository with its newest commits, read with the clone token', async () => {
+  test('returns the linked repository with its newest commits, read with the clone token', async () => {
     const { status, body } = await on('GET', '/git')
     expect(status).toBe(200)
     expect(body.data).toMatchObject({
@@ -108,18 +108,18 @@ describe('GET /projects/:id/git', () => {
     expect(JSON.stringify(body)).not.toContain(password)
   })
 
-  test('404 when none is linked', async () => {
+  test('404 without a linked repository', async () => {
     expect((await (await unlinked())('GET', '/git')).status).toBe(404)
   })
 
-  test('while the remote is away it still says what is linked', async () => {
+  test('returns the linked repository even if the remote is unreachable', async () => {
     away()
     expect(await git()).toMatchObject({ owner: 'acme', repo: 'shop', recentCommits: [] })
   })
 })
 
 describe('GET /projects/:id/branches', () => {
-  test('their commits, and which one is the default', async () => {
+  test('returns branches with their commits, and the default one', async () => {
     const { status, body } = await on('GET', '/branches')
     expect(status).toBe(200)
     const named = Object.fromEntries(body.data.map((branch: { name: string }) => [branch.name, branch]))
@@ -128,11 +128,11 @@ describe('GET /projects/:id/branches', () => {
     expect(named['feature/x'].default).toBe(false)
   })
 
-  test('404 when none is linked', async () => {
+  test('404 without a linked repository', async () => {
     expect((await (await unlinked())('GET', '/branches')).status).toBe(404)
   })
 
-  test('502 remote_unreachable with the reason: away, a refused password, no such repository', async () => {
+  test('502 remote_unreachable with the reason: unreachable, a refused password, a missing repository', async () => {
     const refusal = async () => {
       const { status, body } = await on('GET', '/branches')
       expect([status, body.code]).toEqual([502, 'remote_unreachable'])
@@ -151,7 +151,7 @@ describe('GET /projects/:id/branches', () => {
 })
 
 describe('GET /projects/:id/commit-status', () => {
-  test('how many commits the deployed one is behind, and up to date with a short id of the same one', async () => {
+  test('the number of commits that the deployed one is behind, and 0 for a short id of the newest one', async () => {
     deploy(commits[0]!)
     expect(await status()).toEqual({
       deployedCommit: commits[0],
@@ -184,14 +184,14 @@ describe('GET /projects/:id/commit-status', () => {
     expect((await status()).reason).toBe('The remote has no branch gone')
   })
 
-  test('404 when none is linked, as for `git`; the deploy branch cannot be set then either', async () => {
+  test('404 without a linked repository, as for `git`; the deploy branch cannot be set then either', async () => {
     const calls = await unlinked()
     expect((await calls('GET', '/commit-status')).body).toEqual((await calls('GET', '/git')).body)
     expect((await calls('GET', '/commit-status')).status).toBe(404)
     expect((await calls('POST', '/branch', { branch: 'main' })).status).toBe(404)
   })
 
-  test('a deployed commit that the remote does not have is not counted', async () => {
+  test('null for a deployed commit that the remote does not have', async () => {
     deploy('f'.repeat(40))
     expect(await status()).toMatchObject({ remoteCommit: commits[2], upToDate: false, behindBy: null })
   })
@@ -200,7 +200,7 @@ describe('GET /projects/:id/commit-status', () => {
 describe('POST /projects/:id/git/link', () => {
   const link = (body: object) => on('POST', '/git/link', body)
 
-  test('re-points at the same host; without a branch it is the default one of the repository', async () => {
+  test('links another repository of the same host; the default is its default branch', async () => {
     const { status, body } = await link({ owner: 'acme', repo: 'other' })
     expect(status).toBe(200)
     expect(body.data).toMatchObject({ owner: 'acme', repo: 'other', branch: 'trunk', url: `${server.url}/acme/other.git` })
@@ -208,7 +208,7 @@ describe('POST /projects/:id/git/link', () => {
     expect(await git()).toEqual(body.data)
   })
 
-  test('a branch that is given and that the host has is taken', async () => {
+  test('a given branch that exists is accepted', async () => {
     const { status, body } = await link({ owner: 'acme', repo: 'shop', branch: 'feature/x' })
     expect([status, body.data.branch, body.data.repo]).toEqual([200, 'feature/x', 'shop'])
   })
@@ -219,19 +219,19 @@ describe('POST /projects/:id/git/link', () => {
     ['repo', { owner: 'unknown', repo: 'shop' }],
     ['branch', { owner: 'acme', repo: 'shop', branch: 'gone' }],
     ['branch', { owner: 'acme', repo: 'other', branch: 'main' }],
-  ])('400 names %s where the host does not have it, and nothing changes: %j', async (field, body) => {
+  ])('400 names %s if it does not exist at the host, and nothing changes: %j', async (field, body) => {
     const before = await git()
     const answer = await link(body)
     expect([answer.status, answer.body.code, answer.body.field]).toEqual([400, 'validation_failed', field])
     expect(await git()).toEqual(before)
   })
 
-  test('400 names `repo` where the host does not let the credential see it', async () => {
+  test('400 names `repo` if the credential cannot read it', async () => {
     server.password = 'changed meanwhile'
     expect((await link({ owner: 'acme', repo: 'other' })).body).toMatchObject({ code: 'validation_failed', field: 'repo' })
   })
 
-  test('502 and nothing changes while the host is away, with a branch and without', async () => {
+  test('502 and nothing changes while the host is unreachable, with and without a branch', async () => {
     for (const branch of [undefined, 'trunk']) {
       away()
       const { status, body } = await link({ owner: 'acme', repo: 'other', branch })
@@ -241,7 +241,7 @@ describe('POST /projects/:id/git/link', () => {
     }
   })
 
-  test('owner and repo compare whatever the case: the stored spelling stays', async () => {
+  test('owner and repo are compared without case: the stored spelling stays', async () => {
     const { body } = await link({ owner: 'Acme', repo: 'SHOP', branch: 'feature/x' })
     expect(body.data).toMatchObject({ owner: 'acme', repo: 'shop', branch: 'feature/x', url: `${server.url}/acme/shop.git` })
   })
@@ -275,7 +275,7 @@ describe('POST /projects/:id/git/link', () => {
 
 describe('the clone token', () => {
   const token = async () => (await on('GET', '/clone-token')).body.data.hasToken
-  test('stays with another repository of its host, and goes when the address leads to another host', async () => {
+  test('stays for another repository of its host, and is removed if the URL has another host', async () => {
     await on('PATCH', '', { gitUrl: `${server.url}/acme/other.git` })
     expect(await token()).toBe(true)
     const outsider = await startGitServer(run, join(base, 'repositories'))

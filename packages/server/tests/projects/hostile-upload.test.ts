@@ -62,10 +62,13 @@ async function maxHealthCheckLength(sessionId: string): Promise<{ status: number
   return { status: (await done).status, maxMs }
 }
 
-test.each(Object.entries(hostile))('%s: others are answered as while a harmless folder is looked at', async (_, entries) => {
-  const usual = await maxHealthCheckLength(await upload(harmless))
-  const { status, maxMs: longestMs } = await maxHealthCheckLength(await upload(entries))
-  expect([200, 400]).toContain(status)
-  // A machine that is busy has its own pauses; what is held is held for the whole of the work.
-  expect(longestMs).toBeLessThan(Math.max(25 * usual.maxMs, 1000))
-})
+test.each(Object.entries(hostile))(
+  '%s: other requests are as fast as during the scan of a harmless folder',
+  async (_, entries) => {
+    const usual = await maxHealthCheckLength(await upload(harmless))
+    const { status, maxMs: longestMs } = await maxHealthCheckLength(await upload(entries))
+    expect([200, 400]).toContain(status)
+    // A machine that is busy has its own pauses; what is held is held for the whole of the work.
+    expect(longestMs).toBeLessThan(Math.max(25 * usual.maxMs, 1000))
+  },
+)

@@ -44,7 +44,7 @@ describe('GET /projects', () => {
     expect(body.data).toEqual(made)
   })
 
-  test('a page goes on where the one before ended, also when projects come and go between', async () => {
+  test('a page continues where the previous one ended, also if projects are created and deleted in between', async () => {
     for (const name of ['one', 'two', 'three', 'four', 'five']) {
       await make(name)
       await pause()
@@ -60,7 +60,7 @@ describe('GET /projects', () => {
 
   // PostgreSQL has other writers on other machines: it is read each time.
   test.skipIf(process.env.BERTH_TEST_DATABASE === 'postgres').each([{ limit: 200 }, { limit: 2 }])(
-    'a page %o that is requested again is not read again, and shows every change at once',
+    'a repeated page %o is not read from the database again, and shows every change at once',
     async (query) => {
       const [, second] = [await make('one'), await make('two'), await make('three')]
       const before = await list(query)
@@ -78,7 +78,7 @@ describe('GET /projects', () => {
     },
   )
 
-  test('made in one and the same millisecond, each is on exactly one page', async () => {
+  test('projects created in the same millisecond are each on exactly one page', async () => {
     const made = await Promise.all(Array.from({ length: 7 }, (_, at) => make(`p${at}`)))
     const seen: string[] = []
     let cursor: string | undefined
@@ -90,7 +90,7 @@ describe('GET /projects', () => {
     expect(seen.sort()).toEqual(made.map(({ id }) => id).sort())
   })
 
-  test('q finds a part of the name or the slug, whatever the case; its signs are signs', async () => {
+  test('q finds a part of the name or the slug without case; wildcard characters match literally', async () => {
     await make('Web Shop', { slug: `s-${Math.random().toString(36).slice(2)}-find-me` })
     await make('100 % Öl')
     await make('snake_case')
@@ -115,7 +115,7 @@ describe('GET /projects', () => {
     expect([status, body.field]).toEqual([400, name])
   })
 
-  test('a token limited to certain projects lists only those', async () => {
+  test('a token limited to projects lists only those', async () => {
     const [one] = [await make('one'), await make('two')]
     const limited = await makeToken(instance, people.owner, { projectIds: [one.id, 'prj_nowhere'] })
     expect(names(await list({}, limited))).toEqual(['one'])
@@ -126,7 +126,7 @@ describe('GET /projects', () => {
 })
 
 describe('GET /projects/home', () => {
-  test('without a link it is the local ones, and says that no cloud is linked', async () => {
+  test('lists the local projects without a link, and says that no cloud is linked', async () => {
     const made = [await make('one'), await make('two')]
     const { status, body } = await call(instance, people.viewer.token, 'GET /projects/home')
     expect([status, body.cloud]).toEqual([200, { linked: false, reachable: false }])
@@ -134,7 +134,7 @@ describe('GET /projects/home', () => {
     expect(body.data.every(({ location }: Project) => location === 'local')).toBe(true)
   })
 
-  test('local and cloud projects are merged; when the cloud is away it still answers, with the local ones', async () => {
+  test('merges local and cloud projects; while the cloud is unreachable it lists the local ones', async () => {
     let reachable = true
     const inCloud: Project[] = []
     const linked = await startInstance(

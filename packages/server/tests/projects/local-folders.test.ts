@@ -37,7 +37,7 @@ const local = (token = people.member.token) => call(instance, token, 'GET /proje
 const refused = ['outside/secret', 'root/link-out', 'root', 'root/missing', 'root/shop/package.json', 'root/../outside/secret']
 
 describe('POST /projects/scan', () => {
-  test('reports how to build what is in the folder, and which file said so', async () => {
+  test('returns how to build the folder, with the file that each value comes from', async () => {
     const { status, body } = await post('scan', { path: at('root/shop') })
     expect(status).toBe(200)
     expect(body.data).toMatchObject({
@@ -50,7 +50,7 @@ describe('POST /projects/scan', () => {
     expect(body.data.evidence.map(({ file }: { file: string }) => file)).toContain('package.json')
   })
 
-  test('the answer is a body of import without a warning', async () => {
+  test('the response is a body of import without a warning', async () => {
     const path = at('root/shop')
     const { body } = await post('scan', { path })
     const made = await post('import', { ...body.data, path })
@@ -58,7 +58,7 @@ describe('POST /projects/scan', () => {
     expect((await post('import', { path, langauge: 'x' })).body.warnings).toEqual(['Unknown field ignored: langauge'])
   })
 
-  test('an empty folder says nothing, with a warning', async () => {
+  test('an empty folder has no detected values, and a warning', async () => {
     const { body } = await post('scan', { path: at('root/empty') })
     expect([body.data.framework, body.data.warnings.length > 0]).toEqual([null, true])
   })
@@ -70,7 +70,7 @@ describe('POST /projects/scan', () => {
 })
 
 describe('POST /projects/import', () => {
-  test('201: a project of the real folder, with what was detected where nothing was said', async () => {
+  test('201: a project of the real folder, with detected values for fields that were not sent', async () => {
     const { status, body } = await post('import', { path: at('root/link-in'), startCommand: 'node other.js', port: 8080 })
     expect(status).toBe(201)
     expect(body.data).toMatchObject({
@@ -81,12 +81,12 @@ describe('POST /projects/import', () => {
     })
   })
 
-  test('null says that there is none, whatever was detected', async () => {
+  test('null means none, whatever was detected', async () => {
     const { body } = await post('import', { path: at('root/shop'), name: 'Mine', startCommand: null })
     expect([body.data.name, body.data.config.startCommand]).toEqual(['Mine', null])
   })
 
-  test('the app of a monorepo is looked at in its own folder', async () => {
+  test('the app of a monorepo is detected in its own folder', async () => {
     const { status, body } = await post('import', { path: at('root/mono'), rootDirectory: 'apps/web' })
     expect([status, body.data.type, body.data.config.rootDirectory]).toEqual([201, 'static', 'apps/web'])
     expect((await post('import', { path: at('root/mono'), rootDirectory: 'apps/none' })).body.field).toBe('rootDirectory')
@@ -102,14 +102,14 @@ describe('POST /projects/import', () => {
     expect([status, body.field]).toEqual([400, field])
   })
 
-  test('403 for a token that is limited to certain projects', async () => {
+  test('403 for a token limited to projects', async () => {
     const token = await makeToken(instance, people.member, { projectIds: ['prj_other'] })
     expect((await post('import', { path: at('root/shop') }, token)).status).toBe(403)
   })
 })
 
 describe('GET /projects/local', () => {
-  test('projects whose source is a folder, and whether it is there', async () => {
+  test('lists projects whose source is a folder, and whether it exists', async () => {
     const { owner, member } = people
     const before = await local(owner.token)
     mkdirSync(at('root/passing'))

@@ -56,7 +56,7 @@ describe('GET /projects/:id/logs', () => {
     expect((await on('GET', '/logs', undefined, { query: { limit: 0 } })).body.field).toBe('limit')
   })
 
-  test('the newest lines, the oldest of them first, each with its time, stream and service', async () => {
+  test('returns the newest lines, oldest first, each with its time, stream and service', async () => {
     await report('one', line('two', { stream: 'stderr', time: '2026-01-02T03:04:05.678Z' }))
     expect(await logs()).toEqual([
       { id: expect.any(String), time: expect.any(String), stream: 'stdout', environment: null, service: null, message: 'one' },
@@ -71,14 +71,14 @@ describe('GET /projects/:id/logs', () => {
     ])
   })
 
-  test('200 of them unless tail says otherwise', async () => {
+  test('returns 200 lines by default, or as many as tail says', async () => {
     await report(...Array.from({ length: 250 }, (_, number) => `line ${number}`))
     const shown = await messages()
     expect([shown.length, shown[0], shown.at(-1)]).toEqual([200, 'line 50', 'line 249'])
     expect(await messages({ tail: 2 })).toEqual(['line 248', 'line 249'])
   })
 
-  test('since, deployment and q choose among them', async () => {
+  test('is filtered by since, deployment and q', async () => {
     await report(
       line('early', { time: '2026-01-01T00:00:00Z', deploymentId: 'dep_a' }),
       line('Late error', { time: '2026-01-03T00:00:00Z', deploymentId: 'dep_b' }),
@@ -99,7 +99,7 @@ describe('GET /projects/:id/logs', () => {
     expect([status, body.field]).toEqual([400, field])
   })
 
-  test('returns the exposed app’s lines by default, another service’s when named', async () => {
+  test('returns the lines of the exposed service by default, or those of the named service', async () => {
     const services = [
       { name: 'db', image: 'postgres', ports: [5432] },
       { name: 'web', image: 'shop', exposed: true, ports: [80] },
@@ -118,7 +118,7 @@ describe('GET /projects/:id/logs', () => {
 })
 
 describe('GET /projects/:id/logs/stream', () => {
-  test('begins with the tail, goes on with what comes, no line twice', async () => {
+  test('begins with the tail and continues with new lines, no line twice', async () => {
     await report('before')
     const reader = await read('/logs/stream')
     await expect.poll(() => reader.events.length).toBe(1)
@@ -128,7 +128,7 @@ describe('GET /projects/:id/logs/stream', () => {
     reader.close()
   })
 
-  test('resumes after Last-Event-ID: nothing is lost and nothing comes again', async () => {
+  test('resumes after Last-Event-ID without loss or repetition', async () => {
     await report('one', 'two')
     const first = await read('/logs/stream')
     await expect.poll(() => first.events.length).toBe(2)
@@ -141,21 +141,21 @@ describe('GET /projects/:id/logs/stream', () => {
     second.close()
   })
 
-  test('an id that is not ours starts anew', async () => {
+  test('starts again for an unknown id', async () => {
     await report('one')
     const reader = await read('/logs/stream', { 'last-event-id': 'not ours' })
     await expect.poll(() => reader.events.length).toBe(1)
     reader.close()
   })
 
-  test('only what matches is sent', async () => {
+  test('sends only matching lines', async () => {
     const reader = await read('/logs/stream?q=wanted')
     await report('unrelated', 'wanted')
     await expect.poll(() => reader.events.map(({ data }) => data.message)).toEqual(['wanted'])
     reader.close()
   })
 
-  test('ends when the project is deleted, and its logs are gone with it', async () => {
+  test('ends when the project is deleted with its logs', async () => {
     await report('last words')
     const reader = await read('/logs/stream')
     await expect.poll(() => reader.events.length).toBe(1)
@@ -189,7 +189,7 @@ describe('request logs', () => {
     (await on('GET', '/server-logs/recent', undefined, { query })).body.data
   const paths = async (query: Record<string, string | number>) => (await recent(query)).map(({ path }: { path: string }) => path)
 
-  test('GET /server-logs/recent: every field, and the filters', async () => {
+  test('GET /server-logs/recent: has every field, and filters', async () => {
     await serve(
       requested('/'),
       requested('/api/items', { method: 'POST', status: 503, userAgent: null }),
@@ -209,7 +209,7 @@ describe('request logs', () => {
     expect(await paths({ q: 'items' })).toEqual(['/api/items'])
   })
 
-  test('GET /server-logs/stream: requests as they come, with a normal credential', async () => {
+  test('GET /server-logs/stream: new requests, with a normal credential', async () => {
     await serve(requested('/before'))
     const reader = await read('/server-logs/stream?method=GET')
     await serve(requested('/one'), requested('/two', { method: 'POST' }))
@@ -234,20 +234,20 @@ describe('request logs', () => {
     expect((await read(`/server-logs/stream?token=${token}`, {}, null)).status).toBe(401)
   })
 
-  test('a stream token opens no other project’s stream, and is used up by the attempt', async () => {
+  test('a stream token does not open the stream of another project, and is used up by the attempt', async () => {
     const { token } = (await on('GET', '/server-logs/stream-token')).body.data
     const other = await makeProject(instance, people.member.token)
     expect((await readEvents(`${url}/${other.id}/server-logs/stream?token=${token}`)).status).toBe(401)
     expect((await read(`/server-logs/stream?token=${token}`, {}, null)).status).toBe(401)
   })
 
-  test('a stream token is refused after its minute', async () => {
+  test('a stream token expires after a minute', async () => {
     const { token } = (await on('GET', '/server-logs/stream-token')).body.data
     await instance.database.db.updateTable('streamTokens').set({ expiresAt: 1 }).execute()
     expect((await read(`/server-logs/stream?token=${token}`, {}, null)).status).toBe(401)
   })
 
-  test('a token limited to another project gets none', async () => {
+  test('a token limited to another project gets no stream token', async () => {
     const limited = await makeToken(instance, people.member, { projectIds: ['prj_other'] })
     expect((await callsOn(instance, limited)(project)('GET', '/server-logs/stream-token')).status).toBe(404)
   })

@@ -68,14 +68,14 @@ const rowCount = async () =>
   ).length
 
 describe('GET /projects/:id/metrics', () => {
-  test('the last hour, minute by minute; where nothing happened a point says so', async () => {
+  test('the last hour by minute; a minute without values has an empty point', async () => {
     const { body } = await request()
     expect(body.data.stepSeconds).toBe(60)
     expect([60, 61]).toContain(body.data.points.length)
     expect(body.data.points[0]).toEqual({ at: expect.stringMatching(/:00\.000Z$/), ...nothing })
   })
 
-  test('requests, errors, bytes, latency, processor and memory of a minute', async () => {
+  test('requests, errors, bytes, latency, CPU and memory of a minute', async () => {
     await keep(requested(ago(5)))
     await use(used(ago(5)))
     const point = (await points()).find(({ at }) => at === iso(ago(5)))!
@@ -96,7 +96,7 @@ describe('GET /projects/:id/metrics', () => {
     await expect.poll(requests).toEqual([25, 7])
   })
 
-  test('counters of one minute add up; memory is the most that was seen', async () => {
+  test('counters of one minute are added up; memory is the maximum', async () => {
     await keep(requested(ago(4)), requested(ago(4), { counter: 'edge.2', requests: 5 }))
     await use(used(ago(4)), used(ago(4), { counter: 'use.2', cpuMs: 45_000, memoryKb: 128 * 1024 }))
     expect(await points({ from: iso(ago(4)), to: iso(ago(3)) })).toEqual([
@@ -104,7 +104,7 @@ describe('GET /projects/:id/metrics', () => {
     ])
   })
 
-  test('from, to and stepSeconds choose: a longer step joins what it covers', async () => {
+  test('from, to and stepSeconds select the points: a longer step combines several minutes', async () => {
     const hour = Math.floor(ago(90) / (60 * minute)) * 60 * minute
     await keep(...[0, 1, 9, 10, 20].map((at) => requested(hour + at * minute)))
     const asTenMinutes = await points({ from: iso(hour), to: iso(hour + 30 * minute), stepSeconds: 600 })
@@ -115,13 +115,13 @@ describe('GET /projects/:id/metrics', () => {
     ])
   })
 
-  test('a step is a whole number of minutes, and the answer says which was taken', async () => {
+  test('a step is rounded to whole minutes, and the response has the used step', async () => {
     expect((await request({ stepSeconds: 90 })).body.data.stepSeconds).toBe(120)
     const threeDays = await request({ from: iso(ago(3 * 24 * 60)), stepSeconds: 300 })
     expect(threeDays.body.data.stepSeconds).toBe(1800)
   })
 
-  test('an environment by its name has its own', async () => {
+  test('each environment has its own metrics', async () => {
     const owner = callsOn(scene.instance, scene.people.owner.token)(project)
     expect((await owner('POST', '/environments', { name: 'Preview' })).status).toBe(201)
     await keep(requested(ago(5), { environment: 'preview', requests: 3 }))
@@ -149,7 +149,7 @@ describe('GET /projects/:id/metrics', () => {
     expect([status, body.field]).toEqual([400, field])
   })
 
-  test('never more than 1,500 points, whatever is asked', async () => {
+  test('at most 1,500 points, whatever is requested', async () => {
     expect((await points({ from: '1970-01-01T00:00:00Z' })).length).toBeLessThanOrEqual(1500)
     expect((await points({ from: iso(Date.now() - 1400 * minute), stepSeconds: 60 })).length).toBeLessThanOrEqual(1500)
     expect(await points({ from: '2001-01-01T00:00:00Z', to: '2001-01-02T00:00:00Z' })).toEqual([])
@@ -161,8 +161,8 @@ describe('GET /projects/:id/metrics', () => {
   })
 })
 
-describe('kept 30 days in bounded space', () => {
-  test('minutes older than two days become half hours that say the same', async () => {
+describe('metrics are kept for 30 days in bounded space', () => {
+  test('minutes older than two days are combined into half hours with the same values', async () => {
     const start = Math.floor((Date.now() - 5 * day) / (30 * minute)) * 30 * minute
     const minutes = Array.from({ length: 60 }, (_, at) => start + at * minute)
     await keep(...minutes.flatMap((at) => [requested(at), requested(at, { counter: 'edge.2' })]))

@@ -61,8 +61,8 @@ const locations: Location[] = [
   ],
 ]
 
-describe('wherever an environment is named', () => {
-  test.each(locations)('%s: its slug or its id will do', async (_, request) => {
+describe('a parameter that names an environment', () => {
+  test.each(locations)('%s: accepts its slug or id', async (_, request) => {
     const bySlug = await request(staging.slug)
     staging = (await on('POST', '/environments', { name: 'Another' })).body.data
     const byId = await request(staging.id)
@@ -71,7 +71,7 @@ describe('wherever an environment is named', () => {
     expect([200, 202, 409]).toContain(byId.status)
   })
 
-  test.each(locations)('%s: 400 names `environment` where it does not exist', async (_, request) => {
+  test.each(locations)('%s: 400 names `environment` if it does not exist', async (_, request) => {
     const other = await makeProject(instance, people.admin.token)
     const foreign = (await makePeople(instance)).admin.token
     const elsewhere = callsOn(instance, foreign)(await makeProject(instance, foreign))
@@ -83,7 +83,7 @@ describe('wherever an environment is named', () => {
     }
   })
 
-  test('there is one production', async () => {
+  test('a project has exactly one production environment', async () => {
     expect((await on('POST', '/environments', { name: 'Live', type: 'production' })).body).toMatchObject({ field: 'type' })
     expect((await on('POST', '/environments', { name: 'Production' })).body).toMatchObject({ code: 'slug_taken' })
     const types = (await on('GET', '/environments')).body.data.map(({ type }: { type: string }) => type)
@@ -91,7 +91,7 @@ describe('wherever an environment is named', () => {
   })
 })
 
-describe('each line says whose it is', () => {
+describe('the environment of log lines', () => {
   const line = { stream: 'stdout', service: null, deploymentId: null } as const
   const request = { ip: '192.0.2.1', method: 'GET', host: 'x.test', path: '/', status: 200, durationMs: 1, bytesIn: 0 } as const
 
@@ -125,7 +125,7 @@ describe('each line says whose it is', () => {
     expect(all.map(({ environment }: { environment: string }) => environment).sort()).toEqual(['production', 'staging'])
   })
 
-  test('a line that was kept before it was recorded says null', async () => {
+  test('a line stored before the environment was recorded has null', async () => {
     await instance.logStore.append(project.id, 'runtime', [{ ...line, message: 'early' }])
     expect((await on('GET', '/logs')).body.data).toMatchObject([{ environment: null, message: 'early' }])
   })

@@ -34,7 +34,7 @@ const cell = (kind: OperationKind, phase: OperationPhase, requested: OperationKi
 const itself: readonly OperationKind[] = ['recover', 'wake', 'sleep']
 
 test.each(sampled(underWayStates))(
-  'while %s is %s, each operation runs beside it, waits for it or is refused, as the table says',
+  'while %s is %s, each operation runs concurrently, waits or is refused, as in the conflict table',
   async (kind, phase) => {
     const of = (meeting: ConflictRule) => operationKinds.filter((one) => cell(kind, phase, one) === meeting)
     await refused(kind, phase, of('refuse'))
@@ -201,7 +201,7 @@ test.each([
   ['move', 'running', 'transferred', 'live'],
   ['move', 'stopped', 'transferred', 'stopped'],
 ] as const)(
-  'while a %s is %s, the record says since when, and the deletion preview names it',
+  'while a %s is %s, the record shows its start, and the deletion preview names it',
   async (kind, phase, output, status) => {
     const underWay = await scene.begin(kind, phase, subject)
     const params = { id: subject.id }
@@ -274,7 +274,7 @@ test.each([
   expect(runtime.volumes.has(volumeId)).toBe(false)
 })
 
-test('a backup that a webhook asks for during a move waits, and runs when the move was cancelled', async () => {
+test('a backup requested by a webhook during a transfer waits, and runs when the transfer was cancelled', async () => {
   const params = { policyId: subject.policyIds[0] as string }
   const policy = await scene.send('PATCH /backup-policies/:policyId', { params, body: { enableWebhook: true } })
   const underWay = await scene.begin('move', 'stopped', subject)

@@ -43,7 +43,7 @@ const minuteLater = async () => {
 }
 
 describe('POST /projects/:id/disable and /enable', () => {
-  test('disable pauses deploys and takes it offline; enable brings it back', async () => {
+  test('disable pauses deployments and takes the project offline; enable reverts both', async () => {
     expect(await shown()).toEqual({ enabled: true, status: 'live' })
     const disabled = await on('POST', '/disable')
     expect([disabled.status, disabled.body.data.enabled, disabled.body.data.status]).toEqual([200, false, 'disabled'])
@@ -58,7 +58,7 @@ describe('POST /projects/:id/disable and /enable', () => {
     expect(await shown()).toEqual({ enabled: true, status: 'live' })
   })
 
-  test('disable is recorded before stopping, so that a push cannot slip in', async () => {
+  test('disable is recorded before stopping, so that no push is deployed in between', async () => {
     let whileStopping: unknown
     runtime.whileStopping = async () => {
       whileStopping = await shown()
@@ -67,7 +67,7 @@ describe('POST /projects/:id/disable and /enable', () => {
     expect(whileStopping).toEqual({ enabled: false, status: 'disabled' })
   })
 
-  test('and undone when stopping fails', async () => {
+  test('disable is reverted if stopping fails', async () => {
     runtime.failure = new Error('the engine does not answer')
     const { status, body } = await on('POST', '/disable')
     expect([status, body.code]).toEqual([503, 'unavailable'])
@@ -77,7 +77,7 @@ describe('POST /projects/:id/disable and /enable', () => {
     expect(state()).toBe('running')
   })
 
-  test('but a project that was disabled before stays so', async () => {
+  test('a project that was already disabled stays disabled if stopping fails', async () => {
     await on('POST', '/disable')
     runtime.failure = new Error('the engine does not answer')
     expect((await on('POST', '/disable')).status).toBe(503)
@@ -86,7 +86,7 @@ describe('POST /projects/:id/disable and /enable', () => {
     expect(state()).toBe('stopped')
   })
 
-  test('a start that fails leaves it enabled, shows as its status, and is tried again', async () => {
+  test('a failed start leaves the project enabled, is shown as its status, and is retried', async () => {
     await on('POST', '/disable')
     runtime.failure = new Error('no memory left')
     const { status, body } = await on('POST', '/enable')
@@ -95,7 +95,7 @@ describe('POST /projects/:id/disable and /enable', () => {
     expect(await shown()).toEqual({ enabled: true, status: 'live' })
   })
 
-  test('a process that dies between recording and stopping: the project is stopped all the same', async () => {
+  test('if the process dies between recording and stopping, the project is stopped later', async () => {
     const died = Promise.withResolvers<never>()
     runtime.whileStopping = () => died.promise
     const disabling = on('POST', '/disable')
@@ -108,7 +108,7 @@ describe('POST /projects/:id/disable and /enable', () => {
     await disabling
   })
 
-  test('enabled while it is still being stopped: what was asked last holds in the end', async () => {
+  test('enable during a stop: the last request wins', async () => {
     const stopping = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
     runtime.whileStopping = () => {

@@ -52,7 +52,7 @@ const choices: [field: string, value: unknown][] = [
   ['services', [{ name: 'web', image: 'nginx' }]],
 ]
 
-test.each(choices)('a scan that is sent to ensure keeps the %s that was set', async (field, value) => {
+test.each(choices)('a scan sent to ensure keeps the %s that a user set', async (field, value) => {
   const { id } = (await request('POST /projects/ensure', await scanned(first))).data
   await request('PATCH /projects/:id', { [field]: value }, { id })
   const again = await scanned(second)
@@ -66,7 +66,7 @@ test.each(choices)('a scan that is sent to ensure keeps the %s that was set', as
   expect({ warnings, isNamed }).toMatchObject({ isNamed: field !== 'services' })
 })
 
-test('a value of the body that is not the scan’s replaces the choice, and a project without choices follows the scan silently', async () => {
+test('a value that differs from the scan replaces the setting, and a project without settings follows the scan without a warning', async () => {
   const { id } = (await request('POST /projects/ensure', await scanned(first))).data
   await request('PATCH /projects/:id', { buildCommand: 'make' }, { id })
   await request('POST /projects/ensure', { ...(await scanned(second)), buildCommand: 'just build', port: 4001, projectId: id })

@@ -28,7 +28,7 @@ const list = async () => (await on('GET', '/route-rules')).body.data
 const limit = { kind: 'rate-limit', config: { requests: 100, windowSeconds: 60 } }
 
 describe('POST /projects/:id/route-rules', () => {
-  test('201: enabled and in force unless said otherwise, with no hits yet', async () => {
+  test('201: enabled and not a dry run by default, without hits', async () => {
     const { status, body } = await create(limit)
     expect(status).toBe(201)
     expect(body.data).toEqual({
@@ -48,7 +48,7 @@ describe('POST /projects/:id/route-rules', () => {
     expect(await list()).toEqual([body.data])
   })
 
-  test('every field is kept as it was given', async () => {
+  test('every field is stored as sent', async () => {
     const expiresAt = soon()
     const fields = { enabled: false, pathPrefix: '/api', dryRun: true, expiresAt }
     await on('POST', '/connect', { domain: 'shop.example.test' })
@@ -74,7 +74,7 @@ describe('POST /projects/:id/route-rules', () => {
     expect(await list()).toEqual([])
   })
 
-  test('400 names `hostname`: one that is not the project’s own', async () => {
+  test('400 names `hostname` for a host name that the project does not have', async () => {
     await on('POST', '/environments', { name: 'Staging' })
     const free = project.routes[0]!.hostname
     const other = (await makeProject(instance, people.member.token)).routes[0]!.hostname
@@ -95,7 +95,7 @@ describe('POST /projects/:id/route-rules', () => {
     expect(await list()).toMatchObject([{ id: rule.id, hostname: routes[0]!.hostname.replace(slug, `${slug}-new`) }])
   })
 
-  test('a viewer may look and not change', async () => {
+  test('a viewer can read rules and not change them', async () => {
     const viewer = callsOn(instance, people.viewer.token)(project)
     expect((await viewer('GET', '/route-rules')).status).toBe(200)
     expect((await viewer('POST', '/route-rules', limit)).status).toBe(403)
@@ -103,7 +103,7 @@ describe('POST /projects/:id/route-rules', () => {
 })
 
 describe('PATCH and DELETE', () => {
-  test('PATCH merges: only what is named changes, in the config too; null takes an optional field away', async () => {
+  test('PATCH merges: only named fields change, in the config too; null removes an optional field', async () => {
     const rule = await made({ ...limit, pathPrefix: '/api', config: { requests: 100, windowSeconds: 60, burst: 5 } })
     const { status, body } = await change(rule.id, { config: { requests: 7, burst: null }, enabled: false })
     expect(status).toBe(200)
@@ -120,13 +120,13 @@ describe('PATCH and DELETE', () => {
     expect(await list()).toEqual([rule])
   })
 
-  test('a rule can become one of another kind with a config of its own', async () => {
+  test('a rule can change its kind, with a config of the new kind', async () => {
     const rule = await made(limit)
     const { body } = await change(rule.id, { kind: 'ban', config: { ips: ['203.0.113.0/24'] } })
     expect(body.data).toMatchObject({ kind: 'ban', config: { ips: ['203.0.113.0/24'] } })
   })
 
-  test('changes made at once are all in it', async () => {
+  test('concurrent changes are all kept', async () => {
     const rule = await made(limit)
     await Promise.all([
       change(rule.id, { config: { requests: 3 } }),
@@ -136,7 +136,7 @@ describe('PATCH and DELETE', () => {
     expect((await list())[0].config).toEqual({ requests: 3, windowSeconds: 60, burst: 4, status: 503 })
   })
 
-  test('204: removed, and then 404', async () => {
+  test('204: removed, then 404', async () => {
     const rule = await made(limit)
     const remove = () => on('DELETE', '/route-rules/:ruleId', undefined, { params: { ruleId: rule.id } })
     expect((await remove()).status).toBe(204)
@@ -159,7 +159,7 @@ test('hits are reported', async () => {
   expect((await list())[0].hits).toBe(42)
 })
 
-test('the list has pages, in the order of making', async () => {
+test('the list has pages, oldest first', async () => {
   const ids = []
   for (const requests of [1, 2, 3]) ids.push((await made({ ...limit, config: { requests, windowSeconds: 1 } })).id)
   const first = (await on('GET', '/route-rules', undefined, { query: { limit: 2 } })).body
@@ -168,7 +168,7 @@ test('the list has pages, in the order of making', async () => {
   expect([seen.sort(), second.nextCursor]).toEqual([ids.sort(), null])
 })
 
-test('each change is signalled, so that the edge takes it at once', async () => {
+test('each change is signalled, so that the edge applies it at once', async () => {
   const heard: string[] = []
   const end = instance.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => {
     if (!isReread(event)) heard.push(event.projectId)

@@ -48,7 +48,7 @@ test('values of services[].environment are masked in every read, and in the audi
   expect(await stored()).toEqual(services)
 })
 
-test.each(['PATCH', 'ensure', 'options'])('%s: the mask sent back leaves the values alone', async (way) => {
+test.each(['PATCH', 'ensure', 'options'])('%s: sending back the mask keeps the values', async (way) => {
   const sent = structuredClone(project.config.services)
   Object.assign(sent[0]!.environment!, { DATABASE_URL: 'new', ADDED: 'more' })
   const body = { services: sent }
@@ -68,7 +68,7 @@ test.each(['PATCH', 'ensure', 'options'])('%s: the mask sent back leaves the val
   ])
 })
 
-test('400: a mask for which there is no stored value, on create and on update; nothing changes', async () => {
+test('400: a mask without a stored value, on create and on update; nothing changes', async () => {
   const masked = [{ name: 'other', image: 'x', environment: { A: secretMask } }]
   const created = await call(instance, people.member.token, 'POST /projects', { body: { name: 'x', services: masked } })
   for (const answer of [created, await on('PATCH', '', { services: masked })])

@@ -29,13 +29,13 @@ describe('resources', () => {
     build: { cpuCores: 2, memoryMb: 2048, diskMb: 10240 },
   }
 
-  test('have defaults, which the record shows too', async () => {
+  test('have defaults, which the record shows', async () => {
     const { status, body } = await on('GET', '/resources')
     expect([status, body.data]).toEqual([200, { ...whole, sleepMode: 'always_on', port: 3000 }])
     expect((await configNow()).resources).toEqual(whole)
   })
 
-  test.each(['PATCH', 'POST'] as const)('%s merges: an amount that is not named stays', async (method) => {
+  test.each(['PATCH', 'POST'] as const)('%s merges: an omitted amount stays', async (method) => {
     await on(method, '/resources', { production: { cpuCores: 4 }, port: 8080 })
     const { status, body } = await on(method, '/resources', {
       production: { memoryMb: 64 },
@@ -52,7 +52,7 @@ describe('resources', () => {
     expect((await on('GET', '/resources')).body).toEqual(body)
   })
 
-  test('memory and disk are numbers; the record shows the whole MB that are in force', async () => {
+  test('memory and disk may be fractions; the record shows the whole MB that apply', async () => {
     const body = { production: { memoryMb: 300.5, diskMb: 64.1 }, build: { memoryMb: 65_535.2, cpuCores: 1.5 } }
     expect((await on('PATCH', '/resources', body)).status).toBe(200)
     expect((await on('GET', '/resources')).body.data).toMatchObject({
@@ -159,7 +159,7 @@ describe('each setting', () => {
     ['/enable', undefined],
     ['/disable', undefined],
     ['/routing/retry', undefined],
-  ] as const)('403 for a viewer, 404 for a stranger: POST %s', async (path, body) => {
+  ] as const)('403 for a viewer, 404 for a user of another organisation: POST %s', async (path, body) => {
     const outsider = await makePeople(instance)
     expect((await callsOn(instance, people.viewer.token)(project)('POST', path, body)).status).toBe(403)
     expect((await callsOn(instance, outsider.owner.token)(project)('POST', path, body)).status).toBe(404)
@@ -169,7 +169,7 @@ describe('each setting', () => {
 describe('the clone token', () => {
   const token = 'ghp_0123456789abcdefWXYZ'
 
-  test('is shown by the mask and its last four, never whole', async () => {
+  test('is shown as a mask with its last four characters, never completely', async () => {
     expect((await on('GET', '/clone-token')).body.data).toEqual({ hasToken: false, token: null, setAt: null })
     const { status, body } = await on('PATCH', '/clone-token', { token })
     expect(status).toBe(200)
@@ -182,7 +182,7 @@ describe('the clone token', () => {
     expect((await on('PATCH', '/clone-token', { token: 'abcd' })).body.data.token).toBe(secretMask)
   })
 
-  test('is sealed at rest and opens only for the one who hands it to git, for its own host', async () => {
+  test('is stored encrypted, and used only for git at its own host', async () => {
     await on('PATCH', '', { gitUrl: 'https://git.example.test/acme/shop.git' })
     await on('PATCH', '/clone-token', { token })
     const row = await instance.database.db
@@ -209,7 +209,7 @@ describe('the clone token', () => {
     expect([answer.status, answer.body.field]).toEqual([400, 'token'])
   })
 
-  test('setting it needs project:admin, reading it project:read', async () => {
+  test('setting requires project:admin, reading project:read', async () => {
     const asMember = callsOn(instance, people.member.token)(project)
     expect((await asMember('PATCH', '/clone-token', { token })).body.permission).toBe('project:admin')
     expect((await callsOn(instance, people.viewer.token)(project)('GET', '/clone-token')).status).toBe(200)

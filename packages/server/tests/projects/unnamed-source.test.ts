@@ -34,7 +34,7 @@ describe('a folder without a package name', () => {
     ['site', page, {}],
     ['app', server, {}],
     ['my page', page, { name: ' my\u001b page ' }],
-  ] as const)('the scan is a whole body of ensure and of create: the name is %s', async (name, file, hints) => {
+  ] as const)('the scan is a complete body of ensure and of create: the name is %s', async (name, file, hints) => {
     const scan = await scanned(file, hints)
     expect(scan.name).toBe(name === 'my page' ? name : null)
     for (const at of ['POST /projects/ensure', 'POST /projects'] as const) {
@@ -63,8 +63,8 @@ describe('a folder without a package name', () => {
   })
 })
 
-describe('two projects of one upload', () => {
-  test('deleting the first keeps the upload and says why; deleting the second removes it', async () => {
+describe('two projects with one upload', () => {
+  test('deleting the first keeps the upload and reports the reason; deleting the second removes it', async () => {
     const scan = await scanned(page)
     const made = async () => (await as('POST /projects/ensure', { body: scan })).body.data.id as string
     const deletionOf = async (id: string) => {

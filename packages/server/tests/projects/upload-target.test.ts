@@ -41,7 +41,7 @@ const send = ({ upload: { url, method, headers } }: Target, body: Uint8Array, pa
   fetch(`http://127.0.0.1:${port}${path}${new URL(url).search}`, { method, headers, body: Buffer.from(body) })
 
 describe('the upload target', () => {
-  test('works as it is returned, without any other credential', async () => {
+  test('works as returned, without any other credential', async () => {
     const target = await open()
     expect((await send(target, Buffer.from('not a tarball'))).status).toBe(400)
     // A second try of the same upload needs no other target.
@@ -50,7 +50,7 @@ describe('the upload target', () => {
     expect((await send(target, good)).status).toBe(409)
   })
 
-  test('is good for this one upload and for nothing else', async () => {
+  test('is valid for this upload only', async () => {
     const [one, other] = [await open(), await open()]
     const elsewhere = `/api/projects/folder/upload/${other.sessionId}`
     expect((await send(one, good, elsewhere)).status).toBe(401)
@@ -96,18 +96,18 @@ describe('more than 300 MB', () => {
     })
   }
 
-  test('are refused by their Content-Length, before 100 Continue and before a byte was sent', async () => {
+  test('are refused by Content-Length, before 100 Continue and before a byte is sent', async () => {
     const tooMany = { 'content-length': limits.tarballBytes + 1 }
     expect(await requested({ ...tooMany, expect: '100-continue' }, () => {})).toEqual({ status: 413, continued: false })
     expect(await requested(tooMany, () => {})).toEqual({ status: 413, continued: false })
   })
 
-  test('a smaller one that asks first is told to go on', async () => {
+  test('a smaller upload with Expect gets 100 Continue', async () => {
     const headers = { 'content-length': good.length, expect: '100-continue' }
     expect(await requested(headers, (stream) => void stream.end(good))).toEqual({ status: 200, continued: true })
   })
 
-  test('a session that is gone is told so before a byte is sent', async () => {
+  test('an expired session is refused before a byte is sent', async () => {
     const { upload } = await open()
     const answer = await new Promise<number>((resolve, reject) => {
       const path = '/api/projects/folder/upload/upl_nowhere'
@@ -125,7 +125,7 @@ describe('more than 300 MB', () => {
   })
 })
 
-describe('the scan as it is, with a name, is a body of `ensure`', () => {
+describe('the unchanged scan with a name is a body of `ensure`', () => {
   const fixtures = join(import.meta.dirname, '../detection/fixtures')
   const names = readdirSync(fixtures, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
   const entriesOf = (folder: string): TarEntry[] =>
@@ -135,7 +135,7 @@ describe('the scan as it is, with a name, is a body of `ensure`', () => {
       .map((path) => ({ name: relative(folder, path), content: readFileSync(path, 'utf8') }))
   const ensure = (body: object, token = people.member.token) => call(instance, token, 'POST /projects/ensure', { body })
 
-  test.each(names)('%s, uploaded', async (name) => {
+  test.each(names)('%s in an upload', async (name) => {
     const { sessionId, ...target } = await open()
     expect((await send({ sessionId, ...target }, tarball(...entriesOf(join(fixtures, name))))).status).toBe(200)
     const params = { sessionId }
@@ -151,7 +151,7 @@ describe('the scan as it is, with a name, is a body of `ensure`', () => {
     expect([again.status, again.body.data.config]).toEqual([200, config])
   })
 
-  test.each(['static-html', 'compose', 'monorepo-turbo', 'express'])('%s, in a local folder', async (name) => {
+  test.each(['static-html', 'compose', 'monorepo-turbo', 'express'])('%s in a local folder', async (name) => {
     const path = join(base, 'roots', name)
     cpSync(join(fixtures, name), path, { recursive: true })
     const scan = (await call(instance, people.admin.token, 'POST /projects/scan', { body: { path } })).body.data
@@ -161,7 +161,7 @@ describe('the scan as it is, with a name, is a body of `ensure`', () => {
     expect(body.data.config.services).toEqual([])
   })
 
-  test('services that are not those of the file are kept', async () => {
+  test('services that differ from those of the file are kept', async () => {
     const target = await open()
     await send(target, tarball(...entriesOf(join(fixtures, 'compose'))))
     const services = [{ name: 'own', image: 'redis' }]

@@ -79,7 +79,7 @@ const nothingCame = async (id: string) => {
 }
 
 describe('a session of a cloud instance', () => {
-  test('201: an address of the service itself, PUT, and the content type to send', async () => {
+  test('201: a URL of the service itself, the method PUT, and the content type to send', async () => {
     const { sessionId, expiresAt, upload } = await open()
     expect(upload).toEqual({ url: expect.any(String), method: 'PUT', headers: { 'content-type': 'application/gzip' } })
     const { origin, pathname, searchParams } = new URL(upload.url)
@@ -91,7 +91,7 @@ describe('a session of a cloud instance', () => {
     })
   })
 
-  test('session, PUT without a credential, scan, ensure: a project made of the upload', async () => {
+  test('session, PUT without a credential, scan, ensure: a project of the upload', async () => {
     const { sessionId, upload } = await open()
     const stored = await put(upload.url, good)
     expect(stored).toEqual({ status: 200, body: { data: { sessionId, sizeBytes: good.length, files: 2 } } })
@@ -104,7 +104,7 @@ describe('a session of a cloud instance', () => {
     expect([ensured.status, ensured.body.data.source.kind]).toEqual([201, 'upload'])
   })
 
-  test('the relay is not there, and on a self-hosted instance the storage address is not', async () => {
+  test('the relay does not exist in cloud mode, and the storage URL does not exist on a self-hosted instance', async () => {
     const { sessionId, upload } = await open()
     const headers = { authorization: `Bearer ${people.member.token}`, 'content-type': 'application/gzip' }
     const relay = { method: 'POST', url: `/api/projects/folder/upload/${sessionId}`, headers, payload: good } as const
@@ -118,7 +118,7 @@ describe('a session of a cloud instance', () => {
 })
 
 describe('PUT /uploads/:sessionId', () => {
-  test('404, one answer for all: any part altered, left out or taken from another session', async () => {
+  test('404, the same response for any part that is altered, missing or from another session', async () => {
     const [mine, other] = [await open(), await open()]
     const altered = (change: (url: URL) => void) => {
       const url = new URL(mine.upload.url)
@@ -146,7 +146,7 @@ describe('PUT /uploads/:sessionId', () => {
     expect((await put(mine.upload.url, good)).status).toBe(200)
   })
 
-  test('a credential neither helps nor hinders: a stranger’s token opens nothing, and only the signature counts', async () => {
+  test('a credential has no effect: only the signature counts', async () => {
     const { sessionId, upload } = await open()
     const outsider = (await makePeople(cloud)).owner.token
     const headers = { 'content-type': 'application/gzip', authorization: `Bearer ${outsider}` }
@@ -154,7 +154,7 @@ describe('PUT /uploads/:sessionId', () => {
     expect((await put(upload.url, good, headers)).status).toBe(200)
   })
 
-  test('404 when the session has come to be of another organisation than the one that it was signed for', async () => {
+  test('404 if the session belongs to another organisation than the signature', async () => {
     const { sessionId, upload } = await open()
     const { organizationId } = await makePeople(cloud)
     await cloud.database.transaction(async ({ db }) => {
@@ -165,7 +165,7 @@ describe('PUT /uploads/:sessionId', () => {
     await nothingCame(sessionId)
   })
 
-  test('404 once the user who opened the session may not write any more, or has left', async () => {
+  test('404 once the user who opened the session lost write access or left', async () => {
     const { organizationId, member, owner } = await makePeople(cloud)
     const { sessionId, upload } = await open(member.token)
     const params = { userId: member.userId }
@@ -179,7 +179,7 @@ describe('PUT /uploads/:sessionId', () => {
     expect((await put(upload.url, good)).status).toBe(200)
   })
 
-  test('409: an address is good for one upload; what came first stays', async () => {
+  test('409: a URL is valid for one upload; the first one stays', async () => {
     const { sessionId, upload } = await open()
     expect((await put(upload.url, good)).status).toBe(200)
     const again = await put(upload.url, tarball({ name: 'other', content: '' }))
@@ -187,7 +187,7 @@ describe('PUT /uploads/:sessionId', () => {
     expect(readFileSync(cloud.projects.uploadFile(sessionId)).equals(good)).toBe(true)
   })
 
-  test('404 after an hour, also when a project keeps the session for longer', async () => {
+  test('404 after an hour, even if a project keeps the session longer', async () => {
     const [unused, used] = [await open(), await open()]
     expect((await put(used.upload.url, good)).status).toBe(200)
     const body = { name: 'Kept', gitProvider: 'upload', uploadSessionId: used.sessionId }
@@ -201,7 +201,7 @@ describe('PUT /uploads/:sessionId', () => {
     expect((await put(used.upload.url, good)).status).toBe(409)
   })
 
-  test('413 for more than the address allows, which leaves nothing behind and the address good', async () => {
+  test('413 for more than the URL allows; no file is left, and the URL stays valid', async () => {
     const { sessionId, upload } = await open()
     const small = new URL(upload.url)
     small.search = String(signUpload(await rowOf(sessionId), good.length - 1, secretBox))
@@ -228,7 +228,7 @@ describe('PUT /uploads/:sessionId', () => {
     },
   )
 
-  test('429: addresses are not guessed at will', async () => {
+  test('429: guessing URLs is limited', async () => {
     const limited = await startInstance({ BERTH_MODE: 'cloud' }, { rateLimits: { public: 2 } })
     const guess = {
       method: 'PUT',
@@ -250,7 +250,7 @@ describe('over a real connection', () => {
   const sending = (url: string, headers: Record<string, string | number> = {}) =>
     request(address + pathOf(url), { method: 'PUT', headers: { 'content-type': 'application/gzip', ...headers } })
 
-  test('a body without a length is taken', async () => {
+  test('a body without a length is accepted', async () => {
     const { sessionId, upload } = await open()
     const sent = sending(upload.url)
     const status = new Promise((resolve, reject) => {
@@ -262,7 +262,7 @@ describe('over a real connection', () => {
     expect(readFileSync(cloud.projects.uploadFile(sessionId)).equals(good)).toBe(true)
   })
 
-  test('a cut connection leaves nothing behind, and the address good', async () => {
+  test('a lost connection leaves no file, and the URL stays valid', async () => {
     const { sessionId, upload } = await open()
     const sent = sending(upload.url, { 'content-length': 1_000_000 })
     sent.on('error', () => undefined)
@@ -275,7 +275,7 @@ describe('over a real connection', () => {
   })
 })
 
-describe('records of the upload', () => {
+describe('the log of an upload', () => {
   test('the audit log names the session and the user who opened it', async () => {
     const { sessionId, upload } = await open(people.admin.token)
     await put(upload.url, tarball({ name: '../escape', content: '' }))
@@ -292,7 +292,7 @@ describe('records of the upload', () => {
     expect(JSON.stringify(entries)).not.toContain(new URL(upload.url).searchParams.get('signature'))
   })
 
-  test('no log line holds an address or its signature, at any level, whatever went wrong', async () => {
+  test('no log line contains a URL or its signature, at any level, after any error', async () => {
     const { sessionId, upload } = await open()
     const signature = new URL(upload.url).searchParams.get('signature') ?? ''
     logged = ''

@@ -77,7 +77,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
   const isStored = async ({ sessionId }: Session) => (await store.size(`${sessionId}.tar.gz`, never)) !== undefined
   const fileOf = ({ sessionId }: Session) => cloud.projects.uploadFile(sessionId)
 
-  test('201: an address of the store for an hour, signed for the size and the content type', async () => {
+  test('201: a URL of the store, valid for an hour, signed for the size and the content type', async () => {
     const { upload, sessionId } = await open()
     const { origin, pathname, searchParams } = new URL(upload.url)
     expect([upload.method, upload.headers]).toEqual([
@@ -90,7 +90,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     expect(searchParams.get('X-Amz-SignedHeaders')).toBe('content-length;content-type;host')
   })
 
-  test('session, PUT to the store without a credential, scan, ensure: a project made of it, and the store is empty again', async () => {
+  test('session, PUT to the store without a credential, scan, ensure: a project of the upload, and the store is empty again', async () => {
     const session = await open(good, { sha256: hashOf(good) })
     expect(await put(session, good)).toBe(200)
     const scanned = await scan(session)
@@ -101,7 +101,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     expect((await call(cloud, people.member.token, 'POST /projects/ensure', { body })).status).toBe(201)
   })
 
-  test('it is fetched without a scan, too, when a project is created, changed or deployed with it', async () => {
+  test('the upload is also fetched when a project is created, changed or deployed with it', async () => {
     const [first, second, third] = [await open(), await open(), await open()]
     for (const session of [first, second, third]) expect(await put(session, good)).toBe(200)
     const { token } = people.member
@@ -116,7 +116,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     for (const session of [first, second, third]) expect(readFileSync(fileOf(session)).equals(good)).toBe(true)
   })
 
-  test('the store refuses another size, another type, another name and an altered address', async () => {
+  test('the store refuses another size, another type, another name and an altered URL', async () => {
     const [session, other] = [await open(), await open()]
     const altered = (change: (url: URL) => void): Session => {
       const url = new URL(session.upload.url)
@@ -145,7 +145,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     expect(await put(session, good)).toBe(200)
   })
 
-  test('400 for a hostile tarball and for other bytes than announced, once: it is gone, and the address takes another', async () => {
+  test('400 for a hostile tarball and for other bytes than announced; the upload is removed, and the URL accepts another one', async () => {
     const hostile = tarball({ name: '../escape', content: 'x' })
     const [bad, changed] = [await open(hostile), await open(good, { sha256: hashOf(hostile) })]
     expect([await put(bad, hostile), await put(changed, good)]).toEqual([200, 200])
@@ -158,7 +158,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     }
   })
 
-  test('a later upload to the same address changes nothing, and ten concurrent readers get the first', async () => {
+  test('a later upload to the same URL has no effect, and ten concurrent readers get the first one', async () => {
     const session = await open()
     expect(await put(session, good)).toBe(200)
     const answers = await Promise.all(Array.from({ length: 10 }, () => scan(session)))
@@ -169,7 +169,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     expect(readFileSync(fileOf(session)).equals(good)).toBe(true)
   })
 
-  test('404 for another organisation; nothing is fetched for it', async () => {
+  test('404 for another organisation, without fetching the upload', async () => {
     const session = await open()
     expect(await put(session, good)).toBe(200)
     const outsider = await makePeople(cloud)
@@ -180,7 +180,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     expect(existsSync(fileOf(session))).toBe(false)
   })
 
-  test('without a size the address is the service’s own, which bounds it; a size over the limit is 413 at once', async () => {
+  test('without a size the URL is one of the service itself, which limits the upload; a size over the limit is 413 at once', async () => {
     const { token } = people.member
     const opened = await call(cloud, token, 'POST /projects/folder/session', { body: { name: 'Shop' } })
     expect(new URL(opened.body.data.upload.url).pathname).toBe(`/api/uploads/${opened.body.data.sessionId}`)
@@ -188,7 +188,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     expect([large.status, large.body.code, large.body.field]).toEqual([413, 'payload_too_large', 'sizeBytes'])
   })
 
-  test('503 while the store is away; the upload is fetched when it is back', async () => {
+  test('503 while the store is unreachable; the upload is fetched afterwards', async () => {
     const session = await open()
     expect(await put(session, good)).toBe(200)
     const away = cloud.another({
@@ -209,7 +209,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     expect((await scan(session)).status).toBe(200)
   })
 
-  test('the hourly sweep removes what no session waits for: expired, fetched or without a session; what is awaited stays', async () => {
+  test('the hourly sweep removes expired and fetched uploads and those without a session; awaited ones stay', async () => {
     const [old, fetched] = [await open(), await open()]
     for (const session of [old, fetched]) expect(await put(session, good)).toBe(200)
     expect((await scan(fetched)).status).toBe(200)

@@ -57,7 +57,7 @@ const statusOf = async (id: string) =>
   (await instance.database.db.selectFrom('uploadSessions').select('status').where('id', '=', id).executeTakeFirst())?.status
 
 describe('POST /projects/folder/session', () => {
-  test('201: an id, the end in an hour, and where to send the tarball', async () => {
+  test('201: an id, an expiry in an hour, and the URL for the tarball', async () => {
     const { status, body } = await call(instance, people.member.token, 'POST /projects/folder/session')
     expect(status).toBe(201)
     const { sessionId, expiresAt, upload } = body.data
@@ -70,7 +70,7 @@ describe('POST /projects/folder/session', () => {
     })
   })
 
-  test('403 for a viewer; 400 for hints that cannot be kept', async () => {
+  test('403 for a viewer; 400 for hints that cannot be stored', async () => {
     expect((await call(instance, people.viewer.token, 'POST /projects/folder/session')).status).toBe(403)
     const { status, body } = await call(instance, people.member.token, 'POST /projects/folder/session', { body: { name: 'a\0' } })
     expect([status, body.field]).toEqual([400, 'name'])
@@ -78,7 +78,7 @@ describe('POST /projects/folder/session', () => {
 })
 
 describe('POST /projects/folder/upload/:sessionId', () => {
-  test('200: the size and the number of files; the very bytes are kept', async () => {
+  test('200: the size and the number of files; the bytes are stored unchanged', async () => {
     const { sessionId } = await open()
     const { status, body } = await send(sessionId, good)
     expect([status, body]).toEqual([200, { data: { sessionId, sizeBytes: good.length, files: 2 } }])
@@ -87,13 +87,13 @@ describe('POST /projects/folder/upload/:sessionId', () => {
     expect(readFileSync(path).equals(good)).toBe(true)
   })
 
-  test('409: a session that has its upload takes no other, so that it cannot change below a project', async () => {
+  test('409: a session accepts one upload, so that the source of a project cannot change', async () => {
     const id = await received()
     expect((await send(id, tarball({ name: 'other', content: '' }))).status).toBe(409)
     expect(readFileSync(instance.projects.uploadFile(id)).equals(good)).toBe(true)
   })
 
-  test('one of two concurrent uploads counts, and its bytes are kept', async () => {
+  test('one of two concurrent uploads is accepted, and its bytes are stored', async () => {
     const { sessionId } = await open()
     const bytes = [good, tarball({ name: 'other', content: 'x'.repeat(5000) })]
     const answers = await Promise.all(bytes.map((payload) => send(sessionId, payload)))
@@ -103,7 +103,7 @@ describe('POST /projects/folder/upload/:sessionId', () => {
     expect(files().filter((name) => name.includes('incoming'))).toEqual([])
   })
 
-  test('404: of another organisation, run out, or never there', async () => {
+  test('404: a session of another organisation, an expired one, or an unknown one', async () => {
     const { sessionId } = await open()
     const outsider = await makePeople(instance)
     expect((await send(sessionId, good, outsider.owner.token)).status).toBe(404)
@@ -130,7 +130,7 @@ describe('POST /projects/folder/upload/:sessionId', () => {
     expect((await scan(sessionId)).body.data.name).toBe('shop')
   })
 
-  test('an answer that comes before all was sent: the rest is read, and the connection serves the next request', async () => {
+  test('after an early response the rest of the body is read, and the connection serves the next request', async () => {
     const sessionId = await received()
     const { hostname, port } = new URL(await listening())
     const socket = connect(Number(port), hostname)
@@ -149,7 +149,7 @@ describe('POST /projects/folder/upload/:sessionId', () => {
     socket.destroy()
   })
 
-  test('a cut connection leaves nothing behind, and the session open', async () => {
+  test('a lost connection leaves no file, and the session stays open', async () => {
     const before = files()
     const { sessionId } = await open()
     const sent = request(`${await listening()}/api/projects/folder/upload/${sessionId}`, {
@@ -196,7 +196,7 @@ describe('hostile tarballs', () => {
     bytes: large[title] ?? bytes,
   }))
 
-  test.each(corpus)('400 names the entry and leaves nothing behind: $title', async ({ bytes, names }) => {
+  test.each(corpus)('400 names the entry, and no file is left: $title', async ({ bytes, names }) => {
     const before = files()
     const { sessionId } = await open()
     const { status, body } = await send(sessionId, bytes)
@@ -210,7 +210,7 @@ describe('hostile tarballs', () => {
 })
 
 describe('POST /projects/folder/scan/:sessionId', () => {
-  test('reports what is in it and leaves no unpacked folder', async () => {
+  test('returns the detected values and leaves no unpacked folder', async () => {
     const id = await received()
     const before = files()
     const { status, body } = await scan(id)
@@ -218,22 +218,25 @@ describe('POST /projects/folder/scan/:sessionId', () => {
     expect(files()).toEqual(before)
   })
 
-  test.each(['POST /projects', 'POST /projects/ensure'] as const)('the answer is a body of %s without a warning', async (at) => {
-    const { body } = await scan(await received())
-    const made = await call(instance, people.member.token, at, { body: { ...body.data } })
-    expect([made.status, made.body.warnings]).toEqual([201, undefined])
-    const misspelt = await call(instance, people.member.token, at, { body: { ...body.data, evidance: [] } })
-    expect(misspelt.body.warnings).toEqual(['Unknown field ignored: evidance'])
-  })
+  test.each(['POST /projects', 'POST /projects/ensure'] as const)(
+    'the response is a body of %s without a warning',
+    async (at) => {
+      const { body } = await scan(await received())
+      const made = await call(instance, people.member.token, at, { body: { ...body.data } })
+      expect([made.status, made.body.warnings]).toEqual([201, undefined])
+      const misspelt = await call(instance, people.member.token, at, { body: { ...body.data, evidance: [] } })
+      expect(misspelt.body.warnings).toEqual(['Unknown field ignored: evidance'])
+    },
+  )
 
-  test('a tarball of the folder itself is looked at below it', async () => {
+  test('a tarball with a single top folder is scanned in that folder', async () => {
     const id = await received(
       tarball({ name: 'my-site/', type: '5', mode: 0o755 }, { name: 'my-site/index.html', content: '<h1>' }),
     )
     expect((await scan(id)).body.data).toMatchObject({ name: 'my-site', type: 'static' })
   })
 
-  test('hints fill what the files leave open, and nothing else', async () => {
+  test('hints are used only for values that the files do not give', async () => {
     const hints = { name: 'From a hint', stack: 'rails', packageManager: 'bundler' }
     const silent = await received(tarball({ name: 'notes.txt', content: 'hello' }), hints)
     expect((await scan(silent)).body.data).toMatchObject({ name: 'From a hint', framework: 'rails', packageManager: 'bundler' })
@@ -243,7 +246,7 @@ describe('POST /projects/folder/scan/:sessionId', () => {
     expect((await scan(nameless)).body.data.name).toBeNull()
   })
 
-  test('409 before anything has arrived; 404 for another organisation', async () => {
+  test('409 before the upload; 404 for another organisation', async () => {
     const { sessionId } = await open()
     expect((await scan(sessionId)).status).toBe(409)
     const id = await received()
@@ -251,7 +254,7 @@ describe('POST /projects/folder/scan/:sessionId', () => {
   })
 })
 
-describe('the life of an upload session', () => {
+describe('the lifetime of an upload session', () => {
   const deps = () =>
     ({
       database: instance.database,
@@ -261,7 +264,7 @@ describe('the life of an upload session', () => {
     }) as unknown as Parameters<typeof sweepUploads>[0]
   const sweep = () => sweepUploads(deps())
 
-  test('a full disk is 507 that names it; nothing of the upload is kept, and the session takes it afterwards', async () => {
+  test('a full disk is 507 with that reason; no partial file is kept, and the session accepts the upload afterwards', async () => {
     const { sessionId } = await open()
     const session = await instance.database.db
       .selectFrom('uploadSessions')
@@ -278,7 +281,7 @@ describe('the life of an upload session', () => {
     expect((await send(sessionId, good)).status).toBe(200)
   })
 
-  test('a project made of it keeps it for as long as the project is there', async () => {
+  test('an upload is kept as long as its project exists', async () => {
     const id = await received()
     const project = await makeProject(instance, people.member.token, { uploadSessionId: id })
     expect(project.source.kind).toBe('upload')
@@ -289,7 +292,7 @@ describe('the life of an upload session', () => {
     expect([existsSync(instance.projects.uploadFile(id)), await statusOf(id)]).toEqual([false, undefined])
   })
 
-  test('an expired session is removed with its file; a valid one stays', async () => {
+  test('an expired session is removed with its file; a valid session stays', async () => {
     const [old, young] = [await received(), await received()]
     await expire(old)
     await sweep()
@@ -297,7 +300,7 @@ describe('the life of an upload session', () => {
     expect([existsSync(instance.projects.uploadFile(young)), await statusOf(young)]).toEqual([true, 'received'])
   })
 
-  test('leftovers of a killed process are removed after an hour, a file without a session at once', async () => {
+  test('files of a killed process are removed after an hour, a file without a session at once', async () => {
     const leftover = (name: string, minutesOld: number) => {
       const path = join(base, 'uploads', name)
       writeFileSync(path, 'left')
@@ -311,7 +314,7 @@ describe('the life of an upload session', () => {
     expect([dead, alive, orphan, scanned].map(existsSync)).toEqual([false, true, false, false])
   })
 
-  test('an hourly job does it', async () => {
+  test('an hourly job runs the clean-up', async () => {
     await instance.jobs.start()
     const old = await received()
     await expire(old)

@@ -72,7 +72,7 @@ test('the password is in no answer, list or audit entry, and is sealed for its r
   expect(() => open(sealedFor.registryPassword(id, 'evil.example.test'))).toThrow(SecretBoxError)
 })
 
-test('berth secrets rotate reseals it', async () => {
+test('berth secrets rotate encrypts it again', async () => {
   const { body } = await save({ host: 'rotated.example.test' })
   const column = sealedColumns.find(({ name }) => name === 'registryLogins.password')
   const rows = await column?.read(instance.database.db)
@@ -85,7 +85,7 @@ test('berth secrets rotate reseals it', async () => {
 })
 
 describe('another organisation', () => {
-  test('neither sees nor removes a login, and has one of its own for the same host', async () => {
+  test('neither sees nor removes a login, and can have its own for the same host', async () => {
     const { body } = await save({ host: 'shared.example.test' })
     const list = await outsider('GET /registries')
     expect(list.body.data.map(({ host }: { host: string }) => host)).not.toContain('shared.example.test')
@@ -98,21 +98,21 @@ describe('another organisation', () => {
   })
 })
 
-test('DELETE: 204, and it is gone', async () => {
+test('DELETE: 204, and it is removed', async () => {
   const { body } = await save({ host: 'short.example.test' })
   const params = { registryId: body.data.id }
   expect((await member('DELETE /registries/:registryId', { params })).status).toBe(204)
   expect((await member('DELETE /registries/:registryId', { params })).status).toBe(404)
 })
 
-test('a viewer has no part in it', async () => {
+test('403: a viewer', async () => {
   expect(await as(() => people.viewer.token)('GET /registries')).toMatchObject({
     status: 403,
     body: { permission: 'organization:write' },
   })
 })
 
-test('a host that images may not come from is refused (BERTH_IMAGE_REGISTRIES)', async () => {
+test('a registry that is not allowed is refused (BERTH_IMAGE_REGISTRIES)', async () => {
   const strict = await startInstance({ BERTH_IMAGE_REGISTRIES: 'ghcr.io,docker.io' })
   try {
     const { owner } = await makePeople(strict)

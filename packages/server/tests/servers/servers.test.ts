@@ -41,7 +41,7 @@ const make = async (body: object = {}) => {
 const patch = (id: string, body: object) => admin('PATCH /servers/:id', { params: { id }, body })
 
 describe('POST /servers', () => {
-  test('201: port 22, root and the usual socket unless told otherwise; nothing is contacted', async () => {
+  test('201: port 22, root and the usual socket by default; the server is not contacted', async () => {
     expect(await make({ privateKey })).toMatchObject({
       id: expect.stringMatching(/^srv_/),
       port: 22,
@@ -55,7 +55,7 @@ describe('POST /servers', () => {
     expect(instance.drivers.links.openConnections()).toBe(0)
   })
 
-  test('a key and a password are write-only: in no answer, list or audit entry, and sealed where they are stored', async () => {
+  test('a key and a password are write-only: in no response, list or audit entry, and stored encrypted', async () => {
     const server = await make({ password: 'hunter2-canary-hunter2' })
     const reported = [
       await admin('GET /servers/:id', { params: { id: server.id } }),
@@ -77,12 +77,12 @@ describe('POST /servers', () => {
     ['privateKey', { privateKey: 'not a key' }],
     ['privateKey', { privateKey: makeKeyPair().publicKey }],
     ['password', { privateKey, password: 'both' }],
-  ])('400: naming %s', async (field, body) => {
+  ])('400 names %s', async (field, body) => {
     const answer = await admin('POST /servers', { body: { name: 'Box', host: '203.0.113.9', ...body } })
     expect([answer.status, answer.body.field]).toEqual([400, field])
   })
 
-  test('403: a member has no server:write; a viewer may list', async () => {
+  test('403: a member without server:write; a viewer may list', async () => {
     const body = { name: 'Box', host: '203.0.113.9' }
     expect((await call(instance, people.member.token, 'POST /servers', { body })).status).toBe(403)
     expect((await call(instance, people.viewer.token, 'GET /servers')).status).toBe(200)
@@ -109,7 +109,7 @@ describe('POST /servers', () => {
 
 describe('PATCH /servers/:id', () => {
   test.each([{ host: '203.0.113.10' }, { port: 2222 }, { user: 'deploy' }])(
-    '400: the stored key does not go to another place: %j',
+    '400: the stored key is not used for another address: %j',
     async (change) => {
       const { id } = await make({ privateKey })
       const answer = await patch(id, change)
@@ -118,14 +118,14 @@ describe('PATCH /servers/:id', () => {
     },
   )
 
-  test('the same values sent again and other fields ask for nothing', async () => {
+  test('unchanged values and other fields do not require the key again', async () => {
     const { id } = await make({ password: 'secret word' })
     const same = await patch(id, { host: '203.0.113.9', port: 22, user: 'root', name: 'New', dockerSocket: '/run/docker.sock' })
     expect([same.status, same.body.data.authentication]).toEqual([200, 'password'])
     expect((await patch(id, { password: null })).body.data.authentication).toBe('none')
   })
 
-  test('a new host or port forgets the pinned key, as does hostKey: null; a new user does not', async () => {
+  test('a new host or port removes the pinned key, as does hostKey: null; a new user does not', async () => {
     const { id } = await make({ privateKey })
     const pin = () => instance.database.db.updateTable('servers').set({ hostKey: 'SHA256:x' }).where('id', '=', id).execute()
     await pin()
@@ -136,8 +136,8 @@ describe('PATCH /servers/:id', () => {
   })
 })
 
-describe('two changes of a server at once', () => {
-  test('409: a key that was sent for one host does not meet the host that another sent meanwhile', async () => {
+describe('two concurrent changes of a server', () => {
+  test('409: a key sent for one host is not stored for another host that was sent meanwhile', async () => {
     const { id } = await make({ privateKey })
     const { database } = instance
     const moved = database.db.updateTable('servers').set({ host: '203.0.113.66' }).where('id', '=', id)
@@ -157,7 +157,7 @@ describe('two changes of a server at once', () => {
 })
 
 describe('a project on a server', () => {
-  test('403: choosing the server needs server:write, also of the token', async () => {
+  test('403: choosing the server requires server:write, also of the token', async () => {
     const server = await make()
     const body = { name: 'Shop', serverId: server.id }
     const member = await call(instance, people.member.token, 'POST /projects', { body })
@@ -174,7 +174,7 @@ describe('a project on a server', () => {
     expect(moved.status).toBe(403)
   })
 
-  test('409: a server that a project needs is not removed, and the answer names it; 204 once nothing does', async () => {
+  test('409: a server that a project uses is not removed, and the message names the project; 204 afterwards', async () => {
     const server = await make()
     const project = await makeProject(instance, people.admin.token, { name: 'Needs it', serverId: server.id })
     const remove = () => admin('DELETE /servers/:id', { params: { id: server.id } })
@@ -205,7 +205,7 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
   const check = (id: string) => admin('POST /servers/:id/check', { params: { id } })
   const shown = async (id: string) => (await admin('GET /servers/:id', { params: { id } })).body.data
 
-  test('200: logs in, asks its Docker and pins the host key', async () => {
+  test('200: logs in, calls its Docker engine and pins the host key', async () => {
     const { id } = await real()
     expect((await check(id)).body.data).toMatchObject({
       reachable: true,
@@ -215,7 +215,7 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
     expect(await shown(id)).toMatchObject({ status: 'reachable', statusReason: null, hostKey: await sshd.fingerprint() })
   })
 
-  test('checks at the same time share what the server sends: one is under way, and one more for all that came meanwhile', async () => {
+  test('concurrent checks share their result: one runs, and one more for all that were requested meanwhile', async () => {
     await using engine = await startLyingEngine({ '/version': says({ Version: '99.1' }) })
     const { id } = await real({ dockerSocket: engine.socket })
     const answers = await Promise.all(Array.from({ length: 6 }, () => check(id)))
@@ -223,7 +223,7 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
     expect(engine.asked.filter((path) => path === '/version')).toHaveLength(2)
   })
 
-  test('a scan right after the host shows its old key again reads the server, whatever the scan before it met', async () => {
+  test('after a scan with a changed host key, a scan succeeds as soon as the host has its old key again', async () => {
     const { id } = await real()
     const pin = (hostKey: string) => instance.database.db.updateTable('servers').set({ hostKey }).where('id', '=', id).execute()
     const scan = () => admin('POST /migration/scan', { body: { serverId: id } })
@@ -233,7 +233,7 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
     expect((await scan()).body).toMatchObject({ success: true })
   })
 
-  test('502: a changed host key is refused and both are named; once it is forgotten the new one is pinned', async () => {
+  test('502: a changed host key is refused and both are named; after the pinned key is removed the new one is pinned', async () => {
     const { id } = await real()
     await check(id)
     const before = await sshd.fingerprint()
@@ -252,7 +252,7 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
     ['a wrong key', 'refused the login', { privateKey: makeKeyPair().privateKey }],
     ['no Docker', 'Docker is not running', { dockerSocket: '/nowhere/docker.sock' }],
     ['no listener', 'connection refused', { port: 1 }],
-  ])('502: %s, told apart', async (_, message, changes) => {
+  ])('502: %s, with its own reason', async (_, message, changes) => {
     const { id } = await real(changes)
     const answer = await check(id)
     expect([answer.status, answer.body.code]).toEqual([502, 'server_unreachable'])
@@ -260,7 +260,7 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
     expect((await shown(id)).statusReason).toContain(message)
   })
 
-  test('403: a name that leads back to this machine is found out when it is connected to', async () => {
+  test('403: a name that resolves to this machine is refused when connecting', async () => {
     const body = { name: 'Sneaky', host: 'localhost.', port: sshd.port, privateKey: sshd.privateKey }
     expect((await call(instance, others.admin.token, 'POST /servers', { body })).status).toBe(403)
     const { id } = await real({ host: 'localhost' })

@@ -97,7 +97,7 @@ describe('a scheduled task', () => {
     expect(await create(id, wrong)).toMatchObject({ status: 400, body: { code, field } })
   })
 
-  test('runs its words in an instance of its own, with the variables and limits of the live version, and keeps its output', async () => {
+  test('runs its command in its own instance, with the variables and limits of the live version, and stores its output', async () => {
     const id = await liveApp()
     const { runtime } = scene.instance.drivers
     const requests: Parameters<typeof runtime.whileTask>[0][] = []
@@ -124,7 +124,7 @@ describe('a scheduled task', () => {
     expect([...runtime.running.values()].filter(({ request }) => request.owner.projectId === id)).toHaveLength(1)
   })
 
-  test('that fails has its exit code, and members are notified at most once an hour', async () => {
+  test('that fails records its exit code, and members are notified at most once an hour', async () => {
     const id = await liveApp()
     scene.instance.drivers.runtime.whileTask = async () => 3
     const cronJobId = await made(id)
@@ -152,7 +152,7 @@ describe('a scheduled task', () => {
   test.each([
     ['skip', ['skipped', 'skipped', 'succeeded']],
     ['queue', ['skipped', 'succeeded', 'succeeded']],
-  ])('with overlap %s: a run in progress is never joined by another', async (overlap, statuses) => {
+  ])('with overlap %s: no second run starts during a run', async (overlap, statuses) => {
     const id = await liveApp()
     const { begun, release } = held()
     const cronJobId = await made(id, { overlap })
@@ -174,7 +174,7 @@ describe('a scheduled task', () => {
     await on('DELETE /projects/:id/cron-jobs/:cronJobId', id, cronJobId)
   })
 
-  test('whose times passed while no control plane ran is missed: one run and one message per outage', async () => {
+  test('whose times passed while no control plane was running is missed: one run and one notification per outage', async () => {
     const id = await liveApp()
     const cronJobId = await made(id)
     await fire(cronJobId, 5 * 24 * 60 * minute)
@@ -227,7 +227,7 @@ describe('a scheduled task', () => {
     expect(await db().selectFrom('schedules').selectAll().where('key', '=', `cron-job:${cronJobId}`).execute()).toEqual([])
   })
 
-  test('of another project or organisation is none: 404', async () => {
+  test('of another project or organisation is 404', async () => {
     const [one, other] = [await liveApp(), await liveApp()]
     const cronJobId = await made(one)
     await start(one, cronJobId)
