@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const tokenOf = async ({ api }: Hosting): Promise<string> => (await api('POST', '/tokens', { name: 'test' })).body.data.token
 
-/** The peak memory of the process since the last `forget`, in MB. */
+/** The peak memory of the process since the last `resetPeak`, in MB. */
 async function peakMb(pid: number): Promise<number> {
   return Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
 }

@@ -78,7 +78,7 @@ export function connect(command: Command, folder = '.') {
     token,
     organizationId,
     ...withErrorContext(client, context),
-    /** The same context for the error of a request that was made without `call`. */
+    /** Adds the context of `call` to the error of a request that was made without `call`. */
     withContext: (error: unknown) => addContext(error, context),
   }
 }

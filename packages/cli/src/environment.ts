@@ -7,7 +7,7 @@ export const supervisedVariable = 'BERTH_SUPERVISED'
 /** Path of the launcher that handed over to this version in the data folder. */
 export const launcherVariable = 'BERTH_LAUNCHER'
 
-/** Taken at once: it is about this process, not about programs that it starts. */
+/** Removed from the environment at once: it concerns this process, not the programs that it starts. */
 const handedOverBy = process.env[launcherVariable]
 delete process.env[launcherVariable]
 

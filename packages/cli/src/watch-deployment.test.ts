@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Output } from './output.ts'
 import { liveText, watchDeployment } from './watch-deployment.ts'
 
-/** A deployment that failed, as its stream tells it. */
+/** The stream of a failed deployment. */
 function watched(lines: string[], logTail: string[], showsNotes = true) {
   const notes: string[] = []
   const print = { showsNotes, note: (text: string) => notes.push(text) } as unknown as Output

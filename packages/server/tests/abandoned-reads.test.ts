@@ -26,7 +26,7 @@ afterEach(async () => {
 const read = () => server.app.inject({ url: '/api/projects?limit=200' })
 const waitFor = (count: number) => vi.waitFor(() => expect(computed).toBe(count), 20_000)
 
-/** So many requests at once on one connection. */
+/** Sends a number of pipelined requests on one connection. */
 async function send(requests: number): Promise<{ socket: Socket; connection: Socket }> {
   const { port } = new URL(await server.app.listen({ host: '127.0.0.1', port: 0 }))
   const accepted = once(server.app.server, 'connection') as Promise<[Socket]>

@@ -10,8 +10,8 @@ import { storedIn } from './kit/stored.ts'
 import { makeWorld, type World } from './kit/world.ts'
 
 /**
- * Callers who may not write, each on every row of the table that writes, with objects that are really there: each call is refused,
- * and afterwards not a row of the whole database has changed, whatever table a module keeps.
+ * Callers without write access call every row of the table that writes, with existing objects: each call is refused, and no row
+ * of any table of the database has changed afterwards.
  */
 
 type At = `${Method} /${string}`
@@ -37,7 +37,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Writes that every member makes, each about what is their own; the defaults of an organisation by the words of the spec. */
+/** Writes that every member may make: on the member's own objects and, as the spec says, the defaults of an organisation. */
 const ofEveryMember = [
   'POST /auth/password',
   'DELETE /auth/sessions/:id',

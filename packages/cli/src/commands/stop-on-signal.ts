@@ -64,7 +64,7 @@ function leaveRunning(onStop: Settings['onStop'], note: (message: string) => voi
   else stopUnlessRestarted(note)
 }
 
-/** Leaves a process of its own behind, since this one must end: a service manager waits for that before the next start. */
+/** Starts a separate process, since this one must exit: a service manager waits for its exit before the next start. */
 function stopUnlessRestarted(note: (message: string) => void): void {
   note(
     `the edge and the projects serve for ${restartWaitSeconds} s more, so that a restart drops no request; then they are stopped`,

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 const retryMs = 100
 const timeoutMs = 5_000
 
-/** Resolves when the API at the address says that it is ready and of that version; rejects at the deadline. */
+/** Resolves when the API at the address reports that it is ready and has the given version; rejects at the deadline. */
 export async function untilHealthy(address: { host: string; port: number }, version: string, maxMs: number): Promise<void> {
   for (const giveUpAt = performance.now() + maxMs; ; await pause(retryMs)) {
     const answer = await readHealth(address)

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { StopSignal } from './messages.ts'
 import { Supervisor } from './supervisor.ts'
 
-/** Reports what the words say, writes down what it is told, and ends at a signal. */
+/** Reports as its arguments say, records the orders that it receives, and exits on a signal. */
 const program = `
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -5,7 +5,7 @@ import { type Exit, type Program, SupervisedProcess } from './supervised-process
 const maxStopMs = 14_500
 /** Time that the API process has for requests in progress, before the worker is stopped. */
 const maxApiStopMs = 5_000
-/** A process that ran this long is started again at once; otherwise each restart waits twice as long as the one before. */
+/** A process that ran this long is started again at once; otherwise each restart waits twice as long as the previous one. */
 const steadyMs = 3_000
 const firstPauseMs = 250
 const longestPauseMs = 30_000
@@ -140,7 +140,7 @@ export class Supervisor {
     if (outcome !== 'started') throw new Error(outcome)
   }
 
-  /** Supervises again what runs, or starts these programs. */
+  /** Supervises the running processes again, or starts the given programs. */
   resume(programs?: Programs): void {
     if (!this.#isReleased) return
     const signal = this.#stopAfterRelease
@@ -230,7 +230,7 @@ export class Supervisor {
     if (this.isStopping) socket?.close()
   }
 
-  /** Ends a start as a signal ends any program; what ran before it is left running. */
+  /** Ends a start like a program that exits on a signal. Projects and the edge keep running. */
   #endStart(signal: StopSignal): void {
     this.#exitCode = 1
     for (const one of Object.values(this.#processes)) one.kill()

@@ -21,7 +21,7 @@ interface Options {
   from: VersionProgram
   to: string
   env: NodeJS.ProcessEnv
-  /** The processes of a version. Without flags: with those of this one. */
+  /** The processes of a version; by default with the command-line flags of this process. */
   programsOf(program: VersionProgram, flags?: readonly string[]): Programs
   report: Report
   log(message: string): void

@@ -26,7 +26,7 @@ export async function recoverKilledUpgrade(dataDir: string, log: (message: strin
   }
 }
 
-/** The same for a caller that has locked upgrades. */
+/** Ends a killed upgrade, for a caller that holds the upgrade lock. */
 export async function endKilledUpgrade(dataDir: string, log: (message: string) => void): Promise<void> {
   const record = readRecord(dataDir)
   const { program, installed } = ownProgram()

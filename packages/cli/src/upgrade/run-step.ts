@@ -9,7 +9,7 @@ export interface VersionProgram {
   launcher: string
 }
 
-/** Commands of `berth upgrade-step`, which an upgrade runs in the version before and in the new one. They never change. */
+/** Commands of `berth upgrade-step`, which an upgrade runs in the previous version and in the new one. They never change. */
 export type StepCommand = 'describe' | 'rehearse' | 'backup' | 'copy' | 'migrate' | 'restore'
 
 const maxMs = 6 * 3_600_000

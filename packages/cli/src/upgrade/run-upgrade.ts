@@ -7,7 +7,7 @@ export interface UpgradeEffects {
   rehearse(abort: AbortSignal): Promise<string | null>
   /** Returns the file. */
   backUp(abort: AbortSignal): Promise<string>
-  /** Ends the control plane of the version before. The edge and the projects serve on. */
+  /** Ends the control plane of the previous version. The edge and the projects keep serving. */
   stopOld(): Promise<void>
   /** Copies the database. The copy is complete if it exists. */
   copyDatabase(): Promise<void>
@@ -15,7 +15,7 @@ export interface UpgradeEffects {
   /** Resolves when the new version is healthy. */
   startNew(): Promise<void>
   stopNew(): Promise<void>
-  /** Moves the copy to the place of the database. Without a copy that was done before. */
+  /** Moves the copy to the path of the database. If no copy exists, it was moved before. */
   restoreDatabase(): Promise<void>
   startOld(): Promise<void>
   /** Supervises the new version from now on. */
@@ -28,7 +28,7 @@ export interface UpgradeStore {
   read(): UpgradeRecord | null
   write(record: UpgradeRecord): void
   pointedVersion(): string | null
-  /** Makes the version the one that serves, in one step. */
+  /** Makes the version the serving one, in one step. */
   point(version: string): void
   removePointer(): void
 }
@@ -74,7 +74,8 @@ export async function runUpgrade({ from, to, effects, store, report, abort }: Up
     report(name)
     return await work()
   }
-  // A full disk must not keep the version before from starting: a record that cannot be written leads to the same end at the next start.
+  // A full disk must not prevent the start of the previous version: a record that cannot be written leads to the same end at the
+  // next start.
   const tryToRecord = (state: Step | Outcome, error: string | null) => ignoreErrors(() => begin(state, { error }))
   const end = (outcome: Outcome, error: string | null): UpgradeResult => {
     tryToRecord(outcome, error)
@@ -82,7 +83,7 @@ export async function runUpgrade({ from, to, effects, store, report, abort }: Up
     return { outcome, from, to, backup: record.backup, error }
   }
   try {
-    // A pointer that is not in force must not look like the end of this upgrade.
+    // A leftover version pointer must not look like the completion of this upgrade.
     if (store.pointedVersion() === to) store.removePointer()
     const leftOut = await step('rehearse', () => effects.rehearse(abort))
     if (leftOut) report('rehearse', leftOut)

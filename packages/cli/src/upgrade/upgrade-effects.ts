@@ -73,7 +73,7 @@ export function cleanUp(dataDir: string, versions: readonly string[]): void {
   removeVersions(dataDir, [...versions, pointedVersion(dataDir) ?? ''])
 }
 
-/** Removes all but the newest backups, and what an interrupted one left. One more is written next. */
+/** Removes all but the newest backups, and the remains of an interrupted one. The caller then writes another one. */
 function removeOldBackups(folder: string): void {
   const names = readdirSync(folder).sort()
   const whole = names.filter((name) => name.endsWith('.age'))

@@ -22,7 +22,7 @@ export type UpgradeHandler = (
   abort: AbortSignal,
 ) => Promise<void>
 
-/** Listens for requests: JSON lines, one request a connection. `abort` fires when the client is gone. */
+/** Listens for requests: JSON lines, one request a connection. `abort` fires when the client disconnects. */
 export function serveUpgrades(path: string, handle: UpgradeHandler): void {
   // The caller holds the data folder: a socket that exists is left over from a supervisor that was killed.
   rmSync(path, { force: true })

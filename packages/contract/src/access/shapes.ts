@@ -45,7 +45,7 @@ export const Session = Type.Object({
   user: User,
   organization: Organization,
   role: RoleName,
-  /** An instance of an older version, such as a cloud, does not say it. */
+  /** An older instance, such as a cloud, does not send this field. */
   operator: Type.Optional(Type.Boolean({ description: 'Whether the caller is an operator of the instance' })),
   permissions: Type.Array(Type.String()),
   via: oneOf('session', 'token'),

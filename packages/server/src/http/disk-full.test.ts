@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { asFailure } from './errors.ts'
 
-/** An SQLite file that may have so many pages and wants more, as on a disk without room. */
+/** An SQLite file that has reached its page limit, which is the same error as a full disk. */
 function sqliteFull(): unknown {
   const database = new DatabaseSync(':memory:')
   database.exec('pragma max_page_count = 4; create table rows (text)')

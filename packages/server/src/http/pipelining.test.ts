@@ -6,7 +6,7 @@ import { createOrderedServer, maxPipelined } from './pipelining.ts'
 
 const options = { http: {}, keepAliveTimeout: 1_000, requestTimeout: 0, connectionTimeout: 0 }
 
-/** A server whose requests are begun in turn, and a connection that has sent it so many. */
+/** A server that starts requests in turn, and a connection that has sent the given number of requests. */
 async function send(requests: number, maxParsed = requests) {
   const begun: ServerResponse[] = []
   const server = createOrderedServer((_, response) => void begun.push(response), options)

@@ -71,7 +71,7 @@ export class WorkerProxy {
     return { method: method as 'GET', url: `/api${path}`, config: { row }, onRequest: forward, handler: forward }
   }
 
-  /** Takes no more than 50 ms while the worker is busy, such as with a large answer of a peer. */
+  /** Returns the last known state after 50 ms while the worker is busy, for example with a large response of a peer. */
   async state(): Promise<WorkerState> {
     const last = this.#lastState
     const ageMs = last ? performance.now() - last.readAt : Number.POSITIVE_INFINITY
@@ -179,7 +179,7 @@ export class WorkerProxy {
         const { code } = error as NodeJS.ErrnoException
         // A worker that starts has not created its socket yet.
         const isRefused = code === 'ECONNREFUSED' || code === 'ENOENT'
-        // Only once: the request may be what ended it.
+        // Only once: the request itself may have ended the worker.
         const hasEnded: boolean = isRead && (code === 'ECONNRESET' || code === 'EPIPE') && !isRepeated
         isRepeated ||= hasEnded
         if (!(isRefused || hasEnded) || performance.now() > giveUpAt) throw error

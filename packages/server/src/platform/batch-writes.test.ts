@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { batchWrites } from './batch-writes.ts'
 
-/** Notes what is written together; 13 cannot be written. */
+/** Records the batches; writing 13 fails. */
 function noting() {
   const writes: number[][] = []
   const put = batchWrites(3, async (items: readonly number[]) => {

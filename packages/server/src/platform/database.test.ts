@@ -217,7 +217,7 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
       await enqueue(kind, {})
     })
     await sql`select pg_terminate_backend(${await inside.promise})`.execute(database.db)
-    // Long enough for the news to arrive between two queries, where only the client itself hears it.
+    // Long enough for the disconnect to arrive between two queries, when only the client itself receives it.
     await new Promise((resolve) => setTimeout(resolve, 50))
     killed.resolve()
     await expect(failing).rejects.toThrow(/connection|terminat|not queryable/i)

@@ -1,6 +1,6 @@
 /**
- * A histogram of request durations in which each bucket is a fifth longer than the one before, from a quarter of a millisecond to a
- * quarter of an hour. Histograms can be added, and a percentile read from one is accurate to a tenth.
+ * A histogram of request durations in which each bucket is a fifth longer than the previous one, from a quarter of a millisecond
+ * to a quarter of an hour. Histograms can be added, and a percentile read from one is accurate to a tenth.
  */
 export const latencyBuckets = 90
 

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { SharedRuns } from './shared-runs.ts'
 
-/** Runs of one key that end when they are told to. */
+/** Runs of one key that end when the test releases them. */
 function startable() {
   const runs = new SharedRuns<number>()
   const ends: PromiseWithResolvers<number>[] = []

@@ -41,7 +41,7 @@ test('a write of a disconnected client is in the audit log', async () => {
   const { id } = await makeProject(instance, people.owner.token)
   for (let at = 0; at < count; at++)
     await sendAndReset(`/api/projects/${id}/env`, JSON.stringify({ upserts: [{ key: `KEY_${at}`, value: 'x' }] }), at % 4)
-  // The last one is not reset before it is answered: whatever came before it was read before it.
+  // The last connection is reset only after its response: all earlier requests have been read by then.
   await call(instance, people.owner.token, 'PATCH /projects/:id/env', {
     params: { id },
     body: { upserts: [{ key: 'LAST', value: 'x' }] },

@@ -8,10 +8,10 @@ import type { Manifest } from '../../src/modules/backups/content/manifest.ts'
 import { keepSchedules } from '../kit/kept-schedules.ts'
 import { type Scene, setScene } from './scene.ts'
 
-/** A scene whose destination goes wrong when it is told to, with the care of every destination around it, and a clock to move. */
+/** A scene whose destination fails on request, inside the usual wrappers of a destination, with a clock that tests can move. */
 export interface FaultyScene extends Scene {
   place: FaultyLocation
-  /** Moves the clock, and waits until all that is due then is done. */
+  /** Moves the clock, and waits until all due work is done. */
   pass(ms: number, jobs?: { whenIdle(): Promise<void> }): Promise<void>
   /** The files of the first volume of a run, read from the destination by its manifest alone; by the hash of their content. */
   savedFiles(runId: string): Promise<Record<string, string>>
@@ -21,7 +21,7 @@ export interface FaultyScene extends Scene {
 export const schedulesOfBackups = ['backups.prune-all', 'backups.key', 'projects.sweep-operations', 'jobs.prune']
 
 const never = new AbortController().signal
-/** Long enough for a busy machine; where nothing will ever come, there is no need to wait. */
+/** Long enough for a busy machine; a test that expects no event need not wait. */
 const silentMs = ({ hangs }: FaultyLocation) => (hangs ? 250 : 60_000)
 
 export async function setFaultyScene(parts: Partial<Parts> = {}): Promise<FaultyScene> {

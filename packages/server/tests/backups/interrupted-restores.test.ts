@@ -60,7 +60,7 @@ test('a cancelled restore ends with the old data, also if the project does not s
 test('a restore without attempts left ends with the old data, and the project serves', async () => {
   const restoreId = await writing()
   const { db } = scene.instance.database
-  // As a process leaves it that died in the last attempt.
+  // The state left by a process that died in the last attempt.
   await db
     .updateTable('jobs')
     .set({ status: 'queued', leaseToken: null, leaseUntil: null, failure: 'the process died', attempts: 3 })

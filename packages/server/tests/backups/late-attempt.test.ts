@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => scene?.end())
 
-/** A call of an attempt that stands still until it is released, whatever its abort signal says. */
+/** A call that blocks until the test releases it, regardless of its abort signal. */
 function standstill() {
   const [reached, released, ended] = [0, 1, 2].map(() => Promise.withResolvers<void>()) as [Held, Held, Held]
   const stand = () => {

@@ -26,7 +26,7 @@ afterEach(async () => {
   await scene?.end()
 })
 
-/** Another process on the same folder and database; the one before it is gone. */
+/** Another process on the same folder and database; the previous one has exited. */
 async function restart() {
   const { instance } = scene
   for (const { jobs } of [instance, ...planes]) await jobs.stop({ graceMs: 1_000 })
@@ -49,7 +49,7 @@ const reported = () =>
     .where('category', '=', 'backup.unproven')
     .execute()
 
-/** How a look into the archive ends. */
+/** The result of reading the archive. */
 async function verified(plane: Awaited<ReturnType<typeof restart>>) {
   const { token } = scene.people.owner
   const params = { runId }

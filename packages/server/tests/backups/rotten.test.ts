@@ -36,7 +36,7 @@ test.each([
   else
     scene.withStore((store) => ({
       put: (name, content, abort) => {
-        // After the look at what is there, before it is read back.
+        // After the check of existing parts, before they are read back.
         if (name.includes('manifest')) rot(file)
         return store.put(name, content, abort)
       },

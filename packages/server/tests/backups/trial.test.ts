@@ -4,7 +4,7 @@ import { type Scene, setScene } from './scene.ts'
 
 let scene: Scene
 let moved = 0
-// The database's own clock is not moved: what is scheduled is scheduled before the clock is.
+// The clock of the database is not moved: schedules are created before the clock of the instance is moved.
 beforeEach(async () => {
   moved = 0
   scene = await setScene({ clock: { now: () => new Date(Date.now() + moved) } })

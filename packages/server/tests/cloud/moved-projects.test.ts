@@ -122,7 +122,7 @@ const app = (message: string) =>
     { name: 'server.js', content: `// ${message}` },
   )
 
-/** Session, upload and scan, here and without a word about the project. */
+/** Session, upload and scan on this instance, without naming the project. */
 async function upload(files: Buffer): Promise<string> {
   const { body } = await request('POST /projects/folder/session', {})
   const { sessionId } = body.data

@@ -8,7 +8,7 @@ import { makePeople } from '../kit/people.ts'
 import { makeProject } from '../kit/projects.ts'
 import { type Scene, setScene } from './scene.ts'
 
-/** A folder that an operator chose, by the time that a deployment reads it. */
+/** A folder that an operator chose, at the time when a deployment reads it. */
 let scene: Scene
 let outside: string
 beforeAll(async () => {

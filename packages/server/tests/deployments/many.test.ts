@@ -27,7 +27,7 @@ test('a batch of ten refuses the projects without source, disabled or deleted, a
     [6, 'project_disabled'],
     [8, 'not_found'],
   ])
-  // Asked for once more, nothing is there twice.
+  // A repeated request creates nothing twice.
   await request()
   await instance.jobs.whenIdle()
   const { db } = instance.database

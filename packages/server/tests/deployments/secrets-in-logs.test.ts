@@ -20,7 +20,7 @@ interface App {
   id: string
   set(...upserts: Variable[]): Promise<void>
   deploy(): Promise<string>
-  /** Writes as what runs does, and gives what the log keeps of it. */
+  /** Writes output like a running instance, and returns the lines that the log stores. */
   print(message: string): Promise<string>
 }
 
@@ -127,7 +127,7 @@ describe('output of a deployment', () => {
     expect(JSON.stringify(body)).not.toContain('canary-of-ours')
     const announced = () =>
       scene.instance.database.db.selectFrom('announcements').select('text').where('projectId', '=', ours.id).execute()
-    // Told by a job of its own.
+    // Announced by a separate job.
     await expect.poll(announced).toEqual([{ text: 'The build said [secret]' }])
   })
 })

@@ -59,7 +59,7 @@ const linesOfWorker = async (projectId: string): Promise<string[]> => {
   return body.data.map(({ message }: { message: string }) => message)
 }
 
-// They wait for the next look at their project most of the time: beside each other.
+// Run concurrently, since they mostly wait for the next check of their project.
 describe.concurrent('the record of a project of several services', () => {
   test('a restarted service is shown with its exit in the record, the log and the metrics; three exits cause a notification', async ({
     expect,

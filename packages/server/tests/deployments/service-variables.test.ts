@@ -31,7 +31,7 @@ async function setVariables(id: string, variables: Record<string, string>) {
   expect(status).toBe(200)
 }
 
-/** Deploys, and gives the instance and the variables of each service that runs then. */
+/** Deploys, and returns the instance and the variables of each service that runs then. */
 async function deploy(id: string) {
   expect(await scene.settled(await scene.deploy(id))).toMatchObject({ status: 'live', error: null })
   const { running } = scene.instance.drivers.runtime

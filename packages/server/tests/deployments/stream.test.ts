@@ -50,7 +50,7 @@ describe('GET /deployments/:id/stream', () => {
       return steps.find(({ name }: { name: string }) => name === 'switch')
     }
     append.mockImplementation(async (...call) => {
-      // Written after the status was stored, and before stream readers are told of the step.
+      // Written after the status was stored, and before readers of the stream are notified of the step.
       for (const entry of call[2])
         if ('deploymentId' in entry && 'message' in entry && entry.message === 'Live' && entry.deploymentId)
           seen.push(switched(entry.deploymentId))

@@ -12,7 +12,7 @@ import { type Scene, setScene } from './scene.ts'
 
 let folder: string
 let scene: Scene
-/** The port of what takes a question and never answers, once it is known. */
+/** The port of a server that accepts requests and never answers, once known. */
 let hung = 0
 let requested = 0
 beforeAll(async () => {
@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// Each waits for the next looks at its project most of the time: beside each other.
+// Run concurrently, since each mostly waits for the next checks of its project.
 test.concurrent('a project that does not answer delays no check of another one: lost instances are started again', async ({
   expect,
 }) => {

@@ -76,7 +76,7 @@ describeNeeding(['gh'], 'the command-line login of the host, with a real gh', ()
     expect((await request('POST /gitprovider/connect', { body: { source: 'cli' } })).status).toBe(403)
     expect((await request('POST /gitprovider/connect')).body.code).toBe('no_source')
     expect((await scene.as('member')('POST /gitprovider/connect', { body: { source: 'cli' } })).status).toBe(403)
-    // Not even a row that came from elsewhere makes it theirs.
+    // A row that was inserted by hand gives no access either.
     await scene.request('POST /gitprovider/connect', { body: { source: 'cli' } })
     await scene.instance.database.db.updateTable('gitConnections').set({ organizationId: others.organizationId }).execute()
     expect((await request('GET /gitprovider/repos')).body.code).toBe('no_source')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callsOn, makeProject } from '../kit/projects.ts'
 import { connectAccount, connectApp, type Scene, startScene } from './scene.ts'
 
-/** A token that was given stays with us for a while; the host may revoke it in that time, and git is the first to hear of it. */
+/** A token is cached for a while. The host may revoke it meanwhile, and git is the first to notice. */
 let scene: Scene
 const given: string[] = []
 beforeAll(async () => {
@@ -16,7 +16,7 @@ afterAll(() => scene?.stop())
 async function projectOf(gitOwner: string, gitRepo: string) {
   const { token } = scene.people.owner
   const project = await makeProject(scene.instance, token, { gitProvider: 'github', gitOwner, gitRepo })
-  // Git alone is asked for it, not the host's API. The first token may take longer than the five seconds that it has.
+  // The value comes from git, not from the API of the host. The first token may take longer than its time limit of five seconds.
   const head = async () => (await callsOn(scene.instance, token)(project)('GET', '/commit-status')).body.data.remoteCommit
   await expect.poll(head).toMatch(/^[0-9a-f]{40}$/)
   return { head, token: given.at(-1)! }

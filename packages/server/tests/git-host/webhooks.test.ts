@@ -139,7 +139,7 @@ describe('a delivery', () => {
         organizationIds: [organizations[at]],
         delivery: { kind: 'push' },
       })
-      // Without the address's word the repository's own secrets are tried.
+      // Without a webhook id in the address, the secrets of the repository are tried.
       expect(await verify(body(name), secret)).toMatchObject({ organizationIds: [organizations[at]] })
       expect(await verify(body(name), secret, hookOf(hooks[1 - at]!.url))).toBeNull()
     }

@@ -8,7 +8,7 @@ interface Of {
   projectId: string
 }
 
-/** A run as if it had happened a moment ago: nothing is stored of it. */
+/** The row of a run that has just ended, without stored data. */
 export function makeRun(
   { database: { db } }: Pick<TestInstance, 'database'>,
   { people, projectId, ...given }: Of & Partial<RunRow>,
@@ -53,7 +53,7 @@ export function makeRun(
     .executeTakeFirstOrThrow()
 }
 
-/** A restore that was cancelled a moment ago. */
+/** The row of a restore that was just cancelled. */
 export function makeRestore(
   { database: { db } }: Pick<TestInstance, 'database'>,
   { people, projectId, ...given }: Of & Partial<RestoreRow> & Pick<RestoreRow, 'runId'>,

@@ -12,6 +12,6 @@ for (const [path, operations] of Object.entries(paths))
 
 const absentInCloud = new Set(table.flatMap(({ row }) => (row.selfHostedOnly ? [row.at, ...(row.alsoAt ?? [])] : [])))
 
-/** Whether the description of a route has the status; true for what is not a row of the table, or not mounted. */
+/** Whether the description of a route has the status; true for a route that is not in the table or not mounted. */
 export const isDescribed = (at: string, status: number): boolean =>
   (described.get(at)?.has(status) ?? true) || (status === 404 && absentInCloud.has(at))

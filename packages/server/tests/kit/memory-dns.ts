@@ -1,11 +1,11 @@
 import { type Dns, DnsUnanswered } from '../../src/drivers/dns/dns.ts'
 
-/** The world's name servers, in memory: what a test writes is there at once. */
+/** Public name servers in memory: records that a test sets are visible at once. */
 export class MemoryDns implements Dns {
   readonly records = new Map<string, string[]>()
   /** Addresses by name. */
   readonly leads = new Map<string, string[]>()
-  /** Names that were asked for, in order. */
+  /** Queried names, in order. */
   readonly asked: string[] = []
   isAway = false
 

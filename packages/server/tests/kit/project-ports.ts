@@ -11,12 +11,12 @@ import type {
   RunningState,
 } from '../../src/modules/projects/index.ts'
 
-/** Working projectPorts of the projects module that keep everything in memory. */
+/** Working implementations of the ports of the projects module, in memory. */
 
 export class MemoryRuntime implements RunningProjects, ProjectPower {
   driverFor = () => 'memory'
   readonly running = new Map<string, RunningState>()
-  /** Set: the next call fails with it. */
+  /** If set, the next call fails with this error. */
   failure: Error | undefined
   /** Called while a project is being stopped. */
   whileStopping: (projectId: string) => Promise<void> = async () => {}
@@ -114,7 +114,7 @@ export class MemoryEdge implements EdgeRoutes {
   }
 }
 
-/** Things that hang on projects: each is there until it is removed. */
+/** A project part whose items exist until they are removed. */
 export class MemoryPart implements ProjectPart {
   readonly describe = 'things'
   readonly items = new Map<string, DeletionItem[]>()

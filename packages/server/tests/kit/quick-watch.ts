@@ -1,6 +1,6 @@
 import type { Parts } from '../../src/instance/assemble/assemble.ts'
 
-/** Checks of live projects as often as a test wants to see their results. The order and the number of checks stay the same. */
+/** Short intervals between the checks of live projects. The order and the number of checks stay the same. */
 export const quickWatch: NonNullable<Parts['watchIntervals']> = {
   tickMs: 100,
   listMs: 200,

@@ -4,7 +4,7 @@ import type { ExpiringCertificate, MissedBackup, WatchedServer } from '../../src
 import { makeToken } from '../kit/people.ts'
 import { asPerson, days, hours, makePeople, minutes, type People, type Scene, startScene } from './scene.ts'
 
-/** Working stand-ins of the modules that are looked at. */
+/** Working stand-ins of the modules that the watchers poll. */
 const certificates: ExpiringCertificate[] = []
 const missed: MissedBackup[] = []
 const servers: WatchedServer[] = []

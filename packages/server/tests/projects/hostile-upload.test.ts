@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const stages = Array.from({ length: 5000 }, (_, at) => `FROM s${at - 1} AS s${at}\nENV V${at}=1\n`)
 
-/** Each held the event loop for seconds before. */
+/** Each of these used to block the event loop for seconds. */
 const hostile: Record<string, TarEntry[]> = {
   'an attribute without an end': [{ name: 'pom.xml', content: `<project ${'a'.repeat(300_000)}></project>` }],
   'stages that hand on their variables': [{ name: 'Dockerfile', content: stages.join('') }],
@@ -48,7 +48,7 @@ async function upload(entries: TarEntry[]): Promise<string> {
   return sessionId
 }
 
-/** How long the longest of the health checks took that others asked for while the folder was looked at. */
+/** The longest duration of a health check that was requested during the scan. */
 async function maxHealthCheckLength(sessionId: string): Promise<{ status: number; maxMs: number }> {
   let [isOver, maxMs] = [false, 0]
   const scan = call(instance, people.member.token, 'POST /projects/folder/scan/:sessionId', { params: { sessionId } })
@@ -68,7 +68,7 @@ test.each(Object.entries(hostile))(
     const usual = await maxHealthCheckLength(await upload(harmless))
     const { status, maxMs: longestMs } = await maxHealthCheckLength(await upload(entries))
     expect([200, 400]).toContain(status)
-    // A machine that is busy has its own pauses; what is held is held for the whole of the work.
+    // A busy machine has pauses too, but a blocked event loop stays blocked for the whole scan.
     expect(longestMs).toBeLessThan(Math.max(25 * usual.maxMs, 1000))
   },
 )

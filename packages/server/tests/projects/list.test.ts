@@ -64,7 +64,7 @@ describe('GET /projects', () => {
     async (query) => {
       const [, second] = [await make('one'), await make('two'), await make('three')]
       const before = await list(query)
-      // A write of the instance itself in between has it read once more.
+      // A write of the instance in between causes one more read.
       await expect.poll(() => readsOf(() => list(query))).toEqual([])
       expect((await list(query)).body).toEqual(before.body)
       await call(instance, people.owner.token, 'PATCH /projects/:id', { params: { id: second.id }, body: { name: 'renamed' } })

@@ -11,7 +11,7 @@ import { callsOn } from '../kit/projects.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
-/** The beginning of a minute so many ago. */
+/** The start of the minute that was the given number of minutes ago. */
 const ago = (minutes: number) => (Math.floor(Date.now() / minute) - minutes) * minute
 const iso = (at: number) => new Date(at).toISOString()
 
@@ -176,7 +176,7 @@ describe('metrics are kept for 30 days in bounded space', () => {
     await thin(Date.now())
     expect(await rowCount()).toBe(2)
     expect(await points(query)).toEqual(before)
-    // What comes late of a half hour that was joined already is added to it.
+    // Late counts of an already combined half hour are added to it.
     await keep(requested(start, { counter: 'edge.3' }))
     await thin(Date.now())
     expect(await rowCount()).toBe(2)

@@ -67,7 +67,7 @@ describe('a parameter that names an environment', () => {
     staging = (await on('POST', '/environments', { name: 'Another' })).body.data
     const byId = await request(staging.id)
     expect([bySlug.status, bySlug.body?.code]).toEqual([byId.status, byId.body?.code])
-    // Nothing was deployed there, which is another matter.
+    // 409 because nothing was deployed there.
     expect([200, 202, 409]).toContain(byId.status)
   })
 

@@ -48,14 +48,14 @@ export interface OperationsScene extends Scene {
   makeSubject(): Promise<Subject>
   /** Requests the operation as a client or the service itself does. */
   perform(kind: OperationKind, subject: Subject, door?: Door): Promise<Requested>
-  /** Calls of the driver for the project wait from here on; `begun` when one does. */
+  /** Blocks driver calls for the project from now on; `begun` resolves once a call is blocked. */
   hold(gate: Gate, subject: Subject): { begun: Promise<void>; release(): void }
-  /** Has the operation under way, in that phase, until it is released. */
+  /** Brings the operation into the phase and holds it there until it is released. */
   begin(kind: OperationKind, phase: OperationPhase, subject: Subject): Promise<UnderWay>
   rows(subject: Subject): Promise<ProjectOperationRow[]>
   isJobRunning(kind: string): Promise<boolean>
   volume(subject: Subject): Promise<'saved' | 'current' | 'other'>
-  /** Everything that is under way ends; moves without a driver are called off. */
+  /** Ends all running operations; transfers without a coordinator are cancelled. */
   settle(subject: Subject): Promise<void>
   send(at: `${string} /${string}`, input?: CallInput, door?: Door): Promise<Answer>
 }
@@ -195,7 +195,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
     delete: onProject('DELETE /projects/:id'),
   }
 
-  /** Released: the driver goes on, and the request that waited for it is answered. */
+  /** After the release the driver continues, and the waiting request is answered. */
   async function gated(kind: OperationKind, phase: OperationPhase, gate: Gate, subject: Subject): Promise<UnderWay> {
     const held = hold(gate, subject)
     const answer = doors[kind](subject)

@@ -36,7 +36,7 @@ const shown = async () => {
   const { enabled, status } = (await on('GET', '')).body.data
   return { enabled, status }
 }
-/** The net below a process that died is due a minute later. */
+/** The fallback job for a process that died is due a minute later. */
 const minuteLater = async () => {
   ahead += 61_000
   await instance.jobs.whenIdle()

@@ -56,7 +56,7 @@ async function post(path: string, body: AsyncIterable<Buffer> | null, type: stri
       response.toArray().then((parts) => resolve({ status: response.statusCode ?? 0, body: parts.join('') }), reject)
     })
   })
-  // An answer that comes before everything was sent ends the sending.
+  // A response that arrives before everything was sent ends the sending.
   pipeline(body ? Readable.from(body, { objectMode: false }) : Readable.from(['{}']), sent).catch(() => undefined)
   return answered
 }
@@ -75,7 +75,7 @@ test('uploading 299 MB uses no more than 40 MB of extra memory; 301 MB is 413 an
   const warm = await upload(1_000_000)
   expect(warm.status).toBe(200)
   const before = kilobytes('VmRSS')
-  // The kernel counts the peak anew from here.
+  // The kernel resets its peak here.
   writeFileSync(`/proc/${server.pid}/clear_refs`, '5')
   const large = await upload(298_900_000)
   const peak = kilobytes('VmHWM')

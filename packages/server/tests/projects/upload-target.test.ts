@@ -145,7 +145,7 @@ describe('the unchanged scan with a name is a body of `ensure`', () => {
     expect([created.status, created.body.error]).toEqual([201, undefined])
     const { source, config, type } = created.body.data
     expect([source.kind, config.framework, type]).toEqual(['upload', scan.framework, scan.type])
-    // The Compose file goes on saying what its services are.
+    // The Compose file still defines its services.
     expect(config.services).toEqual([])
     const again = await ensure({ ...scan, name: 'Scanned', projectId: created.body.data.id })
     expect([again.status, again.body.data.config]).toEqual([200, config])

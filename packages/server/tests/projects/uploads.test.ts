@@ -177,7 +177,10 @@ const listening = () => {
 }
 
 describe('hostile tarballs', () => {
-  /** The corpus tries the bounds in small; the API's own are larger, and so are these. Gzip members follow one another. */
+  /**
+   * The corpus tests small limits. The limits of the API are larger, so these archives are too; they consist of several gzip
+   * members.
+   */
   const zeros = gzipSync(Buffer.alloc(64 * 1024 * 1024))
   const large: Record<string, Buffer> = {
     'a bomb': Buffer.concat([1, 2, 3].flatMap((number) => bombPart(`bomb-${number}`)).concat(gzipSync(tarEnd))),
@@ -201,7 +204,7 @@ describe('hostile tarballs', () => {
     const { sessionId } = await open()
     const { status, body } = await send(sessionId, bytes)
     expect([status, body.code, body.field]).toEqual([400, 'validation_failed', 'upload'])
-    // What cannot be shown as it is, such as a NUL, is replaced; a name of many bytes is cut.
+    // Characters that cannot be shown, such as a NUL, are replaced, and long names are truncated.
     if (typeof names === 'string' && names.length < 100) expect(body.error).toContain(names)
     else if (typeof names !== 'string') expect(body.error).toMatch(names)
     expect(files()).toEqual(before)

@@ -73,7 +73,7 @@ test.each([
   })
 })
 
-/** An instance that takes an upload and refuses the next request; `has` tells whether a file was in the upload. */
+/** An instance that accepts an upload and refuses the next request; `has` returns whether the upload contained a file. */
 async function uploading() {
   let uploaded = ''
   const cli = await cliFixture(({ path, bytes }) => {

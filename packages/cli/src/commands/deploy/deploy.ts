@@ -157,7 +157,7 @@ async function createProject(
   command: Command,
 ): Promise<string> {
   const { data: scan } = await client.call(contract.projects.scanUpload, { params: { sessionId } })
-  // The scan is of the whole folder: it knows nothing of an app in a subfolder.
+  // The scan covers the whole folder and does not detect an app in a subfolder.
   const detected = settings.rootDirectory ? {} : { type: scan.type, framework: scan.framework }
   if (!settings.rootDirectory) refuseUnchosenApp(scan, settings)
   const { data } = await client.call(contract.projects.ensure, {
@@ -176,7 +176,7 @@ async function createProject(
 
 type Scan = ReplyOf<typeof contract.projects.scanUpload>['data']
 
-/** A folder with several apps and no way to start the whole: nothing is created until the user has chosen one. */
+/** A folder with several apps and no start command for all of them: nothing is created until the user has chosen one. */
 function refuseUnchosenApp({ apps, startCommand, type }: Scan, { startCommand: ownCommand }: Settings): void {
   if (apps.length < 2 || startCommand || ownCommand || type === 'services') return
   const list = apps.map(({ path, framework }) => `  ${path}${framework ? ` (${framework})` : ''}`).join('\n')

@@ -2,7 +2,7 @@ import { limits } from '@berth/contract/limits'
 import { expect, test } from 'vitest'
 import { withinLimit } from './upload-folder.ts'
 
-/** So many bytes, without taking the room for them. */
+/** Yields the given number of bytes without allocating them. */
 async function* packed(...lengths: number[]): AsyncGenerator<Uint8Array> {
   for (const length of lengths) yield { length } as Uint8Array
 }

@@ -84,7 +84,7 @@ async function change(
   output(command).result(names, () => [...changed, `takes effect after a restart: ${restartCommand(command)}`].join('\n'))
 }
 
-/** The command to run next; it names the project if this one did. */
+/** The command to run next, with `--project` if this command had it. */
 function restartCommand(command: Command): string {
   const { project } = command.opts<{ project?: string }>()
   return project ? `berth restart --project ${project}` : 'berth restart'

@@ -42,9 +42,9 @@ WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 }
 
 /**
- * Restrictions that a control plane which starts containers and sandboxes can live with. Not among them: PrivateTmp, whose folder
- * a restart would remove under the projects; ProtectControlGroups, because projects get their limits there; ProtectHome, because
- * local projects may be there.
+ * Restrictions under which a control plane can still start containers and sandboxes. Left out: PrivateTmp, whose folder a restart
+ * would remove under the projects; ProtectControlGroups, because projects get their limits there; ProtectHome, because local
+ * projects may be there.
  */
 const hardening = `NoNewPrivileges=yes
 ProtectSystem=full

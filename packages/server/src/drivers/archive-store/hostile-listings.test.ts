@@ -49,7 +49,7 @@ describe('an S3 endpoint', () => {
     })
   }
 
-  /** Writes for as long as it is read, and tells how much that was. */
+  /** Writes as long as the client reads, and reports the number of bytes. */
   const pour = (response: ServerResponse, piece: string, head = '') => {
     response.write(head)
     const more = () => {
@@ -95,7 +95,7 @@ describe('an S3 endpoint', () => {
     answer = (request, response) => answering(response, request)
     const store = await open()
     await expect(namesIn(store, 'a/')).rejects.toThrow(message)
-    // What was on its way in sockets when it was left is not counted against us.
+    // Bytes that were in socket buffers when the reader disconnected are not counted.
     expect(sent).toBeLessThan(32 * mb)
     await store.close()
   })

@@ -15,7 +15,7 @@ export class TableSender {
   /** Sends one table at a time; the next waits. */
   readonly #mutex = new Mutex()
 
-  /** Sends the table that is wanted when its turn comes; one that was replaced meanwhile is never sent. */
+  /** Sends the newest table once the previous one was sent; a table that was replaced while it waited is never sent. */
   send(link: EdgeLink, readTable: () => EdgeTable): Promise<SendResult> {
     return this.#mutex.run(() => this.#sendNow(link, readTable()))
   }

@@ -33,7 +33,7 @@ test.each(['/spin', '/regexp', '/wait'])(
     const clock = setInterval(() => turns++, 10)
     await expect(reader.detect(folder, own)).rejects.toThrow(new FolderLimitExceeded('Reading the folder took longer than 3 s'))
     clearInterval(clock)
-    // All this time the event loop was free: a blocked one would have counted none.
+    // The event loop was free all the time: if it had been blocked, the count would be 0.
     expect(turns).toBeGreaterThan(20)
     await expect.poll(() => isGone(first)).toBe(true)
     expect(await pidOf(reader)).not.toBe(first)

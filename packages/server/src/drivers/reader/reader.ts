@@ -8,7 +8,7 @@ export class ReaderEnded extends Error {
   override readonly name = 'ReaderEnded'
 }
 
-/** A process that answers one question at a time. */
+/** A process that answers one request at a time. */
 export class Reader {
   readonly #child: ChildProcess
   readonly #ended = Promise.withResolvers<never>()

@@ -14,7 +14,7 @@ const basic = `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A registry that does what the test says, with all that it was asked. */
+/** A registry with the responses that a test sets, and the requests that it received. */
 async function hostile(answer: Answer) {
   const requested: { line: string; authorization: string | undefined }[] = []
   const server: HttpServer = await serve((request, response) => {

@@ -96,7 +96,7 @@ test('299 MB use less than 40 MB of memory to receive and inspect; 301 MB are re
       yield end
     }
     const sixteen = (value) => Buffer.from([value & 255, value >> 8])
-    // The same bytes again and again: what the sender leaves for the collector is not the receiver's.
+    // Reuses one buffer, so that garbage of the sender is not counted as memory of the receiver.
     const piece = Buffer.alloc(60000, 7)
     const stored = (chunk) => Buffer.concat([Buffer.from([0]), sixteen(chunk.length), sixteen(~chunk.length & 65535), chunk])
     const storedPiece = stored(piece)

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { HeadFault, parseRequestHead } from './request-head.ts'
 
 /**
- * Node's own strict parser as the judge: what we let through it must read with the same body length, or a server behind us
- * could see another request than we did.
+ * Node's own strict parser is the reference: it must see the same body length in every request that the edge accepts, or a server
+ * behind the edge could see another request.
  */
 let server: http.Server
 let port: number
@@ -84,7 +84,7 @@ test('a strict parser sees the same length for each accepted request', async () 
       fc.pre(!(ours instanceof HeadFault))
       const framing = ours.body.kind === 'sized' ? `sized ${ours.body.length}` : ours.body.kind
       const body = ours.body.kind === 'none' ? '' : ours.body.kind === 'chunked' ? '0\r\n\r\n' : 'x'.repeat(ours.body.length)
-      // What goes on is not the text that came in but what was understood of it.
+      // The edge forwards a head built from the parsed request, never the received text.
       const length = ours.contentLength >= 0 ? `content-length: ${ours.contentLength}\r\n` : ''
       const framed = ours.body.kind === 'chunked' ? 'transfer-encoding: chunked\r\n' : length
       const passedOn = `POST / HTTP/1.1\r\nhost: a\r\n${ours.forwardedLines}${framed}\r\n${body}`

@@ -11,7 +11,7 @@ import type { Parts } from './parts.ts'
  * one are sent to the worker (`http/worker-rows.ts`).
  */
 export const absentDrivers = (): Drivers => ({
-  // Connects to nothing by itself: the modules register at it where they look up servers.
+  // Opens no connection by itself. The modules register their look-up of servers here.
   links: createServerLinks(),
   runtimes: absent('runtimes'),
   edge: absent('edge'),

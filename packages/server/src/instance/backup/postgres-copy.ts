@@ -43,7 +43,10 @@ const dropTables = `DO $$ DECLARE one record; BEGIN
   END LOOP;
 END $$`
 
-/** Replaces the content of the database by that of a dump, in one transaction. Removes the dump; without one that was done before. */
+/**
+ * Replaces the content of the database by that of a dump, in one transaction. Removes the dump. If no dump exists, it was loaded
+ * before.
+ */
 export async function replacePostgres(url: string, file: string, environment: Environment): Promise<void> {
   if (!existsSync(file)) return
   await run('psql', [...psql, '--single-transaction', `--command=${dropTables}`, `--file=${file}`], url, environment)

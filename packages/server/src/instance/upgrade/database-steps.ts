@@ -8,7 +8,7 @@ import { replacePostgres } from '../backup/postgres-copy.ts'
 import type { Config } from '../config/config.ts'
 import { openDataFolder } from '../data-folder.ts'
 
-/** Version of the commands that an upgrade runs in the version before and in the new one. */
+/** Version of the commands that an upgrade runs in the previous version and in the new one. */
 const protocol = 1
 
 export interface VersionFacts {
@@ -49,7 +49,7 @@ export const migrateDatabase = (config: Config): Promise<void> =>
     await database.close()
   })
 
-/** Moves a copy of the database to its place while no control plane runs. Without a copy that was done before. */
+/** Moves a copy of the database to its path while no control plane runs. If no copy exists, it was moved before. */
 export const restoreDatabase = (config: Config, file: string): Promise<void> =>
   whileStopped(config, async () => {
     if (config.databaseUrl) await replacePostgres(config.databaseUrl.reveal(), file, config.environment)

@@ -141,7 +141,7 @@ export async function endDeploymentsOf(db: Db, { projectId, environment }: { pro
   await updateOwn().set({ artifacts: null, env: null, envSecretKeys: null }).execute()
 }
 
-/** Detaches uploads from deployments, except those in progress and `kept`. Returns the session ids. */
+/** Detaches uploads from deployments, except those in progress and those in `keptIds`. Returns the ids of the upload sessions. */
 export async function detachUploads(
   db: Db,
   { projectId, environment }: EnvironmentFilter,
@@ -278,7 +278,7 @@ export const findLiveVersion = (db: Db, projectId: string) =>
     .where(isLive)
     .executeTakeFirst()
 
-/** The plan of that deployment; without an id, of the current or last live deployment of production. */
+/** The plan of a deployment; without an id, of the current or last live deployment of production. */
 export const findPlan = (
   db: Db,
   projectId: string,
@@ -302,7 +302,7 @@ export const findPlan = (
 /** A whole project, or one of its environments. */
 export type EnvironmentFilter = { projectId: string; environment?: string | undefined }
 
-/** The server of each of those deployments that has one. */
+/** Server ids by deployment, for the given deployments that ran on a server. */
 export async function locationsOf(
   db: Db,
   deployments: readonly { deploymentId: string | null }[],

@@ -11,7 +11,7 @@ import { aContainer, dockerWith, ofStack } from './test-container.ts'
 
 const never = new AbortController().signal
 
-/** A server whose files are these, and whose engine tells of these containers. */
+/** A server with the given files, whose engine reports the given containers. */
 function found(containers: ReadContainer[], files: Record<string, string> = {}) {
   const read: ServerFiles['read'] = async (path) => {
     const text = files[path]

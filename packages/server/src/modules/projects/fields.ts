@@ -85,8 +85,8 @@ export const automaticDeploy = (body: ProjectOptions, image: string | null | und
 type ResourceSettings = Pick<Resources, 'production' | 'build'>
 
 /**
- * Merges changed amounts into the current ones. An absent amount is left unchanged; null sets the default, of one amount, one
- * side or all. Runtimes take whole MB, so amounts are rounded up.
+ * Merges changed amounts into the current ones. An absent amount is left unchanged; null restores the default: of one amount, of
+ * all amounts of `production` or `build`, or of both. Runtimes accept whole MB, so amounts are rounded up.
  */
 export function mergedResources(changes: ResourceSides | null, current: Pick<ProjectRow, 'resources'> | null): ResourceSettings {
   if (changes === null) return defaults.resources

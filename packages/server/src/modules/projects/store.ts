@@ -113,7 +113,7 @@ export async function saveProject(db: Db, id: string, changes: ProjectChanges): 
   return db.updateTable('projects').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
-/** The most frequent change: every one of production's variables makes it. */
+/** The most frequent change: each change of a production variable. */
 const envVersionSaved = preparedQuery((db, { id, ...changes }: { id: string; envVersion: number; updatedAt: number }) =>
   db.updateTable('projects').set(changes).where('id', '=', id).returningAll(),
 )

@@ -49,7 +49,7 @@ export class EdgeRecord {
     return { epoch, version, state, ports }
   }
 
-  /** The entries of an earlier epoch stay where they still hold. */
+  /** Entries of an earlier epoch are kept if they are still valid. */
   async #begin(db: Db, state: EdgeState, ports: EdgePorts): Promise<Saved> {
     const [epoch, version] = [randomBytes(16).toString('hex'), 1]
     await beginEpoch(db, { epoch, ...columnsOf(version, state, ports) })

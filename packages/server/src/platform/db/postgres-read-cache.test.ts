@@ -58,7 +58,7 @@ test('after a commit the next read queries again; unchanged rows are the same ob
   await commit('one')
   expect(await cache.read('select', [])).toBe(rows)
   await commit('two')
-  // Right after a commit it does not check, but asks.
+  // Right after a commit it queries the database without a check.
   database.sent.length = 0
   expect(await read()).toBe('two')
   expect(database.sent).toEqual(['read'])

@@ -8,7 +8,10 @@ export type RunStatement = (sql: string, parameters: readonly unknown[]) => Prom
 /** The same text as before means that no transaction has committed since, on any machine. */
 const snapshotQuery = 'select pg_current_snapshot()::text as snapshot'
 
-/** While commits follow one another, a check would only be one more round trip: reads go without it for this time. */
+/**
+ * For this time after a commit, reads query the database without a check: while commits follow one another, a check would only be
+ * one more round trip.
+ */
 const busyMs = 50
 
 /**
@@ -68,7 +71,7 @@ export class PostgresReadCache implements DirectReads {
       if (this.#snapshot !== undefined) this.#busyUntil = this.#now() + busyMs
     }
     this.#snapshot = row?.snapshot
-    // The check holds until the event of its answer ends: news of a later commit arrives as another event.
+    // The result of a check is valid until the current event of the event loop ends: a later commit is reported by another event.
     this.#isChecked = true
     process.nextTick(() => {
       this.#isChecked = false

@@ -35,7 +35,9 @@ export class ReadEntries<Tables> {
     return entry
   }
 
-  /** Keeps the rows; returns those of the last read as far as they are unchanged, so that what was made of them can be used again. */
+  /**
+   * Keeps the rows; returns those of the last read as far as they are unchanged, so that values computed from them can be reused.
+   */
   store(sql: string, parameters: readonly unknown[], rows: Record<string, unknown>[], readAt: number): StoredRows {
     const last = this.find(sql, parameters)?.rows
     const stored = last ? reuseRows(rows, last) : frozen(rows)

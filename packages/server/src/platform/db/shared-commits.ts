@@ -2,7 +2,7 @@ import { setImmediate as afterThisTurn } from 'node:timers'
 import { whileBusy } from './sqlite-busy.ts'
 import type { SqliteFile, SqliteResult } from './sqlite-file.ts'
 
-/** The write lock of the file is held for at most so many transactions, since another process may wait for it. */
+/** Maximum number of transactions in one commit, which holds the write lock of the file: another process may wait for it. */
 const maxMembers = 50
 
 /** Transactions that wait for the same commit. */
@@ -45,7 +45,7 @@ export class SharedCommits {
     return new Member(this.#writer, group, (result) => this.#end(group, result))
   }
 
-  /** Runs a statement that must not be part of a transaction, or that nothing is known of. */
+  /** Runs a statement that must not be part of a transaction, or whose kind is unknown. */
   async runAlone(run: () => SqliteResult): Promise<SqliteResult> {
     await this.#take(true)
     try {
@@ -78,7 +78,7 @@ export class SharedCommits {
       throw error
     }
     const group: Group = { ended: Promise.withResolvers(), members: 0, isClosed: false }
-    // Each member awaits it; the last one may have failed by itself.
+    // Members await this promise. If none is left, a rejection must not be unhandled.
     group.ended.promise.catch(() => {})
     this.#group = group
     afterThisTurn(() => this.#close(group))

@@ -78,7 +78,7 @@ export class SqliteReadCache implements DirectReads {
     this.#hasPendingSchema = false
   }
 
-  /** Every read must ask the database again, the tables of a statement included. */
+  /** Drops all cached rows and the known tables of all statements. */
   drop(): void {
     this.#entries.clear()
     this.#statements.forget()
@@ -93,8 +93,8 @@ export class SqliteReadCache implements DirectReads {
   }
 
   /**
-   * `data_version` changes when another connection commits. It is read only after a commit of any process, which is looked for
-   * once for each event of the loop: news of a commit of another process arrives as an event of its own.
+   * `data_version` changes when another connection commits. It is read only after a commit of any process, which is checked once
+   * per event of the event loop: the message about a commit of another process is an event too.
    */
   #check(): void {
     this.#isChecked = true

@@ -69,7 +69,7 @@ class QueueingAdapter extends SqliteAdapter {
   }
 }
 
-/** A statement of Kysely that may run within a transaction of others. Little is known of raw text: it may be a pragma. */
+/** Kinds of statements that may share a transaction with others. Raw SQL may not: it could be a pragma. */
 const sharedKinds: readonly string[] = ['InsertQueryNode', 'UpdateQueryNode', 'DeleteQueryNode', 'MergeQueryNode']
 
 class SqliteConnection implements DatabaseConnection {
@@ -88,7 +88,7 @@ class SqliteConnection implements DatabaseConnection {
     this.#transaction = await this.#commits.begin()
   }
 
-  /** Kysely calls `rollback` after a failed commit; it then does nothing. */
+  /** After a failed commit Kysely calls `rollback`, which then does nothing. */
   async commit(): Promise<void> {
     await this.#transaction?.commit()
   }

@@ -15,7 +15,7 @@ interface ForeignKey {
 
 /**
  * Tells which tables a statement reads or changes, by the words of its text: every table that it can touch is named there, or is
- * reached from one by a foreign key that acts. It may name too many, never too few.
+ * reached from one by a foreign key with an action. It may name too many, never too few.
  */
 export class StatementTables {
   readonly #file: SqliteFile

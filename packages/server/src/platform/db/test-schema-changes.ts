@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Test support: what the statements of a process depend on. */
+/** Test support: reads the parts of a schema that the statements of a process depend on. */
 export interface Schema {
   /** Keys are `table.column`. */
   columns: Map<string, { type: string; isOptional: boolean }>
@@ -31,8 +31,8 @@ export async function readSchema(db: Kysely<unknown>): Promise<Schema> {
 }
 
 /**
- * The changes that a process of the previous version does not survive: its statements name tables and columns that are gone, its rows
- * lack a column that is required, or a new unique index refuses them.
+ * Changes that break a process of the previous version: its statements name tables and columns that are gone, its rows lack a
+ * column that is required, or a new unique index refuses them.
  */
 export function breakingChanges(before: Schema, after: Schema): string[] {
   const changes: string[] = []

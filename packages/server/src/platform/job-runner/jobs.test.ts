@@ -53,7 +53,7 @@ describeOnEachDatabase('a job', (open) => {
         throw new Error('the registry said no')
       },
       onFailed: async (payload, failure) => {
-        // A crash in here must lead back to here, so the row says so already.
+        // The row already has the failure, so that `onFailed` runs again if the process dies here.
         const row = await database.db.selectFrom('jobs').select('failure').where('id', '=', id).executeTakeFirst()
         reported.push({ payload, failure, recorded: row?.failure })
       },
@@ -237,7 +237,7 @@ describeOnEachDatabase('an idle worker', (open) => {
     await jobs.enqueue(work, {}, { runAt: new Date(Date.now() + 86_400_000) })
     await jobs.whenIdle()
     expect(queries).toBeGreaterThan(0)
-    // The look that the new job caused may still be under way; a worker that polls has no such span at all.
+    // The check caused by the new job may still be running; a worker that polls has no such interval.
     const inASpan = async () => {
       const before = queries
       await new Promise((resolve) => setTimeout(resolve, 300))

@@ -9,7 +9,7 @@ async function addOrganizations({ db }: Database, ids: readonly string[]): Promi
   await db.insertInto('organizations').values(ids.map(row)).execute()
 }
 
-/** Jobs that begin, and end when the test says so. */
+/** Jobs that run until the test releases them. */
 function slots(concurrency: number) {
   const kind = sharedKind<string>('work')
   const begun: string[] = []

@@ -6,7 +6,7 @@ import { checkListener } from './listener-check.ts'
 import { ListeningSockets } from './listening-sockets.ts'
 import { searchBounds, treeHolds } from './process-tree.ts'
 
-/** Opens so many files, in itself and in so many children, and listens before or after that. */
+/** Opens a number of files, in itself and in a number of child processes, and listens before or after that. */
 const program = `
 const [files, children, isEarly, isChild] = process.argv.slice(1).map(Number)
 const { openSync } = require('node:fs')
@@ -40,7 +40,7 @@ async function listenerAt(port: number): Promise<string> {
   return listener?.inode ?? ''
 }
 
-/** How often other work had its turn meanwhile. */
+/** How often other work ran meanwhile. */
 async function turnsDuring<T>(work: () => Promise<T> | T): Promise<{ result: T; turns: number }> {
   let turns = 0
   let next = setImmediate(function turn() {

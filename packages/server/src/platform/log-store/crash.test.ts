@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Appends numbered lines without end and says the number up to which they are flushed. */
+/** Appends numbered lines until it is killed, and prints the number up to which they are flushed. */
 const writer = `
   import { createLogStore } from ${JSON.stringify(new URL('./log-store.ts', import.meta.url).href)}
   const store = createLogStore({ folder: process.argv[1], segmentBytes: 4000, flushMs: 1 })
@@ -26,7 +26,7 @@ const writer = `
     process.stdout.write(number - 1 + '\\n')
   }`
 
-/** Ends the writer by kill -9 after it has spoken a number of times; the last number that it said. */
+/** Ends the writer with kill -9 after it has printed several numbers; returns the last one. */
 async function writeAndKill(from: number, timesSpoken: number): Promise<number> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', writer, folder, String(from)], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -32,7 +32,7 @@ const append = (from: number, to: number) =>
   )
 const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => `line ${from + at}`)
 
-/** Takes a number of entries, then stops as a client that goes away does. */
+/** Reads a number of entries, then stops like a client that disconnects. */
 async function take(count: number, options: Parameters<LogStore['follow']>[2], slowMs = 0) {
   const taken: { id: string; message: string }[] = []
   for await (const { id, message } of store.follow('prj_a', 'runtime', options, abort.signal)) {

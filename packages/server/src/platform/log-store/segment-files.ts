@@ -10,12 +10,15 @@ export function plainPath(folder: string, firstId: number): string {
   return join(folder, `${formatLogId(firstId)}.log`)
 }
 
-/** `<first id>-<last id>-<earliest>-<latest>-<bytes>.log.zst`: a listing of the folder tells what is where, without a look at each file. */
+/**
+ * `<first id>-<last id>-<earliest>-<latest>-<bytes>.log.zst`: a listing of the folder shows the content of each file, without
+ * opening it.
+ */
 function packedPath(folder: string, { firstId, lastId, times, bytes }: Segment): string {
   return join(folder, `${formatLogId(firstId)}-${formatLogId(lastId)}-${times!.earliest}-${times!.latest}-${bytes}.log.zst`)
 }
 
-/** The segments of a folder, oldest first, after whatever a crash left half done is put right. */
+/** The segments of a folder, oldest first. First repairs the remains of a crash. */
 export async function listSegments(folder: string): Promise<Segment[]> {
   const names = await readdir(folder).catch((error) => {
     if (isMissing(error)) return []
@@ -28,7 +31,7 @@ export async function listSegments(folder: string): Promise<Segment[]> {
     .filter((name) => plainName.test(name))
     .sort()
     .reverse()) {
-    // One that was made and not written to before the crash is none: the one before it is the newest.
+    // A file that was created but not written before the crash does not count: the previous one is the newest.
     const segment = await readPlain(folder, name, !hasNewest, segments)
     if (segment) segments.push(segment)
     hasNewest ||= segment !== null
@@ -38,8 +41,9 @@ export async function listSegments(folder: string): Promise<Segment[]> {
 }
 
 /**
- * Compresses a closed plain segment. The packed file takes its name only when it is whole and on the disk, and only then the plain one goes;
- * a crash between the two leaves both, of which the packed one counts. Null when not a line of it could be read: then nothing is left of it.
+ * Compresses a closed plain segment. The packed file gets its name once it is complete and synced; then the plain file is
+ * deleted. After a crash in between both exist, and the packed one counts. Returns null if no line could be read: the segment is
+ * then deleted.
  */
 export async function packSegment(segment: Segment, folder: string): Promise<PackedIndex | null> {
   const plain = segment.path
@@ -73,7 +77,10 @@ function readPackedName(folder: string, name: string): Segment | null {
   return { firstId, lastId, form: 'packed', path: join(folder, name), bytes, times: { earliest, latest } }
 }
 
-/** Only the newest can have a torn end. The last id of another one is not known and is set from the one after it. */
+/**
+ * Only the newest segment can end with an incomplete line. The last id of any other plain segment is unknown, and is set from the
+ * first id of the next one.
+ */
 async function readPlain(folder: string, name: string, newest: boolean, packed: readonly Segment[]): Promise<Segment | null> {
   const path = join(folder, name)
   const firstId = Number(plainName.exec(name)![1])

@@ -53,7 +53,7 @@ const files = (ending: string) =>
     .filter((name) => name.endsWith(ending))
     .sort()
     .map((name) => join(streamFolder(), name))
-/** Segments are packed meanwhile: one that is listed may be gone in the next moment. */
+/** Segments are packed concurrently: a listed file may be deleted a moment later. */
 const bytesOnDisk = () =>
   readdirSync(streamFolder()).reduce(
     (sum, name) => sum + (statSync(join(streamFolder(), name), { throwIfNoEntry: false })?.size ?? 0),

@@ -6,7 +6,7 @@ import { callsOf } from '../../../../../tests/kit/count-work.ts'
 import { detectFolder } from './detect-folder.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-// How long that takes beside a plain walk is bench/detection.ts.
+// `bench/detection.ts` compares the duration with that of a plain walk of the folder.
 test('scanning reads every folder once and opens few files', async () => {
   const folder = await temporaryFolder({
     'package.json': { name: 'large', dependencies: { express: '4' }, scripts: { start: 'node .' } },

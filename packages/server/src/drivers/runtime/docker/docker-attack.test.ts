@@ -227,7 +227,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     )
     const { HostConfig, Config } = await engine.getContainer(`berth-${instanceId}`).inspect()
     expect(HostConfig).toMatchObject({
-      // As the file says. Its pages count towards the container's memory limit.
+      // The value of the file. Pages of shared memory count towards the container's memory limit.
       ShmSize: 4_096 * 1024 * 1024,
       Memory: resources.memoryMb * 1024 * 1024,
       Ulimits: [{ Name: 'nofile', Soft: 300, Hard: 400 }],

@@ -43,7 +43,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
   }
   const follow = (stream: NodeJS.ReadableStream) =>
     new Promise<void>((resolve, reject) => engine.modem.followProgress(stream, (error) => (error ? reject(error) : resolve())))
-  /** Pushes a version of busybox that says what it is, and takes the local names away. */
+  /** Pushes a version of busybox that prints its name, and removes the local image names. */
   const push = async (repository: string, tag: string, says: string) => {
     const name = `${registry.host}/${repository}:${tag}`
     const container = await engine.createContainer({ Image: partOf('busyboxImage'), Cmd: ['true'] })

@@ -62,7 +62,7 @@ describeNeeding(['docker'], 'Networks of projects on Docker', () => {
       ranges: [range],
       readRoutes: async () => (tables.length > 1 ? tables.shift() : tables[0]) ?? '',
     })
-    // The upper half is free at the first look and another engine's at the second, when the network was made.
+    // The upper half is free at the first check, and used by another engine at the second, after the network was created.
     const found = subnet(await make(networks, 'only'))
     expect(overlaps(found, subnet(`${first}/27`))).toBe(true)
   })

@@ -4,7 +4,7 @@ import { callEngine, eventsOf, openEngineThrough } from '../docker/engine.ts'
 import { framesOf } from '../docker/run/frames.ts'
 import { linkAgent } from './link-agent.ts'
 
-/** An engine that says `head` and then spaces without end. */
+/** An engine that sends `head` and then endless spaces. */
 async function endless(head: string, status = '200 OK') {
   const server = createServer((socket) => {
     const piece = Buffer.alloc(1024 * 1024, ' ')

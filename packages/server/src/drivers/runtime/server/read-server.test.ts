@@ -15,7 +15,7 @@ describeNeeding(['sshd', 'docker', 'busyboxImage'], 'data read from a server', (
   const mark = randomBytes(6).toString('hex')
   const made: { remove(options: object): Promise<unknown> }[] = []
   const make = async (name: string, settings: ContainerCreateOptions = {}) => {
-    // Told apart, or the client would send it all in the address as well.
+    // Query and body are given separately, or the client would send the body in the URL as well.
     const requested = {
       _query: { name: `${mark}-${name}` },
       _body: { Image: partOf('busyboxImage'), Cmd: ['sleep', '60'], ...settings },

@@ -30,7 +30,7 @@ export function diskSuite(suite: SuiteBench): void {
     })
 
     test('is not ended below the limit', async () => {
-      // Plain processes of one artifact share its folder, and in that of the other tests a full one has left its file.
+      // A separate artifact: plain processes share the folder of theirs, and other tests have left large files in it.
       const artifact = await build('disk', {})
       const one = await start({ artifact, resources: { ...resources, diskMb: 64 }, restart: true })
       const full = await start({ artifact, resources: small, restart: true })

@@ -5,7 +5,7 @@ import type { RunningUnit } from './database-kind.ts'
 import { mongodb } from './database-mongodb.ts'
 import { detectDatabase } from './databases.ts'
 
-// No MongoDB can be had where these tests run: what is tested is what its tools are asked for, after their documents.
+// MongoDB is not available where these tests run: they compare the arguments of its tools with the tools' documentation.
 
 const never = new AbortController().signal
 const requested: { argv: readonly string[]; stdin: string }[] = []

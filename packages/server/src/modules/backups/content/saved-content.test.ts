@@ -7,7 +7,7 @@ import { contentOf } from './saved-content.ts'
 const never = new AbortController().signal
 const payload = { volumes: 'all', databases: 'auto', exclude: [] } as unknown as Parameters<typeof contentOf>[0]['payload']
 
-/** A PostgreSQL service and a second one of the same image, which has ended in some way. */
+/** A PostgreSQL service, and a second service with the same image that has exited. */
 function contentWith(second: Pick<Instance, 'state' | 'exitCode'>, restart: boolean) {
   const unit = (service: string, mayRestart: boolean) => ({
     service,

@@ -25,7 +25,7 @@ function isOutByEachFolder(path: string, patterns: readonly string[]): boolean {
   return names.some((_, at) => rules.verdict(names.slice(0, at + 1).join('/'), at < names.length - 1) === 'ignored')
 }
 
-/** A pattern with as many open ends as it can have; it stands for no folder of `a`s. */
+/** A pattern with the maximum number of wildcards, which matches no folder named `a`. */
 const greedy = () => `${'**/a/'.repeat(55)}[b]`
 
 describe('exclusion patterns of a backup', () => {

@@ -4,7 +4,7 @@ import { HealthSchedule } from './health-schedule.ts'
 const rounds = () => new HealthSchedule({ firstMs: 5_000, maxMs: 30_000 }, () => 0.5)
 const all = (...names: string[]) => new Map(names.map((name) => [name, 'dep_1']))
 
-/** When each look of one that is always as `isWell` says takes place, in seconds. */
+/** The times of the checks, in seconds, of a key whose checks always return `isWell`. */
 function checks(one: HealthSchedule, isWell: boolean, seconds: number): number[] {
   const found: number[] = []
   for (let at = 0; at <= seconds; at++)

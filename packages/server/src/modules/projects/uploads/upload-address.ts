@@ -27,7 +27,7 @@ const storeHandlers = (deps: ProjectsDeps): Handlers<typeof rows> => ({
   },
 })
 
-/** A URL whose holder may send one tarball of at most that size, until the session expires. */
+/** A URL whose holder may send one tarball of at most `limits.tarballBytes`, until the session expires. */
 export const signedUrl = (
   session: SignedSession,
   { publicUrl, secretBox }: Pick<ProjectsDeps, 'publicUrl' | 'secretBox'>,

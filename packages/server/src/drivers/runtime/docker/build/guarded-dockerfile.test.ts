@@ -173,7 +173,7 @@ test('ONBUILD instructions that use resources outside the project are refused', 
 
 describe('a Dockerfile made to be slow to parse', () => {
   const size = 200_000
-  // Each of them kept everybody waiting for minutes, or took all memory, before it was read in one walk.
+  // Each of these took minutes or all memory before files were parsed in one pass.
   test.each([
     ['blanks in a line', `FROM a\nRUN x${' '.repeat(size)}x\n`],
     ['blanks before a line', `FROM a\n${'\t'.repeat(size)}RUN x\n`],

@@ -5,7 +5,7 @@ const { spawn, execFileSync } = require('node:child_process')
 const attempt = (act) => { try { return act() } catch (error) { return error.code ?? String(error) } }
 const targets = JSON.parse(process.env.TARGETS)
 if (process.argv[2] === 'build') {
-  // It leaves its session, its group and its parent, and goes on writing into what is built.
+  // Leaves its session, group and parent, and keeps writing into the artifact.
   const late = 'setInterval(() => require("fs").appendFileSync("late.txt", "x"), 5) // ' + targets.mark
   spawn(process.execPath, ['-e', late], { detached: true, stdio: 'ignore' }).unref()
   setTimeout(() => process.exit(0), 200)

@@ -4,7 +4,7 @@ import type { FreeSpace } from './free-space.ts'
 
 const room: FreeSpace = { bytes: 0, inodes: 0 }
 
-/** A hundred programs, of which some fill the disk; each look lasts until it is let go. */
+/** A hundred programs, some of which fill the disk; each measurement lasts until the test releases it. */
 function programs(fills: readonly number[]) {
   const looked: number[] = []
   const ends: (() => void)[] = []

@@ -73,7 +73,7 @@ test('a folder that becomes a symlink during the read is not followed', async ()
   }
   const chunks: Buffer[] = []
   for await (const chunk of packVolume(paths.folder, reading)) {
-    // The reader is within `a` when the first bytes come: what is still before it is swapped.
+    // The reader is inside `a` when the first bytes arrive: a folder that it has not reached yet is swapped.
     if (chunks.length === 0)
       for (const name of ['b', 'c']) {
         renameSync(join(paths.folder, name), join(path, name))
