@@ -23,7 +23,7 @@ const { values } = parseArgs({
   },
 })
 const [projects, files, seconds] = [values.projects, values.files, values.seconds].map(Number) as [number, number, number]
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const owner = { projectId: 'prj_many', deploymentId: 'dep_many', environment: 'production' }
 const resources = { cpuCores: 1, memoryMb: 256, diskMb: 4096 }
 
@@ -71,7 +71,7 @@ const built = await measured(() =>
       typeof runtime.build
     >[0],
     () => undefined,
-    never,
+    neverAborted,
   ),
 )
 const artifact = built.result
@@ -83,7 +83,7 @@ try {
         ...{ instanceId, owner, service: '', artifact, command: null, entrypoint: null, env: {}, port: null },
         ...{ volumes: [], network: null, resources, restart: false },
       },
-      never,
+      neverAborted,
     )
   // Each project is checked once after its start.
   await pause(Math.max(seconds * 1000, projects * 8_000))
@@ -106,6 +106,6 @@ try {
     process.exitCode = 1
   }
 } finally {
-  for (const instanceId of ids) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  for (const instanceId of ids) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   await runtime.close()
 }

@@ -21,7 +21,7 @@ const clocksMs = 65_000
 const leakMb = 20
 
 const scans = Number(process.argv[2] ?? 1000)
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 await using sshd = await startSshd(partOf('sshd'))
 const { links, link } = linksTo(sshd, partOf('docker'))
 const times: number[] = []
@@ -29,7 +29,7 @@ let containers = 0
 const waiting = Array.from({ length: scans }, (_, at) => at)
 const scanOnce = async () => {
   const began = performance.now()
-  containers = (await createServerReader(link).readDocker(never)).containers.length
+  containers = (await createServerReader(link).readDocker(neverAborted)).containers.length
   times.push(performance.now() - began)
 }
 const scan = async () => {

@@ -3,10 +3,10 @@ import { ProgressDeadline } from './progress-deadline.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 test('work that reports progress continues, and is aborted at the deadline without progress', () => {
-  using deadline = new ProgressDeadline(1_000, never)
+  using deadline = new ProgressDeadline(1_000, neverAborted)
   for (let count = 0; count < 5; count++) {
     vi.advanceTimersByTime(900)
     deadline.progress()

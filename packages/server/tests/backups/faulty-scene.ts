@@ -20,7 +20,7 @@ export interface FaultyScene extends Scene {
 /** The schedules that the end of a run or restore depends on. */
 export const schedulesOfBackups = ['backups.prune-all', 'backups.key', 'projects.sweep-operations', 'jobs.prune']
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 /** Long enough for a busy machine; a test that expects no event need not wait. */
 const silentMs = ({ hangs }: FaultyLocation) => (hangs ? 250 : 60_000)
 
@@ -48,10 +48,10 @@ export async function setFaultyScene(parts: Partial<Parts> = {}): Promise<Faulty
       const archives = await drivers.archives()
       const sealed: Uint8Array[] = []
       const name = scene.stored().find((one) => one.includes(`${runId}/manifest`)) as string
-      for await (const chunk of store.get(name, never)) sealed.push(chunk)
+      for await (const chunk of store.get(name, neverAborted)) sealed.push(chunk)
       const manifest: Manifest = JSON.parse(Buffer.from(await archives.unseal(Buffer.concat(sealed), 1e8)).toString('utf8'))
       const [artifact] = manifest.artifacts
-      return artifact ? hashed(archives.read(artifact.index, { store, abort: never })) : {}
+      return artifact ? hashed(archives.read(artifact.index, { store, abort: neverAborted })) : {}
     },
   }
 }

@@ -3,7 +3,7 @@ import { serve } from '../../../../../tests/kit/http-server.ts'
 import { OrderRefused } from './acme.ts'
 import { createAcme } from './acme-client.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const board = { type: 'http-01' as const, show: async () => {}, hide: async () => {} }
 
 /** An authority that knows every account and rejects every order with these headers. */
@@ -34,7 +34,7 @@ test.each([
   await using authority = await serving
   const acme = createAcme({ directoryUrl: `${authority.url}/dir`, email: null })
   const failure = (await acme
-    .order('shop.example.test', await acme.newAccountKey(), board, never)
+    .order('shop.example.test', await acme.newAccountKey(), board, neverAborted)
     .catch((error) => error)) as OrderRefused
   expect(failure).toBeInstanceOf(OrderRefused)
   expect(failure.message).toBe('too many certificates (50)')

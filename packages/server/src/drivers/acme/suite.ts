@@ -13,7 +13,7 @@ export interface SuiteAuthority {
   close(): Promise<void>
 }
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 /** The contract of `acme.ts`. */
 export function describeAcme(title: string, start: () => Promise<SuiteAuthority>): void {
@@ -31,18 +31,18 @@ export function describeAcme(title: string, start: () => Promise<SuiteAuthority>
     })
 
     test('an order returns a certificate with its key, and removes its challenges afterwards', async () => {
-      const issued = await scene.acme.order('shop.example.test', key, scene.board, never)
+      const issued = await scene.acme.order('shop.example.test', key, scene.board, neverAborted)
       const leaf = new X509Certificate(issued.certificate)
       expect(leaf.checkPrivateKey(createPrivateKey(issued.privateKey.reveal()))).toBe(true)
       expect(issued.expiresAt.getTime()).toBeGreaterThan(Date.now())
       expect(scene.board.shown.size).toBe(0)
-      const again = await scene.acme.order('blog.example.test', key, scene.board, never)
+      const again = await scene.acme.order('blog.example.test', key, scene.board, neverAborted)
       expect(again.accountUrl).toBe(issued.accountUrl)
       expect(again.certificate).not.toBe(issued.certificate)
     })
 
     test('an order that the authority refuses is OrderRefused and leaves no challenge', async () => {
-      await expect(scene.acme.order(scene.refusedName(), key, scene.board, never)).rejects.toBeInstanceOf(OrderRefused)
+      await expect(scene.acme.order(scene.refusedName(), key, scene.board, neverAborted)).rejects.toBeInstanceOf(OrderRefused)
       expect(scene.board.shown.size).toBe(0)
     })
 

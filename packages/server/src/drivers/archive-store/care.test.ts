@@ -8,7 +8,7 @@ import type { ArchiveStore } from './archive-store.ts'
 import { createArchiveStores } from './create-archive-stores.ts'
 import { inMemoryContent } from './in-memory.ts'
 import { StoreFailure } from './store-failure.ts'
-import { chunksOf, namesIn, never, readAll } from './suite.ts'
+import { chunksOf, namesIn, neverAborted, readAll } from './suite.ts'
 import { FaultyLocation } from './test-faults.ts'
 import { withTimeLimit } from './with-time-limit.ts'
 
@@ -31,14 +31,14 @@ function open(silentMs: number): Promise<ArchiveStore> {
 
 test('a temporary error is retried, and a lasting one is reported after the last attempt', async () => {
   location.arm({ fault: 'server_error', on: 'put', times: 2 })
-  await store.put('a', inMemoryContent(bytes), never)
+  await store.put('a', inMemoryContent(bytes), neverAborted)
   expect(location.hits.length).toBe(2)
   for (const on of ['size', 'list', 'remove'] as const) location.arm({ fault: 'server_error', on, times: 2 })
-  expect(await store.size('a', never)).toBe(bytes.length)
+  expect(await store.size('a', neverAborted)).toBe(bytes.length)
   expect(await namesIn(store, '')).toEqual(['a'])
   location.disarm()
   location.arm({ fault: 'server_error', on: 'get' })
-  await expect(readAll(store.get('a', never))).rejects.toMatchObject({ reason: 'unreachable' })
+  await expect(readAll(store.get('a', neverAborted))).rejects.toMatchObject({ reason: 'unreachable' })
   expect(location.hits.filter((hit) => hit.startsWith('get')).length).toBe(3)
 })
 
@@ -50,7 +50,7 @@ test('a refused request is reported at once, without a retry', async () => {
     location.disarm()
     location.hits.length = 0
     location.arm({ fault, on })
-    await expect(store.put('a', inMemoryContent(bytes), never)).rejects.toMatchObject({ reason: fault })
+    await expect(store.put('a', inMemoryContent(bytes), neverAborted)).rejects.toMatchObject({ reason: fault })
     expect(location.hits.length).toBe(1)
   }
 })
@@ -62,24 +62,24 @@ test('content that can be read only once is not sent twice: an error after its s
     yield* chunksOf(bytes)
   }
   location.arm({ fault: 'server_error', on: 'put', times: 1 })
-  await store.put('early', content(), never)
+  await store.put('early', content(), neverAborted)
   expect(begun).toBe(1)
   const broken = async function* () {
     yield bytes
     throw new Error('the dump broke')
   }
-  await expect(store.put('late', broken(), never)).rejects.toThrow('the dump broke')
+  await expect(store.put('late', broken(), neverAborted)).rejects.toThrow('the dump broke')
 })
 
 test('a destination that stops answering times out, in every call', async () => {
-  await store.put('a', inMemoryContent(bytes), never)
+  await store.put('a', inMemoryContent(bytes), neverAborted)
   store = await open(300)
   for (const on of ['put', 'get', 'size', 'list', 'remove'] as const) location.arm({ fault: 'hang', on })
-  await expect(store.put('b', chunksOf(bytes), never)).rejects.toMatchObject({ reason: 'timeout' })
-  await expect(readAll(store.get('a', never))).rejects.toMatchObject({ reason: 'timeout' })
-  await expect(store.size('a', never)).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(store.put('b', chunksOf(bytes), neverAborted)).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(readAll(store.get('a', neverAborted))).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(store.size('a', neverAborted)).rejects.toMatchObject({ reason: 'timeout' })
   await expect(namesIn(store, '')).rejects.toMatchObject({ reason: 'timeout' })
-  await expect(store.remove('a', never)).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(store.remove('a', neverAborted)).rejects.toMatchObject({ reason: 'timeout' })
 })
 
 test('a destination that transfers less than 64 KB within the limit times out', async () => {
@@ -102,8 +102,8 @@ test('a destination that transfers less than 64 KB within the limit times out', 
     },
   }
   const limited = withTimeLimit(dripping, 300)
-  await expect(readAll(limited.get('a', never))).rejects.toMatchObject({ reason: 'timeout' })
-  await expect(limited.put('a', drops(), never)).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(readAll(limited.get('a', neverAborted))).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(limited.put('a', drops(), neverAborted)).rejects.toMatchObject({ reason: 'timeout' })
 })
 
 test('slow content does not count against the time limit of the destination', async () => {
@@ -113,7 +113,7 @@ test('slow content does not count against the time limit of the destination', as
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     yield bytes
   }
-  expect(await store.put('slow', slow(), never)).toEqual({ sizeBytes: 2 * bytes.length })
+  expect(await store.put('slow', slow(), neverAborted)).toEqual({ sizeBytes: 2 * bytes.length })
 })
 
 test('a check detects a destination that confirms a write and stores nothing or something else', async () => {
@@ -126,7 +126,7 @@ test('a check detects a destination that confirms a write and stores nothing or 
   ] as const) {
     location.disarm()
     location.arm({ fault, on })
-    await expect(checkByRoundTrip(store, never)).rejects.toMatchObject({ name: 'StoreFailure' })
+    await expect(checkByRoundTrip(store, neverAborted)).rejects.toMatchObject({ name: 'StoreFailure' })
     location.disarm()
     expect(await namesIn(store, '')).toEqual([])
   }
@@ -141,11 +141,11 @@ test('a check removes its file if the write got no answer, and files of an earli
       throw new StoreFailure('timeout', 'Nothing came for 300 s')
     },
   }
-  await expect(checkByRoundTrip(unanswered, never)).rejects.toMatchObject({ reason: 'timeout' })
+  await expect(checkByRoundTrip(unanswered, neverAborted)).rejects.toMatchObject({ reason: 'timeout' })
   expect(await namesIn(store, '')).toEqual([])
-  for (const name of ['berth-check/old', 'berth-check/new', 'runs/old']) await store.put(name, inMemoryContent(bytes), never)
+  for (const name of ['berth-check/old', 'berth-check/new', 'runs/old']) await store.put(name, inMemoryContent(bytes), neverAborted)
   const yesterday = Date.now() / 1000 - 86_400
   for (const name of ['berth-check/old', 'runs/old']) await utimes(join(folder.path, name), yesterday, yesterday)
-  await store.check(never)
+  await store.check(neverAborted)
   expect(await namesIn(store, '')).toEqual(['berth-check/new', 'runs/old'])
 })

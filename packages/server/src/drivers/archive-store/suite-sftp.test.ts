@@ -9,7 +9,7 @@ import { Secret } from '../../platform/secrets/secret.ts'
 import type { SftpConfig } from './archive-store.ts'
 import { createArchiveStores } from './create-archive-stores.ts'
 import { fingerprintOf } from './sftp-link.ts'
-import { archiveStoreSuite, chunksOf, namesIn, never, readAll } from './suite.ts'
+import { archiveStoreSuite, chunksOf, namesIn, neverAborted, readAll } from './suite.ts'
 
 const stores = createArchiveStores({ log: silentLog, allowPrivate: true, firstPauseMs: 1 })
 
@@ -21,7 +21,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     folder = await tempFolder('sftp')
     sshd = await startSshd(partOf('sshd'))
     const { host, port, user, privateKey } = sshd
-    const hostKey = await stores.hostKeyOf({ ...{ host, port }, mayBeHere: true }, never)
+    const hostKey = await stores.hostKeyOf({ ...{ host, port }, mayBeHere: true }, neverAborted)
     config = {
       kind: 'sftp',
       mayBeHere: true,
@@ -43,7 +43,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
   const failureOf = async (changed: Partial<SftpConfig>) => {
     const store = await stores.open({ ...config, ...changed })
     return store
-      .check(never)
+      .check(neverAborted)
       .then(
         () => 'it passed',
         (error: Error & { reason?: string }) => `${error.reason}: ${error.message}`,
@@ -52,7 +52,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
   }
 
   test('the host key is read without a login and equals that of ssh-keygen', async () => {
-    expect(await stores.hostKeyOf(config, never)).toBe(await sshd.fingerprint())
+    expect(await stores.hostKeyOf(config, neverAborted)).toBe(await sshd.fingerprint())
     expect(fingerprintOf(' SHA256:abc= ')).toBe('SHA256:abc')
     expect(fingerprintOf('host ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAA comment')).toMatch(/^SHA256:[\w+/]{43}$/)
   })
@@ -66,12 +66,12 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
 
   test('a lost connection is opened again, and a host with another key gets no data', async () => {
     const store = await stores.open(config)
-    await store.put('kept', chunksOf(Buffer.from('kept')), never)
+    await store.put('kept', chunksOf(Buffer.from('kept')), neverAborted)
     await sshd.stop()
-    await expect(store.size('kept', never)).rejects.toMatchObject({ reason: 'unreachable' })
+    await expect(store.size('kept', neverAborted)).rejects.toMatchObject({ reason: 'unreachable' })
     await sshd.start()
-    expect(String(await readAll(store.get('kept', never)))).toBe('kept')
-    await store.remove('kept', never)
+    expect(String(await readAll(store.get('kept', neverAborted)))).toBe('kept')
+    await store.remove('kept', neverAborted)
     await store.close()
     const before = await sshd.fingerprint()
     await sshd.swapHostKey()
@@ -86,7 +86,7 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     for (const name of ['old', 'young']) await writeFile(join(drafts, name), 'half')
     const hourAgo = new Date(Date.now() - 3_600_000)
     await utimes(join(drafts, 'old'), hourAgo, hourAgo)
-    expect(await store.removeUnfinished(new Date(Date.now() - 60_000), never)).toBe(1)
+    expect(await store.removeUnfinished(new Date(Date.now() - 60_000), neverAborted)).toBe(1)
     expect(await readdir(drafts)).toEqual(['young'])
     expect(await namesIn(store, '')).toEqual([])
     await store.close()
@@ -95,8 +95,8 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
   test('on an instance with untrusted users, an internal host is refused before connecting', async () => {
     const guarded = createArchiveStores({ log: silentLog, allowPrivate: false, attempts: 1 })
     const store = await guarded.open(config)
-    await expect(store.check(never)).rejects.toMatchObject({ reason: 'denied' })
-    await expect(guarded.hostKeyOf({ host: 'localhost', port: sshd.port, mayBeHere: true }, never)).rejects.toMatchObject({
+    await expect(store.check(neverAborted)).rejects.toMatchObject({ reason: 'denied' })
+    await expect(guarded.hostKeyOf({ host: 'localhost', port: sshd.port, mayBeHere: true }, neverAborted)).rejects.toMatchObject({
       reason: 'denied',
     })
   })

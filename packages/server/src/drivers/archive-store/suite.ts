@@ -10,7 +10,7 @@ export interface Bench {
   cleanUp(): Promise<void>
 }
 
-export const never = new AbortController().signal
+export const neverAborted = new AbortController().signal
 /** Larger than one part of a multipart upload, and not a multiple of any block size. */
 const large = randomBytes(11 * 1024 * 1024 + 77)
 
@@ -28,61 +28,61 @@ export function archiveStoreSuite(prepare: () => Promise<Bench>): void {
   })
 
   test('a check succeeds and leaves no file', async () => {
-    await store.check(never)
+    await store.check(neverAborted)
     expect(await namesIn(store, '')).toEqual([])
   })
 
   test('content of any size is read back byte for byte', async () => {
     for (const content of [Buffer.alloc(0), Buffer.from('one'), randomBytes(300_000), large]) {
-      expect(await store.put('round/trip', chunksOf(content), never)).toEqual({ sizeBytes: content.length })
-      expect(await store.size('round/trip', never)).toBe(content.length)
-      expect(sha256(await readAll(store.get('round/trip', never)))).toBe(sha256(content))
+      expect(await store.put('round/trip', chunksOf(content), neverAborted)).toEqual({ sizeBytes: content.length })
+      expect(await store.size('round/trip', neverAborted)).toBe(content.length)
+      expect(sha256(await readAll(store.get('round/trip', neverAborted)))).toBe(sha256(content))
     }
-    await store.remove('round/trip', never)
+    await store.remove('round/trip', neverAborted)
   })
 
   test('a read can begin in the middle', async () => {
-    await store.put('middle', chunksOf(large), never)
+    await store.put('middle', chunksOf(large), neverAborted)
     const from = 5 * 1024 * 1024 + 3
-    expect(sha256(await readAll(store.get('middle', never, { from })))).toBe(sha256(large.subarray(from)))
-    await store.remove('middle', never)
+    expect(sha256(await readAll(store.get('middle', neverAborted, { from })))).toBe(sha256(large.subarray(from)))
+    await store.remove('middle', neverAborted)
   })
 
   test('a missing object has no size, fails as missing when read, and can be removed', async () => {
-    expect(await store.size('not/there', never)).toBeUndefined()
-    await expect(readAll(store.get('not/there', never))).rejects.toMatchObject({ name: 'StoreFailure', reason: 'missing' })
-    await store.remove('not/there', never)
+    expect(await store.size('not/there', neverAborted)).toBeUndefined()
+    await expect(readAll(store.get('not/there', neverAborted))).rejects.toMatchObject({ name: 'StoreFailure', reason: 'missing' })
+    await store.remove('not/there', neverAborted)
   })
 
   test('names are listed below a prefix with size and time, and are gone once removed', async () => {
     const names = ['list/a/1', 'list/a/2', 'list/ab/3', 'list/4']
-    for (const name of names) await store.put(name, chunksOf(Buffer.from(name)), never)
+    for (const name of names) await store.put(name, chunksOf(Buffer.from(name)), neverAborted)
     expect(await namesIn(store, 'list/')).toEqual([...names].sort())
     expect(await namesIn(store, 'list/a/')).toEqual(['list/a/1', 'list/a/2'])
     expect(await namesIn(store, 'nothing/')).toEqual([])
-    for await (const one of store.list('list/', never)) {
+    for await (const one of store.list('list/', neverAborted)) {
       expect(one.sizeBytes).toBe(one.name.length)
       expect(Math.abs(Date.now() - Date.parse(one.modifiedAt))).toBeLessThan(3_600_000)
     }
-    for (const name of names) await store.remove(name, never)
+    for (const name of names) await store.remove(name, neverAborted)
     expect(await namesIn(store, '')).toEqual([])
   })
 
   test('a second put of a name replaces the first', async () => {
-    await store.put('twice', chunksOf(randomBytes(100_000)), never)
-    await store.put('twice', chunksOf(Buffer.from('second')), never)
-    expect(String(await readAll(store.get('twice', never)))).toBe('second')
-    await store.remove('twice', never)
+    await store.put('twice', chunksOf(randomBytes(100_000)), neverAborted)
+    await store.put('twice', chunksOf(Buffer.from('second')), neverAborted)
+    expect(String(await readAll(store.get('twice', neverAborted)))).toBe('second')
+    await store.remove('twice', neverAborted)
   })
 
   test('content that fails half-way leaves the stored object unchanged, and its error is reported', async () => {
-    await store.put('half', chunksOf(Buffer.from('old')), never)
-    await expect(store.put('half', failing(), never)).rejects.toThrow('the dump broke')
-    await expect(store.put('half-new', failing(), never)).rejects.toThrow('the dump broke')
-    expect(String(await readAll(store.get('half', never)))).toBe('old')
+    await store.put('half', chunksOf(Buffer.from('old')), neverAborted)
+    await expect(store.put('half', failing(), neverAborted)).rejects.toThrow('the dump broke')
+    await expect(store.put('half-new', failing(), neverAborted)).rejects.toThrow('the dump broke')
+    expect(String(await readAll(store.get('half', neverAborted)))).toBe('old')
     expect(await namesIn(store, '')).toEqual(['half'])
-    await store.remove('half', never)
-    expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), never)).toBe(0)
+    await store.remove('half', neverAborted)
+    expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), neverAborted)).toBe(0)
   })
 
   test('a put that is aborted stops with the reason and stores nothing', async () => {
@@ -93,42 +93,42 @@ export function archiveStoreSuite(prepare: () => Promise<Bench>): void {
       yield large.subarray(6 * 1024 * 1024)
     }
     await expect(store.put('aborted', content(), stop.signal)).rejects.toThrow('enough')
-    expect(await store.size('aborted', never)).toBeUndefined()
-    expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), never)).toBe(0)
+    expect(await store.size('aborted', neverAborted)).toBeUndefined()
+    expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), neverAborted)).toBe(0)
   })
 
   test('a get that is aborted stops with the reason', async () => {
-    await store.put('long', chunksOf(large), never)
+    await store.put('long', chunksOf(large), neverAborted)
     const stop = new AbortController()
     const reading = async () => {
       for await (const _chunk of store.get('long', stop.signal)) stop.abort(new Error('enough'))
     }
     await expect(reading()).rejects.toThrow('enough')
-    await store.remove('long', never)
+    await store.remove('long', neverAborted)
   })
 
   test('a read that is stopped early releases its connection, and the next one works', async () => {
-    await store.put('left', chunksOf(large), never)
-    for (let times = 0; times < 5; times += 1) for await (const _chunk of store.get('left', never)) break
-    expect((await readAll(store.get('left', never))).length).toBe(large.length)
-    await store.remove('left', never)
+    await store.put('left', chunksOf(large), neverAborted)
+    for (let times = 0; times < 5; times += 1) for await (const _chunk of store.get('left', neverAborted)) break
+    expect((await readAll(store.get('left', neverAborted))).length).toBe(large.length)
+    await store.remove('left', neverAborted)
   })
 
   test('many concurrent puts and reads do not mix', async () => {
     const contents = Array.from({ length: 12 }, () => randomBytes(200_000))
-    await Promise.all(contents.map((content, at) => store.put(`many/${at}`, chunksOf(content), never)))
-    const read = await Promise.all(contents.map((_content, at) => readAll(store.get(`many/${at}`, never))))
+    await Promise.all(contents.map((content, at) => store.put(`many/${at}`, chunksOf(content), neverAborted)))
+    const read = await Promise.all(contents.map((_content, at) => readAll(store.get(`many/${at}`, neverAborted))))
     expect(read.map(sha256)).toEqual(contents.map(sha256))
-    await Promise.all(contents.map((_content, at) => store.remove(`many/${at}`, never)))
+    await Promise.all(contents.map((_content, at) => store.remove(`many/${at}`, neverAborted)))
   })
 
   test.each(['', '/etc/passwd', '../up', 'a/../b', 'a//b', '.hidden', 'a/.b', 'a/', 'nul\0', 'ümlaut', 'x'.repeat(300)])(
     'the name %j is refused everywhere',
     async (name) => {
-      await expect(store.put(name, chunksOf(Buffer.from('x')), never)).rejects.toBeInstanceOf(StoreFailure)
-      await expect(readAll(store.get(name, never))).rejects.toBeInstanceOf(StoreFailure)
-      await expect(store.remove(name, never)).rejects.toBeInstanceOf(StoreFailure)
-      await expect(store.size(name, never)).rejects.toBeInstanceOf(StoreFailure)
+      await expect(store.put(name, chunksOf(Buffer.from('x')), neverAborted)).rejects.toBeInstanceOf(StoreFailure)
+      await expect(readAll(store.get(name, neverAborted))).rejects.toBeInstanceOf(StoreFailure)
+      await expect(store.remove(name, neverAborted)).rejects.toBeInstanceOf(StoreFailure)
+      await expect(store.size(name, neverAborted)).rejects.toBeInstanceOf(StoreFailure)
     },
   )
 }
@@ -150,7 +150,7 @@ export async function readAll(content: AsyncIterable<Uint8Array>): Promise<Buffe
 
 export async function namesIn(store: ArchiveStore, prefix: string): Promise<string[]> {
   const names: string[] = []
-  for await (const { name } of store.list(prefix, never)) names.push(name)
+  for await (const { name } of store.list(prefix, neverAborted)) names.push(name)
   return names.sort()
 }
 

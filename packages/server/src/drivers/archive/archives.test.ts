@@ -9,7 +9,7 @@ import { need } from '../../../../../tests/kit/machine.ts'
 import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
 import type { ArchiveStore } from '../archive-store/archive-store.ts'
 import { localStore } from '../archive-store/local-store.ts'
-import { chunksOf, namesIn, never, readAll } from '../archive-store/suite.ts'
+import { chunksOf, namesIn, neverAborted, readAll } from '../archive-store/suite.ts'
 import type { ArchiveIndex, Archives } from './archive.ts'
 import { createArchives } from './create-archives.ts'
 import { readOrCreateIdentity } from './instance-key.ts'
@@ -37,8 +37,8 @@ afterAll(async () => {
 })
 
 const write = (content: AsyncIterable<Uint8Array>, more: { base?: string; earlier?: Map<string, never> } = {}) =>
-  archives.write(content, { store, base: 'runs/one/data', extension: 'tar', abort: never, ...more })
-const read = (index: ArchiveIndex) => readAll(archives.read(index, { store, abort: never }))
+  archives.write(content, { store, base: 'runs/one/data', extension: 'tar', abort: neverAborted, ...more })
+const read = (index: ArchiveIndex) => readAll(archives.read(index, { store, abort: neverAborted }))
 
 async function tarWith(files: Record<string, Buffer>): Promise<Buffer> {
   const tar = pack()
@@ -52,7 +52,7 @@ describe('an archive', () => {
     const content = randomBytes(size)
     const index = await write(chunksOf(content, 77_777))
     expect(index.plainBytes).toBe(size)
-    await archives.verify(index, { store, abort: never })
+    await archives.verify(index, { store, abort: neverAborted })
     expect((await read(index)).equals(content)).toBe(true)
     const names = await namesIn(store, '')
     expect(names).toEqual(index.parts.map(({ name }) => name))
@@ -112,21 +112,21 @@ describe('unchanged content', () => {
   test('is not stored a second time, and both archives are complete', async () => {
     const tar = await tarWith(files())
     const first = await write(chunksOf(tar))
-    const earlier = await findStoredParts(store, 'runs/', first.parts, never)
-    const options = { store, base: 'runs/two/data', extension: 'tar', earlier, abort: never }
+    const earlier = await findStoredParts(store, 'runs/', first.parts, neverAborted)
+    const options = { store, base: 'runs/two/data', extension: 'tar', earlier, abort: neverAborted }
     const second = await archives.write(chunksOf(tar), options)
     expect(second.reusedBytes).toBe(second.sizeBytes)
     expect(await namesIn(store, 'runs/two/')).toEqual([])
-    await archives.verify(second, { store, abort: never, everything: true })
+    await archives.verify(second, { store, abort: neverAborted, everything: true })
     expect((await read(second)).equals(tar)).toBe(true)
   })
 
   test('around an added or changed file is mostly not stored again', async () => {
     const some = files()
     const first = await write(chunksOf(await tarWith(some)))
-    const earlier = await findStoredParts(store, '', first.parts, never)
+    const earlier = await findStoredParts(store, '', first.parts, neverAborted)
     const changed = { 'a-new-one': randomBytes(5_000), ...some, 'file-30': randomBytes(14_000) }
-    const options = { store, base: 'runs/two/data', extension: 'tar', earlier, abort: never }
+    const options = { store, base: 'runs/two/data', extension: 'tar', earlier, abort: neverAborted }
     const tar = await tarWith(changed)
     const second = await archives.write(chunksOf(tar), options)
     expect(second.reusedBytes).toBeGreaterThan(second.sizeBytes * 0.4)
@@ -136,8 +136,8 @@ describe('unchanged content', () => {
   test('of a large file that grew at its end is stored only for the new end', async () => {
     const log = randomBytes(700 * KiB)
     const first = await write(chunksOf(await tarWith({ small: Buffer.from('x'), log })))
-    const earlier = await findStoredParts(store, '', first.parts, never)
-    const options = { store, base: 'runs/two/data', extension: 'tar', earlier, abort: never }
+    const earlier = await findStoredParts(store, '', first.parts, neverAborted)
+    const options = { store, base: 'runs/two/data', extension: 'tar', earlier, abort: neverAborted }
     const grown = Buffer.concat([log, randomBytes(1000)])
     const tar = await tarWith({ small: Buffer.from('xy'), log: grown })
     const second = await archives.write(chunksOf(tar), options)
@@ -147,9 +147,9 @@ describe('unchanged content', () => {
 
   test('is reused only if the destination has the complete part', async () => {
     const first = await write(chunksOf(randomBytes(600 * KiB)))
-    await store.remove(first.parts[0]!.name, never)
-    await store.put(first.parts[1]!.name, chunksOf(Buffer.from('short')), never)
-    const there = await findStoredParts(store, 'runs/', first.parts, never)
+    await store.remove(first.parts[0]!.name, neverAborted)
+    await store.put(first.parts[1]!.name, chunksOf(Buffer.from('short')), neverAborted)
+    const there = await findStoredParts(store, 'runs/', first.parts, neverAborted)
     expect([...there.values()]).toEqual(first.parts.slice(2))
   })
 })
@@ -173,7 +173,7 @@ describe('a part that differs from what was stored', () => {
   ])('is detected by verify and by read: %s', async (_title, how) => {
     const index = await write(chunksOf(randomBytes(400 * KiB)))
     await change(index.parts[1]!.name, how)
-    await expect(archives.verify(index, { store, abort: never })).rejects.toMatchObject({ reason: 'corrupt' })
+    await expect(archives.verify(index, { store, abort: neverAborted })).rejects.toMatchObject({ reason: 'corrupt' })
     await expect(read(index)).rejects.toMatchObject({ reason: 'corrupt' })
   })
 
@@ -186,7 +186,7 @@ describe('a part that differs from what was stored', () => {
     await expect(read(lying)).rejects.toThrow('other content')
     await rm(join(folder.path, 'store', one!.name))
     await expect(read(index)).rejects.toMatchObject({ reason: 'missing' })
-    await expect(archives.verify(index, { store, abort: never })).rejects.toMatchObject({ reason: 'missing' })
+    await expect(archives.verify(index, { store, abort: neverAborted })).rejects.toMatchObject({ reason: 'missing' })
   })
 
   test('never expands beyond the size in the index or the maximum of a part', async () => {

@@ -8,7 +8,7 @@ import { need } from '../../../../../tests/kit/machine.ts'
 import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
 import { inMemoryContent } from '../archive-store/in-memory.ts'
 import { localStore } from '../archive-store/local-store.ts'
-import { chunksOf, never } from '../archive-store/suite.ts'
+import { chunksOf, neverAborted } from '../archive-store/suite.ts'
 import { packVolume } from '../runtime/process/files/volume-archive.ts'
 import type { Archives } from './archive.ts'
 import { createArchives } from './create-archives.ts'
@@ -23,7 +23,7 @@ let archives: Archives
 let keyFile: string
 let count = 0
 const location = () => join(base.path, `to-${++count}`)
-const restore = (file: string, to = location()) => restoreFile({ file, keyFile, to, abort: never })
+const restore = (file: string, to = location()) => restoreFile({ file, keyFile, to, abort: neverAborted })
 
 beforeAll(async () => {
   base = await tempFolder('restore')
@@ -53,7 +53,7 @@ test('an archive created with tar, a compressor and age is restored', async () =
     await run(age, ['-r', archives.recipient, '-o', `${tar}.age`, tar])
     const to = location()
     const seen: number[] = []
-    const done = await restoreFile({ file: `${tar}.age`, keyFile, to, onProgress: (bytes) => seen.push(bytes), abort: never })
+    const done = await restoreFile({ file: `${tar}.age`, keyFile, to, onProgress: (bytes) => seen.push(bytes), abort: neverAborted })
     expect(done).toMatchObject({ files: 2, bytes: 5 + large.length })
     expect(seen.at(-1)).toBeGreaterThan(large.length)
     await expectVolume(to)
@@ -63,28 +63,28 @@ test('an archive created with tar, a compressor and age is restored', async () =
 test('a run is restored from its manifest, with parts of earlier runs and dumps; for a single part the error says what to do', async () => {
   const destination = join(base.path, 'destination')
   const store = localStore({ kind: 'local', root: destination, path: destination })
-  const volume = () => packVolume(join(base.path, 'volume'), { environment: process.env, abort: never })
-  const first = await archives.write(volume(), { store, base: 'prj/one/data', extension: 'tar', abort: never })
+  const volume = () => packVolume(join(base.path, 'volume'), { environment: process.env, abort: neverAborted })
+  const first = await archives.write(volume(), { store, base: 'prj/one/data', extension: 'tar', abort: neverAborted })
   await expectVolume(await restore(join(destination, 'prj/one/data.0000.tar.zst.age')).then(() => join(base.path, `to-${count}`)))
 
-  const earlier = await findStoredParts(store, 'prj/', first.parts.slice(1, -1), never)
-  const index = await archives.write(volume(), { store, base: 'prj/two/data', extension: 'tar', earlier, abort: never })
+  const earlier = await findStoredParts(store, 'prj/', first.parts.slice(1, -1), neverAborted)
+  const index = await archives.write(volume(), { store, base: 'prj/two/data', extension: 'tar', earlier, abort: neverAborted })
   const dump = await archives.write(chunksOf(Buffer.from('select 1')), {
     store,
     base: 'prj/two/db',
     extension: 'sql',
-    abort: never,
+    abort: neverAborted,
   })
   const artifacts = [
     { name: 'volume data', index },
     { name: '../db', index: dump },
   ]
   const manifest = await archives.seal(Buffer.from(JSON.stringify({ artifacts })))
-  await store.put('prj/two/manifest.json.zst.age', inMemoryContent(manifest), never)
+  await store.put('prj/two/manifest.json.zst.age', inMemoryContent(manifest), neverAborted)
 
   await expect(restore(join(destination, 'prj/two/data.0000.tar.zst.age'))).rejects.toThrow('Use the manifest.json.zst.age')
   // As a run has it that was begun again after a crash.
-  await store.put('prj/two/manifest-1f2e3d4c.json.zst.age', inMemoryContent(manifest), never)
+  await store.put('prj/two/manifest-1f2e3d4c.json.zst.age', inMemoryContent(manifest), neverAborted)
   expect((await restore(join(destination, 'prj/two/manifest-1f2e3d4c.json.zst.age'))).createdNames).toContain('volume-data')
   const to = location()
   const done = await restore(join(destination, 'prj/two/manifest.json.zst.age'), to)
@@ -99,7 +99,7 @@ test('a wrong key, a truncated file, a changed file and a folder in use have dif
   const sealed = await archives.seal(tar.stdout)
   await writeFile(file, sealed)
   await readOrCreateIdentity(join(base.path, 'other.key'))
-  const wrong = restoreFile({ file, keyFile: join(base.path, 'other.key'), to: location(), abort: never })
+  const wrong = restoreFile({ file, keyFile: join(base.path, 'other.key'), to: location(), abort: neverAborted })
   await expect(wrong).rejects.toThrow('encrypted with another key')
   await writeFile(file, sealed.subarray(0, -100))
   await expect(restore(file)).rejects.toThrow('damaged or incomplete')

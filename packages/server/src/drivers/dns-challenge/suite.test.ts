@@ -9,7 +9,7 @@ import { DnsProviderFailed } from './dns-challenge.ts'
 import { describeDnsChallenge } from './suite.ts'
 import { testProviders } from './test-providers.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const run = createRunCommand(process.env)
 const titles = { cloudflare: 'Cloudflare', digitalocean: 'DigitalOcean', hetzner: 'Hetzner' } as const
 const providers = Object.keys(dnsProviders) as (keyof typeof dnsProviders)[]
@@ -55,9 +55,9 @@ describeDnsChallenge('a hook', async () => {
 
 test('arguments reach the hook program unchanged, without a shell', async () => {
   const hook = createDnsChallenge({ provider: 'hook', token: null, apiUrl: null, hook: ['/bin/echo', '$(id)'], run })!
-  await expect(hook.present('a; id', '`id`', never)).resolves.toBeUndefined()
+  await expect(hook.present('a; id', '`id`', neverAborted)).resolves.toBeUndefined()
   const missing = createDnsChallenge({ provider: 'hook', token: null, apiUrl: null, hook: ['/nonexistent'], run })!
-  await expect(missing.present('a', 'b', never)).rejects.toThrow(/The DNS hook failed/)
+  await expect(missing.present('a', 'b', neverAborted)).rejects.toThrow(/The DNS hook failed/)
 })
 
 test.each(providers)(
@@ -67,16 +67,16 @@ test.each(providers)(
     const open = (token: string) =>
       createDnsChallenge({ provider, token: new Secret(token), apiUrl: server.url, hook: null, run })!
     const elsewhere = '_acme-challenge.other.invalid'
-    await expect(open(server.token).present(elsewhere, 'x', never)).rejects.toThrow(
+    await expect(open(server.token).present(elsewhere, 'x', neverAborted)).rejects.toThrow(
       `${titles[provider]} has no zone for ${elsewhere}`,
     )
     const refused = await open('wrong-token')
-      .present('_acme-challenge.example.test', 'x', never)
+      .present('_acme-challenge.example.test', 'x', neverAborted)
       .catch((error: Error) => error)
     expect(refused).toBeInstanceOf(DnsProviderFailed)
     expect(String(refused)).toMatch(/401: invalid token/)
     expect(String(refused)).not.toContain('wrong-token')
     await server.close()
-    await expect(open(server.token).present('_acme-challenge.example.test', 'x', never)).rejects.toThrow(/cannot be reached/)
+    await expect(open(server.token).present('_acme-challenge.example.test', 'x', neverAborted)).rejects.toThrow(/cannot be reached/)
   },
 )

@@ -11,7 +11,7 @@ export interface SuiteProvider {
   close(): Promise<void>
 }
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const name = '_acme-challenge.apps.example.test'
 
 /** The contract of `dns-challenge.ts`. */
@@ -25,18 +25,18 @@ export function describeDnsChallenge(title: string, start: () => Promise<SuitePr
 
     test('a value is added once beside existing ones, and removed alone', async () => {
       const { provider } = scene
-      await provider.present(name, 'first-value', never)
-      await provider.present(name, 'second_value', never)
-      await provider.present(name, 'second_value', never)
+      await provider.present(name, 'first-value', neverAborted)
+      await provider.present(name, 'second_value', neverAborted)
+      await provider.present(name, 'second_value', neverAborted)
       expect([...(await scene.valuesAt(name))].toSorted()).toEqual(['first-value', 'second_value'])
-      await provider.remove(name, 'first-value', never)
-      await provider.remove(name, 'first-value', never)
+      await provider.remove(name, 'first-value', neverAborted)
+      await provider.remove(name, 'first-value', neverAborted)
       expect(await scene.valuesAt(name)).toEqual(['second_value'])
     })
 
     test('a rejected call reports the provider and the reason', async () => {
       await scene.breakDown()
-      const failure = await scene.provider.present(name, 'x', never).catch((error: Error) => error)
+      const failure = await scene.provider.present(name, 'x', neverAborted).catch((error: Error) => error)
       expect(failure).toBeInstanceOf(DnsProviderFailed)
       expect((failure as Error).message).toMatch(/broken on purpose/)
     })

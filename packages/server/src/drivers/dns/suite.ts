@@ -13,7 +13,7 @@ export interface SuiteDns {
   close(): Promise<void>
 }
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 /** The contract of `dns.ts`. */
 export function describeDns(title: string, start: () => Promise<SuiteDns>): void {
@@ -27,27 +27,27 @@ export function describeDns(title: string, start: () => Promise<SuiteDns>): void
     test('TXT records are complete, at any length', async () => {
       const texts = ['one', `berth-verify=${'x'.repeat(400)}`]
       scene.write('_berth.shop.test', texts)
-      expect(await scene.dns.txt('_berth.shop.test', never)).toEqual(texts)
+      expect(await scene.dns.txt('_berth.shop.test', neverAborted)).toEqual(texts)
     })
 
     test('a name that does not exist returns an empty list', async () => {
-      expect(await scene.dns.txt('_berth.nothing.test', never)).toEqual([])
+      expect(await scene.dns.txt('_berth.nothing.test', neverAborted)).toEqual([])
     })
 
     test('returns addresses of both families, and an empty list for a name without one', async () => {
       scene.point('www.shop.test', ['203.0.113.7', '2001:db8::7'])
       scene.point('old.shop.test', ['203.0.113.8'])
       scene.write('_berth.shop.test', ['one'])
-      expect(await scene.dns.addresses('www.shop.test', never)).toEqual(['203.0.113.7', '2001:db8::7'])
-      expect(await scene.dns.addresses('old.shop.test', never)).toEqual(['203.0.113.8'])
-      expect(await scene.dns.addresses('_berth.shop.test', never)).toEqual([])
-      expect(await scene.dns.addresses('nothing.shop.test', never)).toEqual([])
+      expect(await scene.dns.addresses('www.shop.test', neverAborted)).toEqual(['203.0.113.7', '2001:db8::7'])
+      expect(await scene.dns.addresses('old.shop.test', neverAborted)).toEqual(['203.0.113.8'])
+      expect(await scene.dns.addresses('_berth.shop.test', neverAborted)).toEqual([])
+      expect(await scene.dns.addresses('nothing.shop.test', neverAborted)).toEqual([])
     })
 
     test('without an answer the query fails with DnsUnanswered', async () => {
       scene.goAway()
-      await expect(scene.dns.addresses('www.shop.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
-      await expect(scene.dns.txt('_berth.shop.test', never)).rejects.toBeInstanceOf(DnsUnanswered)
+      await expect(scene.dns.addresses('www.shop.test', neverAborted)).rejects.toBeInstanceOf(DnsUnanswered)
+      await expect(scene.dns.txt('_berth.shop.test', neverAborted)).rejects.toBeInstanceOf(DnsUnanswered)
     })
 
     test('an aborted query fails with DnsUnanswered', async () => {

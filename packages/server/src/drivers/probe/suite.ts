@@ -12,7 +12,7 @@ export interface SuiteProbe {
   close(): Promise<void>
 }
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 /** The contract of `Probe`. */
 export function describeProbe(title: string, start: () => Promise<SuiteProbe>): void {
@@ -24,13 +24,13 @@ export function describeProbe(title: string, start: () => Promise<SuiteProbe>): 
     afterAll(() => scene?.close())
 
     test('a serving target is healthy, with its status', async () => {
-      expect(await scene.probe(scene.well, 5_000, never)).toEqual({ healthy: true, status: 200 })
+      expect(await scene.probe(scene.well, 5_000, neverAborted)).toEqual({ healthy: true, status: 200 })
     })
 
     test('an unhealthy and a missing target are unhealthy, with a reason', async () => {
       const reason = expect.stringMatching(/./)
-      expect(await scene.probe(scene.unwell, 5_000, never)).toEqual({ healthy: false, status: 500, reason })
-      expect(await scene.probe(scene.unreachable, 5_000, never)).toEqual({ healthy: false, status: null, reason })
+      expect(await scene.probe(scene.unwell, 5_000, neverAborted)).toEqual({ healthy: false, status: 500, reason })
+      expect(await scene.probe(scene.unreachable, 5_000, neverAborted)).toEqual({ healthy: false, status: null, reason })
     })
 
     test('an aborted probe resolves with a result and does not reject', async () => {

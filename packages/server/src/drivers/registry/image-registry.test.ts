@@ -7,7 +7,7 @@ import { createWebRequest } from '../web-request/web-request.ts'
 import { createImageRegistry, type ImageRegistrySettings } from './image-registry.ts'
 import { mayGetPassword, parseChallenge } from './registry-challenge.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const digest = `sha256:${'a'.repeat(64)}`
 const password = 'canary-password-4711'
 const basic = `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`
@@ -32,7 +32,7 @@ const send = (host: string, settings: Partial<ImageRegistrySettings> = {}, image
     imageMirror: null,
     timeoutMs: 2_000,
     ...settings,
-  }).digestOf(image, [{ host, username: 'ann', password: new Secret(password) }], never)
+  }).digestOf(image, [{ host, username: 'ann', password: new Secret(password) }], neverAborted)
 
 const failureOf = (request: Promise<string>) =>
   request.then(

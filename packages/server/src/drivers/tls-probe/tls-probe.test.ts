@@ -9,7 +9,7 @@ import { createServer } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { probeTls } from './tls-probe.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 let folder: string
 const read = (name: string) => readFileSync(join(folder, name), 'utf8')
 
@@ -37,7 +37,7 @@ async function probed(chain: string[], servername = 'shop.test') {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   try {
-    return await probeTls({ host: '0.0.0.0', port }, servername, never)
+    return await probeTls({ host: '0.0.0.0', port }, servername, neverAborted)
   } finally {
     server.close()
   }
@@ -60,5 +60,5 @@ test('a port without a listener is an error', async () => {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
-  await expect(probeTls({ host: '127.0.0.1', port }, 'shop.test', never)).rejects.toThrow(/ECONNREFUSED/)
+  await expect(probeTls({ host: '127.0.0.1', port }, 'shop.test', neverAborted)).rejects.toThrow(/ECONNREFUSED/)
 })

@@ -9,7 +9,7 @@ import { planOfAdoption } from './plan.ts'
 import { stackOf } from './stack.ts'
 import { aContainer, dockerWith, ofStack } from './test-container.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 /** A server with the given files, whose engine reports the given containers. */
 function found(containers: ReadContainer[], files: Record<string, string> = {}) {
@@ -20,7 +20,7 @@ function found(containers: ReadContainer[], files: Record<string, string> = {}) 
     return Buffer.from(text)
   }
   const reader = { readDocker: async () => dockerWith(...containers), files: { read } as ServerFiles }
-  return discover(reader, { readStack: async (stack) => readStack(stack), organizationId: 'org_1', abort: never })
+  return discover(reader, { readStack: async (stack) => readStack(stack), organizationId: 'org_1', abort: neverAborted })
 }
 const scanned = async (...given: Parameters<typeof found>) => stackOf('srv_1', await found(...given), new Map())
 

@@ -24,7 +24,7 @@ import { bridgePrefix, EgressFilter } from './run/egress-filter.ts'
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 })
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const resources = { cpuCores: 1, memoryMb: 256, diskMb: 200 }
 const shell = createRunCommand(process.env)
 const isRoot = process.getuid?.() === 0
@@ -77,7 +77,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         timeoutMs: 60_000,
       },
       ({ message }) => lines.push(message),
-      never,
+      neverAborted,
     )
   }
   const start = (project: string, artifact: Artifact, changes: Partial<StartRequest> = {}, runtime = home) =>
@@ -97,7 +97,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         restart: false,
         ...changes,
       },
-      never,
+      neverAborted,
     )
   const image = (reference: string): Artifact => ({ kind: 'image', reference, sizeBytes: 0, startCommand: null })
   const busybox = () => image(partOf('busyboxImage'))
@@ -112,7 +112,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
           out += new TextDecoder().decode(chunk)
         },
       },
-      never,
+      neverAborted,
     )
     return { exitCode, out: out + stderrTail }
   }
@@ -197,7 +197,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       expect(lines.join('\n')).toContain(`${seed}-secret`)
       const { instanceId } = await start('victim', victim)
       expect((await inside(instanceId, ['cat', '/secret'])).out).toContain(`${seed}-secret`)
-      await home.stop(instanceId, { graceSeconds: 0 }, never)
+      await home.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     })
   })
 
@@ -237,7 +237,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     expect(HostConfig.CapAdd).not.toContain('CAP_CHOWN')
     expect(HostConfig.CapAdd).not.toContain('CHOWN')
     expect(Config).toMatchObject({ StopTimeout: 3 })
-    await home.stop(instanceId, { graceSeconds: 0 }, never)
+    await home.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   describe('ADD from the network of the machine is refused', () => {
@@ -354,7 +354,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         await expect.poll(answer).toBe('own\n')
       } finally {
         thief.kill('SIGKILL')
-        await home.stop(instanceId, { graceSeconds: 0 }, never)
+        await home.stop(instanceId, { graceSeconds: 0 }, neverAborted)
       }
     },
   )
@@ -393,7 +393,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
     // CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE: neither NET_RAW nor MKNOD nor SYS_CHROOT.
     expect(out).toMatch(/CapBnd:\s*00000000000004fb/)
     expect(out).not.toMatch(/^\/.*docker\.sock$/m)
-    await home.stop(instanceId, { graceSeconds: 0 }, never)
+    await home.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   describe.skipIf('reason' in lookUp('dockerIsolation'))('networks', () => {
@@ -416,7 +416,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       const text = `FROM ${partOf('nodeImage')}\nRUN ${JSON.stringify([...get(target), seed])}\n`
       await build('thief', text)
       expect(lines.filter((line) => !line.startsWith('Step')).join('\n')).toMatch(/silent|EHOSTUNREACH|ENETUNREACH|ECONNREFUSED/)
-      for (const { instanceId } of [...victims, ...thieves, own]) await home.stop(instanceId, { graceSeconds: 0 }, never)
+      for (const { instanceId } of [...victims, ...thieves, own]) await home.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     })
   })
 
@@ -431,7 +431,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       `FROM ${partOf('nodeImage')}\nRUN ${flags}${JSON.stringify([...get(where), seed])}\n`
 
     test('refuses metadata addresses at once, in containers and in builds', async () => {
-      expect((await home.check(never)).version).toMatch(/\d/)
+      expect((await home.check(neverAborted)).version).toMatch(/\d/)
       expect(home.egressFilter()).toMatchObject({ inForce: true })
       expect(home.isolation.message).toMatch(/its own containers\. Projects in Docker cannot reach metadata addresses$/)
       const { instanceId } = await start('thief', node())
@@ -443,7 +443,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       // Without strict mode, access to the machine's own network is up to the operator.
       const [{ gateway } = { gateway: '' }] = await addressesOf(instanceId)
       expect((await inside(instanceId, get(`${gateway}:${port}`))).out).toContain('of-the-machine-itself')
-      await home.stop(instanceId, { graceSeconds: 0 }, never)
+      await home.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     })
 
     test('refuses metadata addresses in BuildKit builds, and does not affect other containers on that bridge', async () => {
@@ -499,7 +499,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       const kit = asks(`${gateway}:${port}`, '--mount=type=tmpfs,target=/t ')
       await build('thief', kit, { runtime: cloud })
       expect(hits).toEqual([])
-      for (const one of [web.instanceId, instanceId]) await cloud.stop(one, { graceSeconds: 0 }, never)
+      for (const one of [web.instanceId, instanceId]) await cloud.stop(one, { graceSeconds: 0 }, neverAborted)
     })
 
     test('applies while the default rules accept everything, as while the engine creates a network', async () => {
@@ -525,7 +525,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
         await iptables('-D', 'DOCKER-USER', ...passes)
         await iptables('-D', 'POSTROUTING', ...counted)
       }
-      for (const one of [victim, web, { instanceId }]) await cloud.stop(one.instanceId, { graceSeconds: 0 }, never)
+      for (const one of [victim, web, { instanceId }]) await cloud.stop(one.instanceId, { graceSeconds: 0 }, neverAborted)
     })
 
     test('is installed again after a flush, covers only our bridges, and is removed completely', async () => {
@@ -550,8 +550,8 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       // Only the timer of its periodic checks is faked.
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
       onTestFinished(() => void vi.useRealTimers())
-      await again.check(never)
-      await again.check(never)
+      await again.check(neverAborted)
+      await again.check(neverAborted)
       expect(own(await rules())).toEqual(before)
       // No build or start triggers it meanwhile.
       await removeEverythingOf(instance.home, partOf('docker'))
@@ -576,8 +576,8 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
       },
     })
     expect(failing.isolation.message).toContain('is not active yet')
-    await failing.check(never)
-    await failing.check(never)
+    await failing.check(neverAborted)
+    await failing.check(neverAborted)
     // The API reports it as well, not only the log.
     expect(failing.isolation.message).toMatch(/its own containers\. The egress filter is not active: .+ metadata addresses\./)
     expect(output).toEqual([failing.egressFilter()?.message])

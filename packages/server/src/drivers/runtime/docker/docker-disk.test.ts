@@ -10,7 +10,7 @@ import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
 import { removeEverythingOf } from './remove-everything.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 /** Cases of the docker runtime only. `suite/disk-suite.ts` has those of every runtime. */
 describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () => {
@@ -44,7 +44,7 @@ describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () 
         restart: true,
         ...more,
       },
-      never,
+      neverAborted,
     )
   const write = (file: string) => `dd if=/dev/zero of=${file} bs=1048576 count=48`
   const state = (name: string) => runtime.inspect(`ins_${seed}${name}`)
@@ -59,7 +59,7 @@ describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () 
     await start('named', write('/big'))
     await expect.poll(() => state('named')).toMatchObject({ state: 'exited', diskFull: true })
     expect(await state('adopted')).toMatchObject({ state: 'running' })
-    await runtime.stop(`ins_${seed}adopted`, { graceSeconds: 0 }, never)
+    await runtime.stop(`ins_${seed}adopted`, { graceSeconds: 0 }, neverAborted)
   })
 
   test('applies to an instance that crashes repeatedly and is never seen running', async () => {
@@ -70,7 +70,7 @@ describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () 
   test('applies to one start only', async () => {
     await start('full', write('/big'))
     await expect.poll(() => state('full')).toMatchObject({ state: 'exited', diskFull: true })
-    await runtime.stop(`ins_${seed}full`, { graceSeconds: 0 }, never)
+    await runtime.stop(`ins_${seed}full`, { graceSeconds: 0 }, neverAborted)
     expect(await state('full')).toBeUndefined()
     expect((await start('full', 'true')).diskFull).toBeUndefined()
   })

@@ -14,7 +14,7 @@ import { readIdentity } from './identity.ts'
 import { removeEverythingOf } from './remove-everything.ts'
 import { containerName } from './run/container-settings.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const resources = { cpuCores: 1, memoryMb: 64, diskMb: 500 }
 
 describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
@@ -31,9 +31,9 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
         ...{ command: ['sleep', '600'], entrypoint: null, env: {}, port: null, volumes: [], network: null, restart: false },
         ...changes,
       },
-      never,
+      neverAborted,
     )
-  const run = (instanceId: string, ...argv: string[]) => runtime.exec(instanceId, { argv }, never)
+  const run = (instanceId: string, ...argv: string[]) => runtime.exec(instanceId, { argv }, neverAborted)
   const statusOf = async (instanceId: string) => (await runtime.inspectCached(instanceId))?.health?.status
 
   const statusAtEngine = async (instanceId: string) =>
@@ -49,7 +49,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     await writeFile(join(source, 'Dockerfile'), `FROM ${partOf('busyboxImage')}\nLABEL seed=${seed}\n${check}\n`)
     const plan = { ...emptyPlan, kind: 'dockerfile' as const, dockerfilePath: 'Dockerfile' }
     const request = { owner, service: '', sourceFolder: source, plan, secrets: {}, resources, timeoutMs: 60_000 }
-    artifact = await runtime.build(request, () => undefined, never)
+    artifact = await runtime.build(request, () => undefined, neverAborted)
   })
   afterAll(async () => {
     await runtime?.close()
@@ -72,7 +72,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     await expect.poll(() => statusOf(instanceId), { timeout: 20_000 }).toBe('healthy')
     await expect.poll(() => reported).toContain('Its health check reports healthy')
     unlisten()
-    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('a status change while the engine does not answer is reported afterwards', async () => {
@@ -86,7 +86,7 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     await socket.mend()
     await healthy
     unlisten()
-    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('the healthcheck of a Compose service replaces or disables that of the image', async () => {
@@ -96,6 +96,6 @@ describeNeeding(['docker', 'busyboxImage'], 'health checks on Docker', () => {
     await expect.poll(() => statusOf(own.instanceId), { timeout: 20_000 }).toBe('healthy')
     const off = await start({ healthProgram: null })
     expect(off.health).toBeUndefined()
-    for (const { instanceId } of [own, off]) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    for (const { instanceId } of [own, off]) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 })

@@ -10,7 +10,7 @@ import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
 import { removeEverythingOf } from './remove-everything.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const serves = (text: string) => [
   'sh',
   '-c',
@@ -41,7 +41,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Networks of links in Docker', () =>
         resources: { cpuCores: 1, memoryMb: 64, diskMb: 500 },
         restart: false,
       },
-      never,
+      neverAborted,
     )
   const get = async ({ instanceId }: Instance, host: string) => {
     let out = ''
@@ -49,7 +49,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Networks of links in Docker', () =>
     const onStdout = (chunk: Uint8Array) => {
       out += new TextDecoder().decode(chunk)
     }
-    await runtime.exec(instanceId, { argv, onStdout }, never)
+    await runtime.exec(instanceId, { argv, onStdout }, neverAborted)
     return out.split('\r\n\r\n')[1]?.trim() ?? ''
   }
   const linkNetworks = () =>
@@ -77,7 +77,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Networks of links in Docker', () =>
     const other = await start('other', '', [two])
     expect(await get(shop, host)).toBe('')
     // The service runs already: it joins, twice without effect.
-    for (const link of [one, one, two]) await runtime.joinLink?.(db.instanceId, { ...link, aliases: [host] }, never)
+    for (const link of [one, one, two]) await runtime.joinLink?.(db.instanceId, { ...link, aliases: [host] }, neverAborted)
     await expect.poll(() => get(shop, host)).toBe('db')
     await expect.poll(() => get(other, host)).toBe('db')
     // Projects that use one service do not reach each other: not by name, and not by address.
@@ -88,7 +88,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Networks of links in Docker', () =>
     expect((await linkNetworks()).map(({ Internal }) => Internal)).toEqual([true, true])
 
     // The service stops: the networks stay for its next instance, which joins at its start.
-    await runtime.stop(db.instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(db.instanceId, { graceSeconds: 0 }, neverAborted)
     expect(await linkNetworks()).toHaveLength(2)
     await start(
       'db',
@@ -101,11 +101,11 @@ describeNeeding(['docker', 'busyboxImage'], 'Networks of links in Docker', () =>
     )
     await expect.poll(() => get(shop, host)).toBe('again')
 
-    for (let times = 0; times < 2; times++) await runtime.removeLink?.(one.name, never)
+    for (let times = 0; times < 2; times++) await runtime.removeLink?.(one.name, neverAborted)
     expect(await get(shop, host)).toBe('')
     expect(await get(other, host)).toBe('again')
     expect(await linkNetworks()).toHaveLength(1)
-    await runtime.joinLink?.('ins_gone', one, never)
+    await runtime.joinLink?.('ins_gone', one, neverAborted)
     expect(await linkNetworks()).toHaveLength(1)
   })
 })

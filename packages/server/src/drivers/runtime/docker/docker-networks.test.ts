@@ -14,7 +14,7 @@ import { readIdentity } from './identity.ts'
 import { removeEverythingOf } from './remove-everything.ts'
 import { containerName } from './run/container-settings.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const serves = (port: number, text: string) => [
   'sh',
   '-c',
@@ -46,7 +46,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
         restart: false,
         ...changes,
       },
-      never,
+      neverAborted,
     )
   const on = (...parts: NetworkPart[]) => ({ network: { name: version, aliases: [], parts } })
   const inside = async (instanceId: string, ...argv: string[]) => {
@@ -59,7 +59,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
           out += new TextDecoder().decode(chunk)
         },
       },
-      never,
+      neverAborted,
     )
     return { exitCode, out: out.trim() }
   }
@@ -100,9 +100,9 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
       ['back', true],
       ['front', false],
     ])
-    for (const { instanceId } of [api, web]) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    for (const { instanceId } of [api, web]) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     expect(await networksOf(version)).toHaveLength(2)
-    await runtime.stop(db.instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(db.instanceId, { graceSeconds: 0 }, neverAborted)
     expect(await networksOf(version)).toEqual([])
   })
 
@@ -120,7 +120,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
           return (await answer?.text())?.trim()
         })
         .toBe(text)
-    for (const { instanceId } of [db, api]) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    for (const { instanceId } of [db, api]) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test.skipIf(process.getuid?.() !== 0 || 'reason' in lookUp('dockerIsolation'))(
@@ -141,7 +141,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
       expect(gateway).toMatch(/^\d/)
       expect(await get(db.instanceId, `${gateway}:${port}`)).toBe('')
       expect(await get(db.instanceId, `${own?.IPAddress}:7000`)).toBe('')
-      for (const { instanceId } of [web, open, db]) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+      for (const { instanceId } of [web, open, db]) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
       await new Promise((resolve) => machine.close(resolve))
     },
   )
@@ -154,9 +154,9 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     await start('db', { ...request, network: { name: next, aliases: [], parts: networks } })
     const web = await start('web', { network: { name: next, aliases: [], parts: [part('more', false, 'web')] } })
     await expect.poll(() => get(web.instanceId, 'store:7000')).toBe('data')
-    await runtime.stop(web.instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(web.instanceId, { graceSeconds: 0 }, neverAborted)
     expect(await networksOf(next)).toEqual([])
-    await runtime.stop(request.instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(request.instanceId, { graceSeconds: 0 }, neverAborted)
     expect(await networksOf(version)).toEqual([])
   })
 
@@ -167,7 +167,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
   })
 
   test.each<[string, () => Promise<void>]>([
-    ['the deletion of the project', () => runtime.removeBuilds(`prj_${seed}`, never)],
+    ['the deletion of the project', () => runtime.removeBuilds(`prj_${seed}`, neverAborted)],
     [
       'the next control plane',
       async () => {
@@ -184,7 +184,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     await remove()
     expect(await networksOf(version)).toEqual([])
     expect(await networksOf(`${version}-other`)).toHaveLength(1)
-    await runtime.stop(other.instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(other.instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('several instances of a service answer to one name', async () => {
@@ -202,13 +202,13 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
         return [...seen].sort()
       })
       .toEqual(['one', 'two'])
-    for (const { instanceId } of [...web, client]) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    for (const { instanceId } of [...web, client]) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('a service without a network has loopback only', async () => {
     const alone = await start('job', on())
     expect((await inside(alone.instanceId, 'ls', '/sys/class/net')).out).toBe('lo')
-    await runtime.stop(alone.instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(alone.instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('files with content exist at start with their mode and owner, and are in no image', async () => {
@@ -222,15 +222,15 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     const { Config, HostConfig, Image } = await engine.getContainer(containerName(app.instanceId)).inspect()
     const history = await engine.getImage(Image).history()
     expect(JSON.stringify([Config, HostConfig, history])).not.toContain(`s3cret-${seed}`)
-    await runtime.stop(app.instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(app.instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('the output of a service with a terminal is read unchanged', async () => {
     const app = await start('app', { container: { tty: true }, command: ['sh', '-c', 'tty; echo one; echo two >&2'] })
     const lines: string[] = []
-    for await (const { message } of runtime.logs(app.instanceId, null, never)) lines.push(message)
+    for await (const { message } of runtime.logs(app.instanceId, null, neverAborted)) lines.push(message)
     expect(lines).toEqual([expect.stringMatching(/^\/dev\/pts|^\/dev\/console/), 'one', 'two'])
-    await runtime.stop(app.instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(app.instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('an image for another platform than the service names is refused', async () => {
@@ -238,6 +238,6 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
     const other = Architecture === 'amd64' ? 'linux/arm64' : 'linux/amd64'
     await expect(start('app', { container: { platform: other } })).rejects.toThrow(`requires the platform ${other}`)
     const same = await start('app', { container: { platform: `linux/${Architecture}` } })
-    await runtime.stop(same.instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(same.instanceId, { graceSeconds: 0 }, neverAborted)
   })
 })

@@ -20,7 +20,7 @@ import { execIn } from './run/exec.ts'
 import { Networks } from './run/networks.ts'
 import { removeLeftovers } from './sweep.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const resources = { cpuCores: 1, memoryMb: 256, diskMb: 2000 }
 const canary = `canary-${randomBytes(8).toString('hex')}`
 
@@ -62,7 +62,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
         timeoutMs: 60_000,
       },
       ({ message }) => lines.push(message),
-      never,
+      neverAborted,
     )
   }
   const startRequest = (artifact: Artifact, changes: Partial<StartRequest> = {}): StartRequest => ({
@@ -80,7 +80,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     restart: false,
     ...changes,
   })
-  const start = (artifact: Artifact, changes: Partial<StartRequest>) => runtime.start(startRequest(artifact, changes), never)
+  const start = (artifact: Artifact, changes: Partial<StartRequest>) => runtime.start(startRequest(artifact, changes), neverAborted)
   const busybox = (): Artifact => ({ kind: 'image', reference: partOf('busyboxImage'), sizeBytes: 0, startCommand: null })
 
   beforeAll(async () => {
@@ -104,9 +104,9 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const none = createDockerRuntime({ socketPath: '/nowhere/docker.sock', folder, imageMirror: null })
     const operatorMessage = expect.stringMatching(/No Docker engine at \/nowhere\/docker\.sock.*BERTH_DOCKER_SOCKET/)
     const message = expect.not.stringContaining('/nowhere')
-    for (const call of [none.check(never), none.inspect('ins_none'), none.list()])
+    for (const call of [none.check(neverAborted), none.inspect('ins_none'), none.list()])
       await expect(call).rejects.toMatchObject({ name: 'EngineUnreachable', message })
-    await expect(none.check(never)).rejects.toMatchObject({ operatorMessage })
+    await expect(none.check(neverAborted)).rejects.toMatchObject({ operatorMessage })
     await none.close()
   })
 
@@ -137,12 +137,12 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const { instanceId } = await start(artifact, {})
     const texts: string[] = []
     const argv = ['sh', '-c', 'id -u; grep -E "CapEff|NoNewPrivs" /proc/self/status']
-    await runtime.exec(instanceId, { argv, onStdout: (chunk) => void texts.push(Buffer.from(chunk).toString()) }, never)
+    await runtime.exec(instanceId, { argv, onStdout: (chunk) => void texts.push(Buffer.from(chunk).toString()) }, neverAborted)
     const text = texts.join('')
     expect(text).toMatch(/^1000\n/)
     expect(text).toMatch(/CapEff:\s*0000000000000000/)
     expect(text).toMatch(/NoNewPrivs:\s*1/)
-    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('build dependencies are left out if the project runs in another image', async () => {
@@ -159,12 +159,12 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
         timeoutMs: 60_000,
       },
       () => undefined,
-      never,
+      neverAborted,
     )
     const { instanceId } = await start(artifact, {})
-    expect(await runtime.exec(instanceId, { argv: ['grep', 'here', '/app/made'] }, never)).toMatchObject({ exitCode: 0 })
+    expect(await runtime.exec(instanceId, { argv: ['grep', 'here', '/app/made'] }, neverAborted)).toMatchObject({ exitCode: 0 })
     expect(artifact.sizeBytes).toBeLessThan(10_000_000)
-    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     await small.close()
   })
 
@@ -236,9 +236,9 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
       ...network('store'),
     })
     const other = await start(busybox(), { service: 'web', command: ['sleep', '60'], ...network('web') })
-    const requested = await runtime.exec(other.instanceId, { argv: ['sh', '-c', 'nc -w 2 store 7000 </dev/null'] }, never)
+    const requested = await runtime.exec(other.instanceId, { argv: ['sh', '-c', 'nc -w 2 store 7000 </dev/null'] }, neverAborted)
     expect(requested).toMatchObject({ exitCode: 0 })
-    for (const { instanceId } of [one, other]) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    for (const { instanceId } of [one, other]) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     const left = await engine.listNetworks({ filters: { label: [`berth.network=prj_${seed}-production`] } })
     expect(left).toEqual([])
   })
@@ -250,7 +250,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const { instanceId } = await start(busybox(), { command: ['sh', '-c', 'echo lost the database; exit 6'], restart: true })
     expect(await reported.promise).toMatch(/exited with code 6[\s\S]*lost the database/)
     unlisten()
-    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('a missing command is named, by the failed start or by exit code 127', async () => {
@@ -259,7 +259,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     if (started instanceof Error) return expect(started.message).toMatch(/^The command `no-such-program` does not exist/)
     const { instanceId } = started
     await expect.poll(() => runtime.inspect(instanceId)).toMatchObject({ exitCode: 127, program: 'no-such-program' })
-    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('a locally built image that was removed is not requested from a registry or mirror', async () => {
@@ -274,8 +274,8 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const reference = `berth-${readIdentity(folder).instance}/${owner('x').projectId}:dep_gone`
     for (const one of [runtime, mirrored]) {
       const request = { ...startRequest({ ...busybox(), reference }), owner: owner('gone') }
-      await expect(one.start(request, never)).rejects.toThrow(/was built here and no longer exists/)
-      await expect(one.start(request, never)).rejects.toBeInstanceOf(ArtifactMissing)
+      await expect(one.start(request, neverAborted)).rejects.toThrow(/was built here and no longer exists/)
+      await expect(one.start(request, neverAborted)).rejects.toBeInstanceOf(ArtifactMissing)
     }
     expect(requested).toEqual([])
     await mirrored.close()
@@ -306,14 +306,14 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const made = await build(`u${name.length}`, plan)
     const request = startRequest(made)
     if (allowed) {
-      expect((await strict.start(request, never)).runsAsRoot).toBeUndefined()
-      await strict.stop(request.instanceId, { graceSeconds: 0 }, never)
+      expect((await strict.start(request, neverAborted)).runsAsRoot).toBeUndefined()
+      await strict.stop(request.instanceId, { graceSeconds: 0 }, neverAborted)
     } else {
-      await expect(strict.start(request, never)).rejects.toThrow(/would run as root.*BERTH_ALLOW_ROOT/)
+      await expect(strict.start(request, neverAborted)).rejects.toThrow(/would run as root.*BERTH_ALLOW_ROOT/)
       await expect(engine.getContainer(`berth-${request.instanceId}`).inspect()).rejects.toThrow()
-      const running = await runtime.start(request, never)
+      const running = await runtime.start(request, neverAborted)
       expect(running.runsAsRoot).toBe(name.startsWith('a name') ? undefined : true)
-      await runtime.stop(request.instanceId, { graceSeconds: 0 }, never)
+      await runtime.stop(request.instanceId, { graceSeconds: 0 }, neverAborted)
     }
     await strict.close()
   })
@@ -331,9 +331,9 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const second = await build('twice', {})
     const first = (await ofTwice()).find(({ reference }) => reference !== second.reference)
     expect(await ofTwice()).toHaveLength(2)
-    await runtime.removeArtifact(first as Artifact, never)
+    await runtime.removeArtifact(first as Artifact, neverAborted)
     expect((await ofTwice()).map(({ reference }) => reference)).toEqual([second.reference])
-    await runtime.removeArtifact(second, never)
+    await runtime.removeArtifact(second, neverAborted)
     expect(await ofTwice()).toEqual([])
   })
 
@@ -370,7 +370,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const begin = async (labels: Labels) => {
       const up = Promise.withResolvers<void>()
       const command = { argv: ['sh', '-c', 'echo up; sleep 600 & wait'], onStdout: () => up.resolve() }
-      const ended = execIn(instanceId, command, { engine, labels }, never)
+      const ended = execIn(instanceId, command, { engine, labels }, neverAborted)
       await Promise.race([up.promise, ended])
       return { ended }
     }
@@ -380,7 +380,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     expect((await left.ended).exitCode).toBeGreaterThan(0)
     const { Processes } = (await engine.getContainer(containerName(instanceId)).top()) as { Processes: string[][] }
     expect(Processes.filter((row) => row.at(-1) === 'sleep 600')).toHaveLength(1)
-    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     await own.ended.catch(() => undefined)
   })
 
@@ -394,18 +394,18 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     try {
       expect(await other.list()).toEqual([])
       expect(await other.listArtifacts()).toEqual([])
-      await other.stop(instanceId, { graceSeconds: 0 }, never)
+      await other.stop(instanceId, { graceSeconds: 0 }, neverAborted)
       expect((await runtime.inspect(instanceId))?.state).toBe('running')
       for (const one of [runtime, other]) {
         await one.removeVolume(volume)
-        await one.removeArtifact(busybox(), never)
+        await one.removeArtifact(busybox(), neverAborted)
       }
       expect((await runtime.list()).map((one) => one.instanceId)).toEqual([instanceId])
       await expect(foreign.inspect()).resolves.toBeDefined()
       await expect(engine.getVolume(volume).inspect()).resolves.toBeDefined()
       await expect(engine.getImage(partOf('busyboxImage')).inspect()).resolves.toBeDefined()
     } finally {
-      await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+      await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
       await foreign.remove({ force: true })
       await engine.getVolume(volume).remove()
       await other.close()

@@ -16,7 +16,7 @@ import { type Engine, openEngine } from './engine.ts'
 import { readIdentity } from './identity.ts'
 import { removeEverythingOf } from './remove-everything.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const resources = { cpuCores: 1, memoryMb: 64, diskMb: 500 }
 
 describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry that asks for a login', () => {
@@ -39,7 +39,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
   const fetchAs = (project: string, image: string, logins: RegistryLogin[], alwaysPull = true): Promise<Artifact> => {
     lines.length = 0
     const request = { owner: owner(project), image, alwaysPull, registryLogins: logins }
-    return (runtime.fetchImage as NonNullable<Runtime['fetchImage']>)(request, ({ message }) => lines.push(message), never)
+    return (runtime.fetchImage as NonNullable<Runtime['fetchImage']>)(request, ({ message }) => lines.push(message), neverAborted)
   }
   const follow = (stream: NodeJS.ReadableStream) =>
     new Promise<void>((resolve, reject) => engine.modem.followProgress(stream, (error) => (error ? reject(error) : resolve())))
@@ -62,14 +62,14 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
         ...{ instanceId, owner: owner(project), service: '', artifact, command: null, entrypoint: null, env: {}, port: null },
         ...{ volumes: [], network: null, resources, restart: false, registryLogins: logins },
       },
-      never,
+      neverAborted,
     )
     let output: string | null = null
-    for await (const { message } of runtime.logs(instanceId, null, never)) {
+    for await (const { message } of runtime.logs(instanceId, null, neverAborted)) {
       output = message
       break
     }
-    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     return output
   }
 
@@ -108,7 +108,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     expect(await run(second, 'moving')).toBe('second')
     expect(await run(first, 'moving')).toBe('first')
     // Removed from the engine, it is pulled by its digest once more, with the login.
-    await runtime.removeArtifact(first, never)
+    await runtime.removeArtifact(first, neverAborted)
     await expect(engine.getImage(first.reference).inspect()).rejects.toThrow()
     expect(await run(first, 'moving', [login()])).toBe('first')
   })
@@ -133,7 +133,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
         resources,
         timeoutMs: 60_000,
       }
-      return runtime.build({ ...request, registryLogins }, () => undefined, never)
+      return runtime.build({ ...request, registryLogins }, () => undefined, neverAborted)
     }
     const texts = [`FROM ${image}\n`, `FROM ${reference}\n`, `FROM ${partOf('busyboxImage')}\nCOPY --from=${image} /bin /b\n`]
     for (const text of texts) {
@@ -143,7 +143,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     // Another control plane with the same folder knows it as well.
     const again = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null })
     const request = { owner: owner('ours'), image, alwaysPull: false }
-    await expect(again.fetchImage?.(request, () => undefined, never)).rejects.toThrow(/Add a login for/)
+    await expect(again.fetchImage?.(request, () => undefined, neverAborted)).rejects.toThrow(/Add a login for/)
     await again.close()
     await rm(source, { recursive: true })
   })
@@ -169,7 +169,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     const strict = createDockerRuntime({ socketPath: partOf('docker'), folder, imageMirror: null, registries: ['ghcr.io'] })
     const before = registry.requests.length
     const request = { owner: owner('ours'), image, alwaysPull: true, registryLogins: [login()] }
-    await expect(strict.fetchImage?.(request, () => undefined, never)).rejects.toThrow(/Allowed registries: ghcr.io/)
+    await expect(strict.fetchImage?.(request, () => undefined, neverAborted)).rejects.toThrow(/Allowed registries: ghcr.io/)
     expect(registry.requests.length).toBe(before)
     await strict.close()
   })
@@ -178,14 +178,14 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
     const image = await push('team/asked', '1', 'asked')
     const digests = createImageRegistry({ web: createWebRequest({ allowPrivate: true }), registries: null, imageMirror: null })
     registry.requests.length = 0
-    const digest = await digests.digestOf(image, [login()], never)
+    const digest = await digests.digestOf(image, [login()], neverAborted)
     expect(registry.requests.map((line) => line.split('?')[0])).toEqual([
       'HEAD /v2/team/asked/manifests/1',
       'GET /token',
       'HEAD /v2/team/asked/manifests/1',
     ])
     expect((await fetchAs('theirs', image, [login()])).reference).toContain(digest)
-    await expect(digests.digestOf(image, [], never)).rejects.toMatchObject({ reason: 'denied' })
-    await expect(digests.digestOf(image, [login('wrong-canary')], never)).rejects.toMatchObject({ reason: 'denied' })
+    await expect(digests.digestOf(image, [], neverAborted)).rejects.toMatchObject({ reason: 'denied' })
+    await expect(digests.digestOf(image, [login('wrong-canary')], neverAborted)).rejects.toMatchObject({ reason: 'denied' })
   })
 })

@@ -11,7 +11,7 @@ import { firstStage } from './sandbox/launch-script.ts'
 
 const owner = { projectId: 'prj_one', deploymentId: 'dep_one', environment: 'production' }
 const resources = { cpuCores: 1, memoryMb: 256, diskMb: 256 }
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const plan: BuildPlan = { ...emptyPlan, language: 'node', startCommand: 'sleep 600', port: 3000 }
 
 let folder: string
@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const runtime of runtimes.splice(0)) {
-    for (const { instanceId } of await runtime.list()) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    for (const { instanceId } of await runtime.list()) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     await runtime.close()
   }
   await rm(folder, { recursive: true, force: true })
@@ -49,7 +49,7 @@ const build = (runtime: Runtime, change: Partial<BuildPlan> = {}) =>
       timeoutMs: 60_000,
     },
     () => {},
-    never,
+    neverAborted,
   )
 const requestFor = async (runtime: Runtime): Promise<StartRequest> => ({
   ...{ instanceId: 'ins_one', owner, service: '', command: null, entrypoint: null, env: {}, port: 3000, volumes: [] },
@@ -61,7 +61,7 @@ const record = async () => JSON.parse(await readFile(recordFile(), 'utf8'))
 test('an instance whose record cannot be written (a full disk) is still restarted, and its record is written later', async () => {
   const runtime = open()
   const request = await requestFor(runtime)
-  await runtime.start(request, never)
+  await runtime.start(request, neverAborted)
   const { process: before } = await record()
   // A folder in the place of the draft fails every write, as root too.
   const draft = `${recordFile()}.${process.pid}`
@@ -79,18 +79,18 @@ test('an instance whose record cannot be written (a full disk) is still restarte
 describe('after a killed control plane', () => {
   test('an instance is found again and stopped with all its processes', async () => {
     const first = open()
-    await first.start(await requestFor(first), never)
+    await first.start(await requestFor(first), neverAborted)
     const { process: identity } = await record()
     const second = open()
     expect(await second.list()).toMatchObject([{ instanceId: 'ins_one', state: 'running' }])
-    await second.stop('ins_one', { graceSeconds: 1 }, never)
+    await second.stop('ins_one', { graceSeconds: 1 }, neverAborted)
     expect(isAlive(identity)).toBe(false)
     expect(await readdir(join(folder, 'processes', 'instances'))).toEqual([])
   })
 
   test('a started process that was not recorded yet is found by its own record', async () => {
     const first = open()
-    await first.start(await requestFor(first), never)
+    await first.start(await requestFor(first), neverAborted)
     const noted = await record()
     await expect
       .poll(() => readFile(join(recordFile(), '..', 'process'), 'utf8').catch(() => ''))
@@ -99,7 +99,7 @@ describe('after a killed control plane', () => {
     const second = open()
     expect(await second.inspect('ins_one')).toMatchObject({ state: 'running' })
     expect((await record()).process).toEqual(noted.process)
-    expect(await second.start(await requestFor(second), never)).toMatchObject({ state: 'running' })
+    expect(await second.start(await requestFor(second), neverAborted)).toMatchObject({ state: 'running' })
     expect((await record()).process).toEqual(noted.process)
   })
 
@@ -121,7 +121,7 @@ describe('after a killed control plane', () => {
 test('two concurrent starts of one instance start it once', async () => {
   const runtime = open()
   const request = await requestFor(runtime)
-  const [one, other] = await Promise.all([runtime.start(request, never), runtime.start(request, never)])
+  const [one, other] = await Promise.all([runtime.start(request, neverAborted), runtime.start(request, neverAborted)])
   expect(one?.address).toEqual(other?.address)
   expect(await runtime.list()).toHaveLength(1)
 })
@@ -132,13 +132,13 @@ test('the last output is delivered before a stop resolves', async () => {
     ...(await requestFor(runtime)),
     command: ['sh', '-c', 'trap "echo bye; exit 0" TERM; echo hello; while :; do sleep 0.1; done'],
   }
-  await runtime.start(request, never)
+  await runtime.start(request, neverAborted)
   const lines: string[] = []
   const reading = (async () => {
-    for await (const { message } of runtime.logs('ins_one', null, never)) lines.push(message)
+    for await (const { message } of runtime.logs('ins_one', null, neverAborted)) lines.push(message)
   })()
   await expect.poll(() => lines).toEqual(['hello'])
-  await runtime.stop('ins_one', { graceSeconds: 5 }, never)
+  await runtime.stop('ins_one', { graceSeconds: 5 }, neverAborted)
   expect(lines).toContain('bye')
   await reading
 })

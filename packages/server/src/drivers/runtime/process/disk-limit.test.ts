@@ -9,7 +9,7 @@ import { createControlGroup } from './processes/cgroup.ts'
 
 const owner = { projectId: 'prj_full', deploymentId: 'dep_full', environment: 'production' }
 const resources = { cpuCores: 1, memoryMb: 512, diskMb: 32 }
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const plan: BuildPlan = { ...emptyPlan, language: 'node', port: 3000 }
 
 /** A program that writes this many megabytes to a file, prints a line, and keeps running. */
@@ -29,7 +29,7 @@ beforeEach(async () => {
   runtime = createProcessRuntime({ folder: join(folder, 'processes'), environment: process.env })
 })
 afterEach(async () => {
-  for (const { instanceId } of await runtime.list()) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  for (const { instanceId } of await runtime.list()) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   await runtime.close()
   await rm(folder, { recursive: true, force: true })
 })
@@ -41,7 +41,7 @@ const build = (change: Partial<BuildPlan>) =>
       plan: { ...plan, ...change },
     },
     () => {},
-    never,
+    neverAborted,
   )
 
 async function start(program: string): Promise<void> {
@@ -54,7 +54,7 @@ async function start(program: string): Promise<void> {
       ...{ volumes: [{ id: 'vol_full', name: 'data', mountPath: '/data', readOnly: false }], network: null },
       ...{ resources, restart: true },
     },
-    never,
+    neverAborted,
   )
 }
 

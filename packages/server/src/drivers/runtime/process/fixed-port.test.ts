@@ -15,7 +15,7 @@ import { systemProgram } from './sandbox/system-programs.ts'
 
 const owner = { projectId: 'prj_fixed', deploymentId: 'dep_fixed', environment: 'production' }
 const resources = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const isRoot = process.getuid?.() === 0
 const ways: { kind: IsolationKind; skip: boolean }[] = [
   { kind: 'bubblewrap', skip: systemProgram('bwrap') === null },
@@ -49,7 +49,7 @@ describe.each(ways)('a program with a hard-coded port, isolation $kind', ({ kind
     fixed = await freePort()
   })
   afterEach(async () => {
-    for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     await runtime?.close()
     await Promise.all(outsiders.splice(0).map((server) => new Promise((closed) => server.close(closed))))
     built.clear()
@@ -67,7 +67,7 @@ describe.each(ways)('a program with a hard-coded port, isolation $kind', ({ kind
       timeoutMs: 60_000,
       plan,
     }
-    const artifact = built.get(language) ?? (await runtime.build(request, () => {}, never))
+    const artifact = built.get(language) ?? (await runtime.build(request, () => {}, neverAborted))
     built.set(language, artifact)
     return artifact
   }
@@ -96,7 +96,7 @@ describe.each(ways)('a program with a hard-coded port, isolation $kind', ({ kind
       port: hint,
       restart: false,
     }
-    return runtime.start(request, never)
+    return runtime.start(request, neverAborted)
   }
 
   /** Waits until the program answers with its own name at the address that the runtime reports. */
@@ -126,7 +126,7 @@ describe.each(ways)('a program with a hard-coded port, isolation $kind', ({ kind
     expect(given).not.toBe(fixed)
     expect(hinted).toMatchObject({ state: 'running', restarts: 0, address: { host: '127.0.0.1', port: fixed } })
     expect(await isItsOwn(hinted)).toBe(true)
-    await runtime.stop('ins_fixed_hinted', { graceSeconds: 5 }, never)
+    await runtime.stop('ins_fixed_hinted', { graceSeconds: 5 }, neverAborted)
     const other = await freePort()
     await start('other', { hint: other, at: '0.0.0.0' })
     expect((await serving('other')).address?.port).toBe(fixed)
@@ -143,7 +143,7 @@ describe.each(ways)('a program with a hard-coded port, isolation $kind', ({ kind
     expect(await isItsOwn(young)).toBe(true)
     // No process has this start time. Process 1 is an ancestor of every process, and starts at 0 on some machines.
     expect(await isItsOwn(old, { pid: 1, startTime: `1${'0'.repeat(15)}` })).toBe(false)
-    await runtime.stop('ins_fixed_old', { graceSeconds: 5 }, never)
+    await runtime.stop('ins_fixed_old', { graceSeconds: 5 }, neverAborted)
     expect((await serving('new')).address).toEqual(young.address)
   })
 

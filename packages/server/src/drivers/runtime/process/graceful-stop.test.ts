@@ -10,7 +10,7 @@ import { systemProgram } from './sandbox/system-programs.ts'
 
 const owner = { projectId: 'prj_grace', deploymentId: 'dep_grace', environment: 'production' }
 const resources = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const isRoot = process.getuid?.() === 0
 const ways: { kind: IsolationKind; skip: boolean }[] = [
   { kind: 'bubblewrap', skip: systemProgram('bwrap') === null },
@@ -44,7 +44,7 @@ describe.each(ways)('a graceful stop, isolation $kind', ({ kind, skip }) => {
     runtime = createProcessRuntime({ folder: path, environment, sandbox })
   })
   afterEach(async () => {
-    for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     await runtime?.close()
     if (folder) await rm(folder, { recursive: true, force: true })
   })
@@ -54,14 +54,14 @@ describe.each(ways)('a graceful stop, isolation $kind', ({ kind, skip }) => {
     const plan = { ...emptyPlan, language: 'node', port: 3000 }
     const more = { owner, service: '', resources }
     const source = { sourceFolder: join(folder, 'source'), secrets: {}, timeoutMs: 60_000, plan }
-    const artifact = await runtime.build({ ...more, ...source }, () => {}, never)
+    const artifact = await runtime.build({ ...more, ...source }, () => {}, neverAborted)
     const run = { instanceId: 'ins_grace', artifact, command, entrypoint: null, env: {}, port: null, volumes: [], network: null }
-    await runtime.start({ ...more, ...run, restart: true }, never)
+    await runtime.start({ ...more, ...run, restart: true }, neverAborted)
     const output: string[] = []
     let stopping: Promise<void> | undefined
     for await (const { message } of runtime.logs('ins_grace', null, AbortSignal.timeout(60_000))) {
       output.push(message)
-      if (message === 'ready') stopping = runtime.stop('ins_grace', { graceSeconds }, never)
+      if (message === 'ready') stopping = runtime.stop('ins_grace', { graceSeconds }, neverAborted)
     }
     await stopping
     return output

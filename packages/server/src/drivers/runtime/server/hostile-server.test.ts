@@ -6,7 +6,7 @@ import { linksTo } from '../../shell/ssh/test-server.ts'
 import { maxTextLength } from './plain-values.ts'
 import { createServerReader } from './read-server.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const idOf = (number: number) => number.toString(16).padStart(64, '0')
 const listed = (count: number) => says(Array.from({ length: count }, (_, at) => ({ Id: idOf(at) })))
 
@@ -16,7 +16,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     sshd = await startSshd(partOf('sshd'))
   })
   afterAll(() => sshd?.[Symbol.asyncDispose]())
-  const read = async (lies: Record<string, Lie>, abort = never) => {
+  const read = async (lies: Record<string, Lie>, abort = neverAborted) => {
     await using engine = await startLyingEngine(lies)
     const { links, link } = linksTo(sshd, engine.socket)
     try {
@@ -93,7 +93,7 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
       '/containers/json': says([{ Id: '../../secrets' }, { Id: `${idOf(1)}/archive?path=/` }, { Id: 5 }, null]),
     })
     const { links, link } = linksTo(sshd, engine.socket)
-    expect((await createServerReader(link).readDocker(never)).containers).toEqual([])
+    expect((await createServerReader(link).readDocker(neverAborted)).containers).toEqual([])
     expect(engine.asked.sort()).toEqual(['/containers/json', '/networks', '/version', '/volumes'])
     await links.close()
   })
@@ -109,11 +109,11 @@ describeNeeding(['sshd'], 'a server in bad hands', () => {
     })
     const { links, link } = linksTo(other, engine.socket)
     const reader = createServerReader(link)
-    await expect(reader.readDocker(never)).rejects.toMatchObject({ name: 'ServerUnreachable' })
+    await expect(reader.readDocker(neverAborted)).rejects.toMatchObject({ name: 'ServerUnreachable' })
     await swapped
     const requested = engine.asked.length
     link.retry()
-    await expect(reader.files.read('/etc/hostname', 1000, never)).rejects.toMatchObject({
+    await expect(reader.files.read('/etc/hostname', 1000, neverAborted)).rejects.toMatchObject({
       reason: 'host_key_changed',
       message: expect.stringContaining(before),
     })

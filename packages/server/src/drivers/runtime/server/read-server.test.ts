@@ -7,7 +7,7 @@ import { linksTo } from '../../shell/ssh/test-server.ts'
 import { type Engine, openEngine } from '../docker/engine.ts'
 import { createServerReader } from './read-server.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 describeNeeding(['sshd', 'docker', 'busyboxImage'], 'data read from a server', () => {
   let sshd: Sshd
@@ -50,7 +50,7 @@ describeNeeding(['sshd', 'docker', 'busyboxImage'], 'data read from a server', (
       },
     })
     const { links, link } = linksTo(sshd, partOf('docker'))
-    const read = await createServerReader(link).readDocker(never)
+    const read = await createServerReader(link).readDocker(neverAborted)
     const web = read.containers.find(({ name }) => name === `${mark}-web`)
     expect(web).toMatchObject({
       state: 'created',
@@ -80,7 +80,7 @@ describeNeeding(['sshd', 'docker', 'busyboxImage'], 'data read from a server', (
     await make('huge', { Labels: { huge: 'x'.repeat(6 * 1024 * 1024) } })
     await make('after')
     const { links, link } = linksTo(sshd, partOf('docker'))
-    const { containers, warnings } = await createServerReader(link).readDocker(never)
+    const { containers, warnings } = await createServerReader(link).readDocker(neverAborted)
     const names = containers.map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining([`${mark}-before`, `${mark}-after`]))
     expect(names).not.toContain(`${mark}-huge`)

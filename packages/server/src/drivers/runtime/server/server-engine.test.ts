@@ -13,7 +13,7 @@ import { removeEverythingOf } from '../docker/remove-everything.ts'
 import type { Runtime } from '../runtime.ts'
 import { createServerRuntime } from './server-runtime.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const resources = { cpuCores: 1, memoryMb: 256, diskMb: 2000 }
 
 describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', () => {
@@ -52,12 +52,12 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
       resources,
     }
     const network = { name: `${owner.projectId}-production`, aliases: ['web'], services: 2 }
-    await runtime.start({ instanceId, owner, service: 'web', artifact, network, ...rest }, never)
+    await runtime.start({ instanceId, owner, service: 'web', artifact, network, ...rest }, neverAborted)
     const filters = { label: [`berth.network=${network.name}`] }
     const [made] = await openEngine(partOf('docker')).listNetworks({ filters })
     const subnet = made?.IPAM?.Config?.[0]?.Subnet
     expect(subnet).toMatch(new RegExp(`^${range.slice(0, -'0/24'.length).replaceAll('.', '[.]')}\\d+/28$`))
-    await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   })
 
   test('a BuildKit step gets its secret through SSH', async () => {
@@ -74,7 +74,7 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
         secrets: { TOKEN: secret },
       },
       ({ message }) => lines.push(message),
-      never,
+      neverAborted,
     )
     expect(lines).toContain(`token of ${secret.length}`)
     expect(lines.join('\n')).toContain('which has only a time limit here: the engine is on another machine')

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { ArtifactMissing, BuildFailed } from '../runtime-errors.ts'
-import { never, resources, type SuiteBench } from './suite-bench.ts'
+import { neverAborted, resources, type SuiteBench } from './suite-bench.ts'
 
 /** Tests of `build`. */
 export function buildSuite(suite: SuiteBench): void {
@@ -83,8 +83,8 @@ export function buildSuite(suite: SuiteBench): void {
         expect.objectContaining({ reference: other.reference, projectId, deploymentId: owner('second').deploymentId }),
       )
       expect(other.sizeBytes).toBeGreaterThan(0)
-      await suite.runtime.removeArtifact(other, never)
-      await suite.runtime.removeArtifact(other, never)
+      await suite.runtime.removeArtifact(other, neverAborted)
+      await suite.runtime.removeArtifact(other, neverAborted)
       expect((await suite.runtime.listArtifacts()).map(({ reference }) => reference)).not.toContain(other.reference)
     })
 
@@ -99,12 +99,12 @@ export function buildSuite(suite: SuiteBench): void {
         resources,
         timeoutMs: 60_000,
       }
-      const made = await suite.runtime.build(request, () => undefined, never)
-      const ofOther = async () => (await suite.runtime.storage(never)).projects.find((use) => use.projectId === other)
+      const made = await suite.runtime.build(request, () => undefined, neverAborted)
+      const ofOther = async () => (await suite.runtime.storage(neverAborted)).projects.find((use) => use.projectId === other)
       expect((await ofOther())?.artifactsBytes).toBeGreaterThan(0)
       const before = (await suite.runtime.listArtifacts()).filter((artifact) => artifact.projectId === projectId)
-      await suite.runtime.removeBuilds(other, never)
-      await suite.runtime.removeBuilds(other, never)
+      await suite.runtime.removeBuilds(other, neverAborted)
+      await suite.runtime.removeBuilds(other, neverAborted)
       expect((await suite.runtime.listArtifacts()).map(({ reference }) => reference)).not.toContain(made.reference)
       expect(await ofOther()).toBeUndefined()
       const after = (await suite.runtime.listArtifacts()).filter((artifact) => artifact.projectId === projectId)
@@ -113,7 +113,7 @@ export function buildSuite(suite: SuiteBench): void {
 
     test('starting a removed artifact rejects with ArtifactMissing, and pulls nothing', async () => {
       const made = await build('lost', {})
-      await suite.runtime.removeArtifact(made, never)
+      await suite.runtime.removeArtifact(made, neverAborted)
       const request = {
         instanceId: `ins_${seed}lost`,
         owner: owner('lost'),
@@ -128,7 +128,7 @@ export function buildSuite(suite: SuiteBench): void {
         resources,
         restart: false,
       }
-      await expect(suite.runtime.start(request, never)).rejects.toBeInstanceOf(ArtifactMissing)
+      await expect(suite.runtime.start(request, neverAborted)).rejects.toBeInstanceOf(ArtifactMissing)
     })
 
     test('static: only the output folder is served', async () => {

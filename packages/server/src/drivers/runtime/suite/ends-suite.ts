@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Instance } from '../runtime.ts'
-import { call, never, resources, type SuiteBench, until } from './suite-bench.ts'
+import { call, neverAborted, resources, type SuiteBench, until } from './suite-bench.ts'
 
 /** Tests of instances that end by themselves. */
 export function endsSuite(suite: SuiteBench): void {
@@ -21,7 +21,7 @@ export function endsSuite(suite: SuiteBench): void {
     test('an instance is restarted as often as its policy allows', async () => {
       const { instanceId } = await start()
       const { ends, unlisten } = listen(instanceId)
-      await suite.runtime.setRestart(instanceId, { name: 'on-failure', maxRetries: 1 }, never)
+      await suite.runtime.setRestart(instanceId, { name: 'on-failure', maxRetries: 1 }, neverAborted)
       await exit(instanceId, 3)
       await until(async () => ends.length === 1)
       await exit(instanceId, 5)
@@ -34,7 +34,7 @@ export function endsSuite(suite: SuiteBench): void {
       expect(await suite.runtime.inspect(instanceId)).toMatchObject({ state: 'exited', restarts: 1, lastEnd: ends[1] })
       unlisten()
       await stop(instanceId)
-      await suite.runtime.setRestart(instanceId, { name: 'always' }, never)
+      await suite.runtime.setRestart(instanceId, { name: 'always' }, neverAborted)
       expect(await suite.runtime.inspect(instanceId)).toBeUndefined()
     })
 
@@ -42,9 +42,9 @@ export function endsSuite(suite: SuiteBench): void {
       const script = 'console.log(JSON.stringify([process.argv.slice(1), process.env.PORT ?? null])); process.exit(7)'
       const words = ['$HOME `id`', 'a; b | c', '']
       const wanted = request({ entrypoint: [], command: ['node', '-e', script, ...words], port: null })
-      await suite.runtime.start(wanted, never)
+      await suite.runtime.start(wanted, neverAborted)
       const lines: string[] = []
-      for await (const { message } of suite.runtime.logs(wanted.instanceId, null, never)) lines.push(message)
+      for await (const { message } of suite.runtime.logs(wanted.instanceId, null, neverAborted)) lines.push(message)
       expect(lines).toEqual([JSON.stringify([words, null])])
       await until(async () => (await suite.runtime.inspect(wanted.instanceId))?.state === 'exited')
       expect(await suite.runtime.inspect(wanted.instanceId)).toMatchObject({ exitCode: 7, outOfMemory: false, address: null })
@@ -54,7 +54,7 @@ export function endsSuite(suite: SuiteBench): void {
 
     test('with the policy on-failure, an instance is not restarted after a success', async () => {
       const { instanceId } = await start()
-      await suite.runtime.setRestart(instanceId, { name: 'on-failure' }, never)
+      await suite.runtime.setRestart(instanceId, { name: 'on-failure' }, neverAborted)
       await exit(instanceId, 0)
       await until(async () => (await suite.runtime.inspect(instanceId))?.state === 'exited')
       expect(await suite.runtime.inspect(instanceId)).toMatchObject({ exitCode: 0, restarts: 0 })
@@ -73,7 +73,7 @@ export function endsSuite(suite: SuiteBench): void {
         resources: { ...resources, memoryMb: 96 },
       })
       const { ends, unlisten } = listen(wanted.instanceId)
-      await suite.runtime.start(wanted, never)
+      await suite.runtime.start(wanted, neverAborted)
       await until(async () => ends.length >= 2)
       expect(ends[0]).toMatchObject({ reason: 'out_of_memory' })
       expect(ends[1]).toMatchObject({ reason: 'exit', exitCode: 4 })

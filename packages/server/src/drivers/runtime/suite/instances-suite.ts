@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { checkListener } from '../../../platform/listener/listener-check.ts'
 import type { ListenerOwner } from '../../../platform/listener/listener-owner.ts'
 import type { Instance, InstanceAddress } from '../runtime.ts'
-import { call, never, readAll, resources, type SuiteBench, until } from './suite-bench.ts'
+import { call, neverAborted, readAll, resources, type SuiteBench, until } from './suite-bench.ts'
 
 /** Tests of starting, stopping, watching and running commands in instances. */
 export function instancesSuite(suite: SuiteBench): void {
@@ -14,9 +14,9 @@ export function instancesSuite(suite: SuiteBench): void {
   describe('instances', () => {
     test('a started instance answers at its address, is listed, and is not started twice', async () => {
       const wanted = request()
-      const first = await suite.runtime.start(wanted, never)
+      const first = await suite.runtime.start(wanted, neverAborted)
       await until(async () => (await call(first, 'env')) !== '')
-      const again = await suite.runtime.start(wanted, never)
+      const again = await suite.runtime.start(wanted, neverAborted)
       expect(again.address).toEqual(first.address)
       expect(again.startedAt).toBe(first.startedAt)
       expect(await suite.runtime.inspect(wanted.instanceId)).toMatchObject({ state: 'running', owner: owner(), restarts: 0 })
@@ -37,7 +37,7 @@ export function instancesSuite(suite: SuiteBench): void {
 
     test('the usage of a running instance includes its CPU time and memory', async () => {
       const one = await start()
-      const own = async () => (await suite.runtime.usage(never)).find(({ instanceId }) => instanceId === one.instanceId)
+      const own = async () => (await suite.runtime.usage(neverAborted)).find(({ instanceId }) => instanceId === one.instanceId)
       const before = await own()
       expect(before).toMatchObject({ owner: owner(), cpuSeconds: expect.any(Number) })
       expect(before!.memoryBytes).toBeGreaterThan(5_000_000)
@@ -52,7 +52,7 @@ export function instancesSuite(suite: SuiteBench): void {
 
     test('an artifact or volume in use is not removed', async () => {
       const one = await start()
-      await suite.runtime.removeArtifact(suite.artifact, never)
+      await suite.runtime.removeArtifact(suite.artifact, neverAborted)
       expect((await suite.runtime.listArtifacts()).map(({ reference }) => reference)).toContain(suite.artifact.reference)
       await stop(one.instanceId)
     })
@@ -76,7 +76,7 @@ export function instancesSuite(suite: SuiteBench): void {
     })
 
     test('a stop ends at its time limit if the program ignores its signal', async () => {
-      const { instanceId } = await suite.runtime.start(request({ command: ['node', 'program.cjs', 'deaf'], port: null }), never)
+      const { instanceId } = await suite.runtime.start(request({ command: ['node', 'program.cjs', 'deaf'], port: null }), neverAborted)
       await until(async () => (await readAll(suite.runtime, instanceId, null, 1)).length > 0)
       // The program ignores SIGTERM: a stop without a limit would never resolve.
       await stop(instanceId, 1)
@@ -90,7 +90,7 @@ export function instancesSuite(suite: SuiteBench): void {
         if (instance.instanceId === wanted.instanceId && kind === 'exited')
           reported.resolve({ reason, lastEnd: instance.lastEnd })
       })
-      await suite.runtime.start(wanted, never)
+      await suite.runtime.start(wanted, neverAborted)
       await suite.runtime.inspectCached(wanted.instanceId)
       const end = { exitCode: 7, reason: 'exit', at: expect.any(String) }
       expect(await reported.promise).toEqual({ reason: expect.stringContaining('7'), lastEnd: end })
@@ -133,7 +133,7 @@ export function instancesSuite(suite: SuiteBench): void {
       if (suite.noLimits) context.skip(suite.noLimits)
       const { instanceId } = await suite.runtime.start(
         request({ command: ['node', 'program.cjs', 'eat'], port: null, resources: { ...resources, memoryMb: 96 } }),
-        never,
+        neverAborted,
       )
       await until(async () => (await suite.runtime.inspect(instanceId))?.state === 'exited')
       await until(async () => (await suite.runtime.inspect(instanceId))?.outOfMemory === true)
@@ -158,7 +158,7 @@ export function instancesSuite(suite: SuiteBench): void {
           })(),
           onStdout: (chunk) => void chunks.push(Buffer.from(chunk)),
         },
-        never,
+        neverAborted,
       )
       expect(result.exitCode).toBe(5)
       expect(result.stderrTail).toContain(`it's "so"`)
@@ -192,7 +192,7 @@ export function instancesSuite(suite: SuiteBench): void {
       const { exitCode } = await suite.runtime.exec(
         one.instanceId,
         { argv: ['node', '-e', 'fs.accessSync("program.cjs")'] },
-        never,
+        neverAborted,
       )
       expect(exitCode).toBe(0)
       await stop(one.instanceId)
@@ -203,7 +203,7 @@ export function instancesSuite(suite: SuiteBench): void {
       const word = suite.newId('exec')
       const up = Promise.withResolvers<void>()
       const command = { argv: waiting(word), onStderr: () => up.resolve() }
-      const ended = suite.runtime.exec(one.instanceId, command, never).catch((error: Error) => error)
+      const ended = suite.runtime.exec(one.instanceId, command, neverAborted).catch((error: Error) => error)
       await up.promise
       await stop(one.instanceId)
       await ended
@@ -216,7 +216,7 @@ export function instancesSuite(suite: SuiteBench): void {
         await new Promise(() => {})
         yield new Uint8Array()
       })()
-      expect(await suite.runtime.exec(one.instanceId, { argv: ['node', '-e', ''], stdin: silent }, never)).toMatchObject({
+      expect(await suite.runtime.exec(one.instanceId, { argv: ['node', '-e', ''], stdin: silent }, neverAborted)).toMatchObject({
         exitCode: 0,
       })
       await stop(one.instanceId)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { VolumeMissing } from '../runtime-errors.ts'
 import type { SuiteBench } from './suite-bench.ts'
-import { never } from './suite-bench.ts'
+import { neverAborted } from './suite-bench.ts'
 
 /** Tests of volumes that must exist and do not. */
 export function missingVolumesSuite(suite: SuiteBench): void {
@@ -12,7 +12,7 @@ export function missingVolumesSuite(suite: SuiteBench): void {
       const opened = suite.runtime.createVolume({ ...volume, projectId, mustExist: true })
       await expect(opened).rejects.toThrow(VolumeMissing)
       const wanted = request({ volumes: [{ ...volume, mountPath: '/data', readOnly: false }] })
-      const started = suite.runtime.start(wanted, never)
+      const started = suite.runtime.start(wanted, neverAborted)
       await expect(started).rejects.toThrow(VolumeMissing)
       await expect(started).rejects.toThrow(`my-data (${volume.id}) does not exist`)
       expect(await suite.runtime.volumeSizeBytes(volume.id)).toBeNull()

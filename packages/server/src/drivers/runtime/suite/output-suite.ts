@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Instance } from '../runtime.ts'
-import { call, collect, never, readAll, type SuiteBench } from './suite-bench.ts'
+import { call, collect, neverAborted, readAll, type SuiteBench } from './suite-bench.ts'
 
 /** Tests of `logs`. */
 export function outputSuite(suite: SuiteBench): void {
@@ -28,7 +28,7 @@ export function outputSuite(suite: SuiteBench): void {
       const reported = await readAll(suite.runtime, one.instanceId, null, 3)
       expect(reported).toHaveLength(3)
       const lines: string[] = []
-      for await (const { message } of suite.runtime.logs(one.instanceId, null, never, { follow: false })) lines.push(message)
+      for await (const { message } of suite.runtime.logs(one.instanceId, null, neverAborted, { follow: false })) lines.push(message)
       expect(lines).toEqual(['ready', 'one', 'two'])
       expect(await suite.runtime.inspect(one.instanceId)).toMatchObject({ state: 'running' })
       await stop(one.instanceId)

@@ -18,7 +18,7 @@ export interface Bench {
   noLimits: string | null
 }
 
-export const never = new AbortController().signal
+export const neverAborted = new AbortController().signal
 export const resources = { cpuCores: 1, memoryMb: 512, diskMb: 2000 }
 const waitMs = 90_000
 
@@ -60,7 +60,7 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
         timeoutMs: more.timeoutMs ?? 150_000,
       },
       (line) => lines.push(line),
-      never,
+      neverAborted,
     )
   const request = (changes: Partial<StartRequest> = {}): StartRequest => ({
     instanceId: newId('ins'),
@@ -78,11 +78,11 @@ export function openSuiteBench(prepare: () => Promise<Bench>) {
     ...changes,
   })
   const start = async (changes: Partial<StartRequest> = {}) => {
-    const instance = await runtime.start(request(changes), never)
+    const instance = await runtime.start(request(changes), neverAborted)
     if (instance.address) await until(async () => (await call(instance, 'env')) !== '')
     return instance
   }
-  const stop = (instanceId: string, graceSeconds = 3) => runtime.stop(instanceId, { graceSeconds }, never)
+  const stop = (instanceId: string, graceSeconds = 3) => runtime.stop(instanceId, { graceSeconds }, neverAborted)
 
   beforeAll(async () => {
     bench = await prepare()

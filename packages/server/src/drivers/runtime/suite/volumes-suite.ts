@@ -2,7 +2,7 @@ import { extract, pack } from 'tar-stream'
 import { describe, expect, test } from 'vitest'
 import { readTar } from '../../tar/read-tar.ts'
 import { encodeHeader, tarEnd } from '../../tar/tar-header.ts'
-import { call, never, type SuiteBench } from './suite-bench.ts'
+import { call, neverAborted, type SuiteBench } from './suite-bench.ts'
 
 /** Tests of volumes. */
 export function volumesSuite(suite: SuiteBench): void {
@@ -54,11 +54,11 @@ export function volumesSuite(suite: SuiteBench): void {
       expect(folder).toBe('/app/data/cache')
       for (const path of ['data/cache/file', '$BERTH_VOLUME_CACHE/file', 'program.cjs']) {
         const argv = ['sh', '-c', `test -f "${path}"`]
-        expect(await suite.runtime.exec(one.instanceId, { argv }, never), path).toMatchObject({ exitCode: 0 })
+        expect(await suite.runtime.exec(one.instanceId, { argv }, neverAborted), path).toMatchObject({ exitCode: 0 })
       }
       await stop(one.instanceId)
-      expect(await filesIn(suite.runtime.readVolume(volumes[0]!.id, never))).toEqual({ file: '/app/data/cache/file' })
-      expect(await filesIn(suite.runtime.readVolume(volumes[1]!.id, never))).toEqual({ file: 'data/file' })
+      expect(await filesIn(suite.runtime.readVolume(volumes[0]!.id, neverAborted))).toEqual({ file: '/app/data/cache/file' })
+      expect(await filesIn(suite.runtime.readVolume(volumes[1]!.id, neverAborted))).toEqual({ file: 'data/file' })
       const other = await start({ volumes })
       expect(await call(other, 'file', '/app/data/file')).toBe('data/file')
       expect(await call(other, 'file', 'data/cache/file')).toBe('/app/data/cache/file')
@@ -72,7 +72,7 @@ export function volumesSuite(suite: SuiteBench): void {
         { id: newId('vol'), name: 'my-data', mountPath: '/data/fixed', readOnly: true },
       ]
       for (const { id, name } of volumes) await suite.runtime.createVolume({ id, projectId, name })
-      await suite.runtime.writeVolume(volumes[1]!.id, once(await tarWith({ file: 'fixed' })), never)
+      await suite.runtime.writeVolume(volumes[1]!.id, once(await tarWith({ file: 'fixed' })), neverAborted)
       const one = await start({ volumes })
       if (!(await suite.runtime.inspect(one.instanceId))?.volumesNotMounted) {
         expect(await call(one, 'file', '/data/fixed/file')).toBe('fixed')
@@ -90,17 +90,17 @@ export function volumesSuite(suite: SuiteBench): void {
       const one = await start({ volumes })
       await call(one, 'write', 'old')
       await stop(one.instanceId)
-      expect(await filesIn(suite.runtime.readVolume(id, never))).toEqual({ file: 'old' })
+      expect(await filesIn(suite.runtime.readVolume(id, neverAborted))).toEqual({ file: 'old' })
 
       async function* broken() {
         yield (await tarWith({ file: 'half' })).subarray(0, 514)
         throw new Error('the line was cut')
       }
-      await expect(suite.runtime.writeVolume(id, broken(), never)).rejects.toThrow()
-      expect(await filesIn(suite.runtime.readVolume(id, never))).toEqual({ file: 'old' })
+      await expect(suite.runtime.writeVolume(id, broken(), neverAborted)).rejects.toThrow()
+      expect(await filesIn(suite.runtime.readVolume(id, neverAborted))).toEqual({ file: 'old' })
 
-      await suite.runtime.writeVolume(id, once(await tarWith({ file: 'new', 'deep/other': 'x' })), never)
-      expect(await filesIn(suite.runtime.readVolume(id, never))).toEqual({ file: 'new', 'deep/other': 'x' })
+      await suite.runtime.writeVolume(id, once(await tarWith({ file: 'new', 'deep/other': 'x' })), neverAborted)
+      expect(await filesIn(suite.runtime.readVolume(id, neverAborted))).toEqual({ file: 'new', 'deep/other': 'x' })
       const other = await start({ volumes })
       expect(await call(other, 'read')).toBe('new')
       await stop(other.instanceId)
@@ -113,9 +113,9 @@ export function volumesSuite(suite: SuiteBench): void {
       const [odd, long] = ['caf\xe9', `${'d'.repeat(120)}/\xff\xfe`]
       const header = { type: 'file' as const, size: 0, mode: 0o644, uid: 1000, gid: 1000, mtime: new Date(0), linkname: '' }
       const tar = Buffer.concat([...[odd, long].map((name) => encodeHeader({ ...header, name })), tarEnd])
-      await suite.runtime.writeVolume(id, once(tar), never)
+      await suite.runtime.writeVolume(id, once(tar), neverAborted)
       const names: string[] = []
-      for await (const entry of readTar(suite.runtime.readVolume(id, never))) names.push(entry.header.name)
+      for await (const entry of readTar(suite.runtime.readVolume(id, neverAborted))) names.push(entry.header.name)
       expect(names).toEqual(expect.arrayContaining([odd, long]))
       await suite.runtime.removeVolume(id)
     })

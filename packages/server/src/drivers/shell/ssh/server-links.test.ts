@@ -12,7 +12,7 @@ import { makeKeyPair } from '../test-ssh-server.ts'
 import type { ServerUnreachable } from './server-unreachable.ts'
 import { linksTo } from './test-server.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 async function ping(stream: Duplex): Promise<string> {
   stream.write('GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n')
@@ -41,7 +41,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
 
   test('many streams to Docker use one connection, which is closed with the links', async () => {
     const { links, link } = connect()
-    const answers = await Promise.all(Array.from({ length: 40 }, async () => ping(await link.toDocker(never))))
+    const answers = await Promise.all(Array.from({ length: 40 }, async () => ping(await link.toDocker(neverAborted))))
     expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 200 OK']))
     expect(links.openConnections()).toBe(1)
     await links.close()
@@ -51,7 +51,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
   test('without socket forwarding, streams use docker commands, over more connections as needed', async () => {
     await using strict = await startSshd(need('sshd'), { config: ['AllowStreamLocalForwarding no', 'MaxSessions 10'] })
     const { links, link } = linksTo(strict, partOf('docker'))
-    const streams = await Promise.all(Array.from({ length: 12 }, () => link.toDocker(never)))
+    const streams = await Promise.all(Array.from({ length: 12 }, () => link.toDocker(neverAborted)))
     expect(links.openConnections()).toBe(2)
     expect(new Set(await Promise.all(streams.map(ping)))).toEqual(new Set(['HTTP/1.1 200 OK']))
     await links.close()
@@ -62,7 +62,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
     const server = createServer((_request, response) => response.end('there'))
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
     const { links, link } = connect()
-    const stream = await link.toPort((server.address() as AddressInfo).port, never)
+    const stream = await link.toPort((server.address() as AddressInfo).port, neverAborted)
     expect(await ping(stream)).toContain('200')
     await links.close()
     server.close()
@@ -73,16 +73,16 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await using away = await startSshd(need('sshd'))
       await away.stop()
       const { links, link } = linksTo(away, partOf('docker'))
-      expect(await why(link.toDocker(never))).toMatchObject({
+      expect(await why(link.toDocker(neverAborted))).toMatchObject({
         reason: 'unreachable',
         message: expect.stringContaining('connection refused'),
       })
       await away.start()
       // The server is known to be unreachable: the next call is rejected without a connection until a pause has passed or
       // `retry` is called.
-      expect(await why(link.toDocker(never))).toMatchObject({ reason: 'unreachable' })
+      expect(await why(link.toDocker(neverAborted))).toMatchObject({ reason: 'unreachable' })
       link.retry()
-      expect(await ping(await link.toDocker(never))).toContain('200')
+      expect(await ping(await link.toDocker(neverAborted))).toContain('200')
       await links.close()
     })
 
@@ -90,7 +90,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       const credentials = [{ privateKey: new Secret(makeKeyPair().privateKey) }, { password: new Secret('wrong') }, null]
       for (const credential of credentials) {
         const { links, link } = connect({ credential })
-        expect(await why(link.toDocker(never))).toMatchObject({ name: 'ServerUnreachable', reason: 'login_refused' })
+        expect(await why(link.toDocker(neverAborted))).toMatchObject({ name: 'ServerUnreachable', reason: 'login_refused' })
         await links.close()
       }
     })
@@ -98,12 +98,12 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
     test('a changed host key: both are named, and the credential is not sent', async () => {
       await using swapped = await startSshd(need('sshd'))
       const { links, link } = linksTo(swapped, partOf('docker'))
-      await ping(await link.toDocker(never))
+      await ping(await link.toDocker(neverAborted))
       const before = await swapped.fingerprint()
       await swapped.swapHostKey()
       await expect.poll(() => links.openConnections()).toBe(0)
       const logBefore = swapped.log().length
-      const error = await why(link.toDocker(never))
+      const error = await why(link.toDocker(neverAborted))
       expect(error.reason).toBe('host_key_changed')
       expect(error.message).toContain(before)
       expect(error.message).toContain(await swapped.fingerprint())
@@ -113,7 +113,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
 
     test('Docker is not running: no socket, or one that does not respond', async () => {
       const { links, link } = connect({}, join(folder.path, 'nowhere.sock'))
-      expect(await why(link.toDocker(never))).toMatchObject({
+      expect(await why(link.toDocker(neverAborted))).toMatchObject({
         reason: 'docker_not_running',
         message: expect.stringContaining('does not exist'),
       })
@@ -124,7 +124,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await rename(join(folder.path, 'first.sock'), join(folder.path, 'dead.sock'))
       await new Promise((done) => dead.close(done))
       const other = connect({}, join(folder.path, 'dead.sock'))
-      expect(await why(other.link.toDocker(never))).toMatchObject({
+      expect(await why(other.link.toDocker(neverAborted))).toMatchObject({
         reason: 'docker_not_running',
         message: expect.stringContaining('does not respond'),
       })
@@ -134,7 +134,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
     test('the user has no access to the socket', async ({ skip }) => {
       if (process.getuid?.() !== 0) skip('only root can let another user in')
       const { links, link } = connect({ user: 'nobody' })
-      expect(await why(link.toDocker(never))).toMatchObject({
+      expect(await why(link.toDocker(neverAborted))).toMatchObject({
         reason: 'docker_denied',
         message: expect.stringContaining('group'),
       })
@@ -143,7 +143,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
 
     test('an unknown server', async () => {
       const { links } = connect()
-      expect(await why(links.for('srv_other').toDocker(never))).toMatchObject({ reason: 'unknown_server' })
+      expect(await why(links.for('srv_other').toDocker(neverAborted))).toMatchObject({ reason: 'unknown_server' })
     })
 
     test('a peer that never answers: an abort ends the call at once', async () => {
@@ -162,13 +162,13 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       const { links, link } = linksTo(cut, partOf('docker'))
       const back: string[] = []
       links.onReconnect((id) => back.push(id))
-      const stream = await link.toDocker(never)
+      const stream = await link.toDocker(neverAborted)
       const closed = new Promise((resolve) => stream.resume().once('close', resolve))
       await cut.stop()
       await closed
       expect(link.disconnects()).toBe(1)
       await cut.start()
-      expect(await ping(await link.toDocker(never))).toContain('200')
+      expect(await ping(await link.toDocker(neverAborted))).toContain('200')
       expect(back).toEqual(['srv'])
       await links.close()
     })
@@ -179,14 +179,14 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       const { links, link } = connect()
       const content = Buffer.alloc(700_000, 'berth ')
       await writeFile(join(folder.path, 'compose.yaml'), content)
-      expect((await link.files.read(join(folder.path, 'compose.yaml'), 1_000_000, never)).equals(content)).toBe(true)
-      await expect(link.files.read(join(folder.path, 'compose.yaml'), 699_999, never)).rejects.toMatchObject({
+      expect((await link.files.read(join(folder.path, 'compose.yaml'), 1_000_000, neverAborted)).equals(content)).toBe(true)
+      await expect(link.files.read(join(folder.path, 'compose.yaml'), 699_999, neverAborted)).rejects.toMatchObject({
         errorKind: 'too_large',
       })
-      await expect(link.files.read(join(folder.path, 'none'), 10, never)).rejects.toMatchObject({ errorKind: 'missing' })
+      await expect(link.files.read(join(folder.path, 'none'), 10, neverAborted)).rejects.toMatchObject({ errorKind: 'missing' })
       for (const path of ['/dev/zero', folder.path])
-        await expect(link.files.read(path, 10_000, never)).rejects.toMatchObject({ errorKind: 'not_a_file' })
-      expect(await link.files.list(folder.path, 10, never)).toContain('compose.yaml')
+        await expect(link.files.read(path, 10_000, neverAborted)).rejects.toMatchObject({ errorKind: 'not_a_file' })
+      expect(await link.files.list(folder.path, 10, neverAborted)).toContain('compose.yaml')
       await links.close()
     })
 
@@ -197,7 +197,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
       await chmod(join(folder.path, 'closed', '.env'), 0o600)
       await chmod(folder.path, 0o755)
       const { links, link } = connect({ user: 'nobody' })
-      await expect(link.files.read(join(folder.path, 'closed', '.env'), 100, never)).rejects.toMatchObject({
+      await expect(link.files.read(join(folder.path, 'closed', '.env'), 100, neverAborted)).rejects.toMatchObject({
         errorKind: 'denied',
       })
       await links.close()

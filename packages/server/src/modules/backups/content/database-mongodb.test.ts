@@ -7,7 +7,7 @@ import { detectDatabase } from './databases.ts'
 
 // MongoDB is not available where these tests run: they compare the arguments of its tools with the tools' documentation.
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const requested: { argv: readonly string[]; stdin: string }[] = []
 const unit = (env: Record<string, string>, image = 'mongo:7'): RunningUnit =>
   ({
@@ -38,7 +38,7 @@ test.each(['mongo-express:1', 'my/mongo-backup', 'postgres:16'])('the image %s i
 
 test('the dump includes all databases, runs as root if the service has a root password, and uses no shell', async () => {
   const env = { MONGO_INITDB_ROOT_USERNAME: 'root', MONGO_INITDB_ROOT_PASSWORD: `it's; $(a) "word"` }
-  expect(await mongodb.dumps(unit(env), never)).toEqual([
+  expect(await mongodb.dumps(unit(env), neverAborted)).toEqual([
     {
       name: 'all',
       extension: 'mongodump',
@@ -48,7 +48,7 @@ test('the dump includes all databases, runs as root if the service has a root pa
       },
     },
   ])
-  expect((await mongodb.dumps(unit({}), never))?.[0]?.command.argv).toEqual(['mongodump', '--archive'])
+  expect((await mongodb.dumps(unit({}), neverAborted))?.[0]?.command.argv).toEqual(['mongodump', '--archive'])
 })
 
 test('a dump is loaded from the input and replaces the existing collections', async () => {
@@ -57,6 +57,6 @@ test('a dump is loaded from the input and replaces the existing collections', as
     yield Buffer.from('archive')
   }
   requested.length = 0
-  await mongodb.load?.(unit({}), { service: 'db' }, content(), never)
+  await mongodb.load?.(unit({}), { service: 'db' }, content(), neverAborted)
   expect(requested).toEqual([{ argv: ['mongorestore', '--archive', '--drop'], stdin: 'the archive' }])
 })

@@ -4,7 +4,7 @@ import { StartFailed } from '../../../drivers/runtime/runtime-errors.ts'
 import type { ProjectData } from '../../deployments/index.ts'
 import { contentOf } from './saved-content.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const payload = { volumes: 'all', databases: 'auto', exclude: [] } as unknown as Parameters<typeof contentOf>[0]['payload']
 
 /** A PostgreSQL service, and a second service with the same image that has exited. */
@@ -31,7 +31,7 @@ function contentWith(second: Pick<Instance, 'state' | 'exitCode'>, restart: bool
     runtimeFor: () => runtime,
   } as unknown as ProjectData
   const projects = { uploadOf: async () => null } as unknown as Parameters<typeof contentOf>[1]['projects']
-  return contentOf({ projectId: 'prj_a', serviceId: null, payload, isSafety: false }, { data, projects }, never)
+  return contentOf({ projectId: 'prj_a', serviceId: null, payload, isSafety: false }, { data, projects }, neverAborted)
 }
 
 test('a one-shot service with the image of the database that ended with exit code 0 is not dumped', async () => {

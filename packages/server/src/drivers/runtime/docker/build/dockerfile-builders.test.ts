@@ -11,7 +11,7 @@ import { type Engine, openEngine } from '../engine.ts'
 import { readIdentity } from '../identity.ts'
 import { removeEverythingOf } from '../remove-everything.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const builders = ['buildkit', 'classic'] as const
 
 /** Behaviour that both builders of the engine must have. */
@@ -52,7 +52,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
         ...request,
       },
       ({ message }) => lines.push(message),
-      never,
+      neverAborted,
     )
   }
   interface BuildOptions extends Partial<BuildPlan> {
@@ -242,7 +242,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
         await build(builder, { Dockerfile: text(`${going}${word}`), file: word }, { projectId })
       await expect(build(builder, `${text(`${going}failed`)}\nRUN exit 3\n`, { projectId })).rejects.toThrow()
       expect(await leftOf(going)).toBeGreaterThan(0)
-      await runtimes[builder].removeBuilds(projectId, never)
+      await runtimes[builder].removeBuilds(projectId, neverAborted)
       expect(await leftOf(going)).toBe(0)
       expect((await runtimes[builder].listArtifacts()).map(({ reference }) => reference)).toContain(kept.reference)
       const again = await build(builder, { Dockerfile: text(staying), file: staying })
@@ -260,7 +260,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
         `FROM ${base} AS one\nRUN echo ${word}${at} > /x\nFROM ${base} AS two\nCOPY --from=one /x /y\nRUN echo ${word} ${at}\nFROM ${base}\nCOPY --from=two /y /y\n`
       for (let at = 0; at < 3; at += 1) {
         const { reference } = await build(builder, text(at), { projectId })
-        await runtimes[builder].removeArtifact({ kind: 'image', reference, sizeBytes: 1, startCommand: null }, never)
+        await runtimes[builder].removeArtifact({ kind: 'image', reference, sizeBytes: 1, startCommand: null }, neverAborted)
       }
       const stages = await engine.listImages({ filters: { label: ['berth.kind=stage', `berth.project=${projectId}`] } })
       expect(stages.length).toBeLessThanOrEqual(2)
@@ -292,10 +292,10 @@ describeNeeding(['docker', 'busyboxImage'], 'The build cache', () => {
             timeoutMs: 120_000,
           },
           () => undefined,
-          never,
+          neverAborted,
         )
       }
-      const { cacheBytes, cacheMaxBytes, projects } = await runtime.storage(never)
+      const { cacheBytes, cacheMaxBytes, projects } = await runtime.storage(neverAborted)
       expect(cacheMaxBytes).toBe(maxBytes)
       expect(cacheBytes).toBeLessThanOrEqual(maxBytes)
       expect(cacheBytes).toBeGreaterThan(1_000_000)
@@ -304,10 +304,10 @@ describeNeeding(['docker', 'busyboxImage'], 'The build cache', () => {
       const there = BuildCache.flatMap(({ Description }) => new RegExp(`> /${seed}-(\\d)`).exec(Description)?.[1] ?? [])
       expect(there).toContain('4')
       expect(there).not.toContain('0')
-      await runtime.clearBuildCache(never)
-      expect((await runtime.storage(never)).cacheBytes).toBe(0)
+      await runtime.clearBuildCache(neverAborted)
+      expect((await runtime.storage(neverAborted)).cacheBytes).toBe(0)
     } finally {
-      await runtime.removeBuilds(`prj_${seed}`, never)
+      await runtime.removeBuilds(`prj_${seed}`, neverAborted)
       await runtime.close()
       await removeEverythingOf(instance, partOf('docker'))
       await rm(folder, { recursive: true, force: true })

@@ -13,7 +13,7 @@ import { attackText, fakeText, keyCalls, readKeyText, sayUser } from './attack-p
  * prints what the attacker found. It is a separate program so that a test can run it as another user.
  */
 const [dataDir, kind] = process.argv.slice(2) as [string, IsolationKind]
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const resources = { cpuCores: 1, memoryMb: 512, diskMb: 500 }
 const mark = `late-${process.pid}`
 const plan: BuildPlan = { ...emptyPlan, language: 'node', startCommand: 'sleep 600', port: 3000 }
@@ -31,12 +31,12 @@ const start = async (runtime: Runtime, name: string, env: Record<string, string>
     resources,
     timeoutMs: 60_000,
   }
-  const artifact = await runtime.build(requested, ({ message }) => console.error(`${name}: ${message}`), never)
+  const artifact = await runtime.build(requested, ({ message }) => console.error(`${name}: ${message}`), neverAborted)
   const lateAfterBuild = commands().filter((line) => line.includes(mark)).length
   const volumes = [{ id: `vol_${name}`, name: 'data', mountPath: '/data', readOnly: false }]
   await runtime.createVolume({ id: `vol_${name}`, projectId: `prj_${name}`, name: 'data' })
   const rest = { service: '', command: null, entrypoint: null, port: null, network: null, resources, restart: false }
-  await runtime.start({ ...rest, instanceId: `ins_${name}`, owner: owner(name), artifact, env, volumes }, never)
+  await runtime.start({ ...rest, instanceId: `ins_${name}`, owner: owner(name), artifact, env, volumes }, neverAborted)
   return lateAfterBuild
 }
 
@@ -117,6 +117,6 @@ try {
   const canary = readdirSync(join(dataDir, 'canary'))
   console.log(JSON.stringify({ found, wanted: env, lateAfterBuild, victimLives, canary }))
 } finally {
-  for (const { instanceId } of await runtime.list()) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  for (const { instanceId } of await runtime.list()) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   await runtime.close()
 }

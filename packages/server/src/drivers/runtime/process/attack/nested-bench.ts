@@ -10,7 +10,7 @@ import { openSandbox } from '../sandbox/open-sandbox.ts'
  * user, and prints the outcomes. It is a separate program so that a test can run it as another user.
  */
 const [dataDir] = process.argv.slice(2) as [string]
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const resources = { cpuCores: 1, memoryMb: 256, diskMb: 200 }
 const outside = join(dataDir, 'outside')
 const folder = join(dataDir, 'runtime')
@@ -31,7 +31,7 @@ const plan = { ...emptyPlan, language: 'shell', startCommand: 'sleep 600', port:
 const artifact = await runtime.build(
   { owner, service: '', sourceFolder: source, plan, secrets: {}, resources, timeoutMs: 60_000 },
   () => undefined,
-  never,
+  neverAborted,
 )
 
 /** A volume whose programs would run with Berth's privileges if they covered the machine's. */
@@ -52,18 +52,18 @@ const outcome = async (mountPath: string) => {
   const outer = { id: 'vol_outer', name: 'outer', mountPath: '/data', readOnly: false }
   const volumes = [outer, { id: 'vol_fakes', name: 'fakes', mountPath, readOnly: false }]
   const rest = { service: '', command: null, entrypoint: null, port: null, network: null, resources, restart: false }
-  await runtime.start({ ...rest, instanceId, owner, artifact, env: {}, volumes }, never)
+  await runtime.start({ ...rest, instanceId, owner, artifact, env: {}, volumes }, neverAborted)
   while ((await runtime.inspect(instanceId))?.state === 'running' && !(await isProgramRunning(instanceId))) await pause(50)
   const { state, exitCode } = (await runtime.inspect(instanceId)) ?? {}
   const text: string[] = []
   if (state === 'exited')
     for await (const { message } of runtime.logs(instanceId, null, AbortSignal.timeout(5_000))) text.push(message)
-  await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+  await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
   return { mountPath, state, exitCode, text: text.join('\n') }
 }
 /** Whether the chain of stages has become the project's program. */
 const isProgramRunning = async (instanceId: string) =>
-  (await runtime.exec(instanceId, { argv: ['true'] }, never).catch(() => null))?.exitCode === 0
+  (await runtime.exec(instanceId, { argv: ['true'] }, neverAborted).catch(() => null))?.exitCode === 0
 
 const outcomes = []
 for (const base of ['/app', '/data'])

@@ -20,8 +20,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { encodeHeader, tarEnd } from '../../../tar/tar-header.ts'
 import { packVolume, replaceVolumeContent } from './volume-archive.ts'
 
-const never = new AbortController().signal
-const reading = { environment: process.env, abort: never }
+const neverAborted = new AbortController().signal
+const reading = { environment: process.env, abort: neverAborted }
 let path: string
 let paths: { folder: string; staging: string; trash: string }
 beforeEach(async () => {
@@ -51,17 +51,17 @@ test('too deep folders are refused before they use up file descriptors', async (
 
 test('an archive that writes through its own symlink is refused, and the old volume is kept', async () => {
   const tar = entries({ name: 'way', type: 'symlink', linkname: join(path, 'canary') }, { name: 'way/planted', text: 'mine' })
-  await expect(replaceVolumeContent(paths, tar, never)).rejects.toThrow()
+  await expect(replaceVolumeContent(paths, tar, neverAborted)).rejects.toThrow()
   expect(await readdir(join(path, 'canary'))).toEqual(['secret'])
   expect(await readFile(join(paths.folder, 'file'), 'utf8')).toBe('old')
 })
 
 test.each(['../planted', 'a/../../planted', '..'])('the name %s is refused', async (name) => {
-  await expect(replaceVolumeContent(paths, entries({ name, text: 'mine' }), never)).rejects.toThrow('points outside')
+  await expect(replaceVolumeContent(paths, entries({ name, text: 'mine' }), neverAborted)).rejects.toThrow('points outside')
 })
 
 test('all entries belong to the owner of the volume, without special rights', async () => {
-  await replaceVolumeContent(paths, entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }), never)
+  await replaceVolumeContent(paths, entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }), neverAborted)
   const [volume, program] = [statSync(paths.folder), statSync(join(paths.folder, 'deep', 'program'))]
   expect([program.uid, program.gid, program.mode & 0o7777]).toEqual([volume.uid, volume.gid, 0o755])
 })
@@ -99,7 +99,7 @@ test('names that are not UTF-8 are restored byte for byte, of files, folders and
   const tar = Buffer.concat(await Array.fromAsync(packVolume(paths.folder, reading)))
   await rm(paths.folder, { recursive: true })
   mkdirSync(paths.folder)
-  await replaceVolumeContent(paths, once(tar), never)
+  await replaceVolumeContent(paths, once(tar), neverAborted)
   const names = (list: Buffer[]) => list.map((name) => name.toString('hex')).sort()
   expect(names(await readdir(folder, { encoding: 'buffer' }))).toEqual(names(before))
   expect(await readFile(at(folder, odd, odd), 'utf8')).toBe('inside')
@@ -119,7 +119,7 @@ test('GNU tar reads the archive, and its archives are read, with names that are 
   expect(await readdir(Buffer.from(join(path, 'by-tar')), { encoding: 'buffer' })).toEqual(expect.arrayContaining(here))
   for (const format of ['gnu', 'pax']) {
     execFileSync('tar', [`--format=${format}`, '-cf', join(path, 'theirs.tar'), '-C', join(path, 'by-tar'), '.'])
-    await replaceVolumeContent(paths, once(await readFile(join(path, 'theirs.tar'))), never)
+    await replaceVolumeContent(paths, once(await readFile(join(path, 'theirs.tar'))), neverAborted)
     expect(await readFile(odd, 'utf8'), format).toBe('odd')
   }
 })
@@ -153,7 +153,7 @@ test('a sparse file uses only its data in the archive, and is restored sparse, h
   mkdirSync(byHand)
   execFileSync('tar', ['--extract', `--directory=${byHand}`], { input: tar })
   isWhole(byHand)
-  await replaceVolumeContent(paths, Readable.from([tar]), never)
+  await replaceVolumeContent(paths, Readable.from([tar]), neverAborted)
   isWhole(paths.folder)
   expect(await readFile(join(paths.folder, 'z'), 'utf8')).toBe('after it')
 })
@@ -169,6 +169,6 @@ test.each([
   content.write(map, 'latin1')
   const header = { name: 'f', type: 'file', size: 1024, mode: 0o600, uid: 0, gid: 0, mtime: new Date(0), linkname: '' } as const
   const tar = Readable.from([encodeHeader({ ...header, sparse: { realSize: 1000 } }), content, tarEnd])
-  await expect(replaceVolumeContent(paths, tar, never)).rejects.toThrow('damaged map')
+  await expect(replaceVolumeContent(paths, tar, neverAborted)).rejects.toThrow('damaged map')
   expect(await readFile(join(paths.folder, 'file'), 'utf8')).toBe('old')
 })

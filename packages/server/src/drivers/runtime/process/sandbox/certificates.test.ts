@@ -17,7 +17,7 @@ const ways: { kind: IsolationKind; skip: boolean }[] = [
   { kind: 'own-users', skip: !isRoot },
   { kind: 'none', skip: isRoot },
 ]
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 let location: string
 let file: string
 const server = createServer({}, (_request, response) => response.end('trusted'))
@@ -78,7 +78,7 @@ console.log(await (await fetch('${address}')).text(), hasKey, String(npm_config_
     await runtime.build(
       { owner, service: '', sourceFolder, plan, secrets: {}, resources, timeoutMs: 60_000 },
       ({ message }) => lines.push(message),
-      never,
+      neverAborted,
     )
     await runtime.close()
     // The registry may contain a password: builds do not see it.

@@ -10,7 +10,7 @@ import type { IsolationKind } from '../sandbox/sandbox.ts'
 import { systemProgram } from '../sandbox/system-programs.ts'
 
 const resources = { cpuCores: 1, memoryMb: 512, diskMb: 512 }
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 const isRoot = process.getuid?.() === 0
 const ways: { kind: IsolationKind; skip: boolean }[] = [
   { kind: 'bubblewrap', skip: systemProgram('bwrap') === null },
@@ -44,7 +44,7 @@ describe.each(ways)('requested tools, isolation $kind', ({ kind, skip }) => {
     runtime = open()
   })
   afterEach(async () => {
-    for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, never)
+    for (const { instanceId } of (await runtime?.list()) ?? []) await runtime.stop(instanceId, { graceSeconds: 0 }, neverAborted)
     await runtime?.close()
     await registry?.[Symbol.asyncDispose]()
     if (folder) await rm(folder, { recursive: true, force: true })
@@ -62,7 +62,7 @@ describe.each(ways)('requested tools, isolation $kind', ({ kind, skip }) => {
     deploymentId: `dep_tools_${name}`,
     environment: 'production',
   })
-  const build = (name: string, plan: Partial<BuildPlan>, abort = never): Promise<Artifact> =>
+  const build = (name: string, plan: Partial<BuildPlan>, abort = neverAborted): Promise<Artifact> =>
     runtime.build(
       {
         ...{ owner: owner(name), service: '', resources, secrets: {}, timeoutMs: 60_000 },
@@ -109,7 +109,7 @@ describe.each(ways)('requested tools, isolation $kind', ({ kind, skip }) => {
       entrypoint: null,
       env: {},
     }
-    await runtime.start({ ...run, command: ['node', 'server.js'], port: null, volumes: [], network: null, restart: false }, never)
+    await runtime.start({ ...run, command: ['node', 'server.js'], port: null, volumes: [], network: null, restart: false }, neverAborted)
     const lines: string[] = []
     for await (const { message } of runtime.logs('ins_tools_run', null, AbortSignal.timeout(50_000))) lines.push(message)
     expect(lines).toEqual(['v22.5.0'])
@@ -170,7 +170,7 @@ describe.each(ways)('requested tools, isolation $kind', ({ kind, skip }) => {
       for (const version of ['20.0.0', '21.0.0', '22.0.0']) await registry.publish(nodePackage, version, says(`v${version}`))
       const wants = (version: string) => ({ runtimeVersion: { node: version }, buildCommand: 'node --version' })
       const first = await build('one', wants('20'))
-      await runtime.removeArtifact(first, never)
+      await runtime.removeArtifact(first, neverAborted)
       await build('two', wants('21'))
       expect(await kept()).toEqual(['node-21.0.0'])
       await expect(build('three', wants('22'))).rejects.toMatchObject({
