@@ -159,7 +159,7 @@ end
 `
 }
 
-/** Changes a variable of one project after the other, so often each second, until it is stopped. */
+/** Changes a variable of one project after the other, a given number of times per second, until it is stopped. */
 function commitSteadily({ scene, url }: Side, perSecond: number): () => Promise<void> {
   const headers = { ...scene.headers, 'content-type': 'application/json' }
   let count = 0

@@ -1,7 +1,8 @@
-// node bench/compose-public.ts <folder> [--only=name,name] [--list]: each folder in it holds one project's Compose file with what it names.
-// Deploys each file unchanged on Docker, and compares what `docker compose config` says with what `docker inspect` says. Every difference has
-// to be announced: in the log of the deployment, by the refusal of the deployment, or as a rule for all projects in docs/compose.md.
-// Ends with 1 where one is silent. Images are stand-ins, but for databases, which are real; digests are taken off their names.
+// node bench/compose-public.ts <folder> [--only=name,name] [--list]: each folder in it holds one project's Compose file with what
+// it names. Deploys each file unchanged on Docker, and compares the output of `docker compose config` with that of `docker
+// inspect`. Every difference has to be announced: in the log of the deployment, by the refusal of the deployment, or as a rule
+// for all projects in docs/compose.md. Ends with 1 where one is silent. Images are stand-ins, except for databases, which are
+// real; digests are removed from image names.
 import { existsSync, readFileSync } from 'node:fs'
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'

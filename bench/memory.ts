@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { serving, startHosting, writeApp } from '../tests/kit/hosting.ts'
 import { residentBytesOfInstance } from './kit/process-memory.ts'
-import { lookedInto, reachableBytesOfInstance } from './kit/reachable.ts'
+import { inspectorEnv, reachableBytesOfInstance } from './kit/reachable.ts'
 import { megabytes, ratio, table } from './kit/table.ts'
 
 /**
@@ -18,7 +18,7 @@ if (runtime !== 'process' && runtime !== 'docker') throw new Error(`--runtime is
 const snapshots = flag('snapshots', '')
 const limit = 1.5
 
-await using hosting = await startHosting({ runtime, env: lookedInto })
+await using hosting = await startHosting({ runtime, env: inspectorEnv })
 const localPath = join(hosting.folder, 'again')
 await writeApp(localPath, serving('version 0'))
 const project = await hosting.makeProject({ name: 'again', localPath, healthCheck: { path: '/' } })
@@ -46,7 +46,7 @@ async function deployOnce(at: number): Promise<void> {
   if (status !== 'live') throw new Error(`deployment ${at} is ${status}: ${error?.message}`)
 }
 
-/** Resident first: to look at what can be reached gives some of it back. */
+/** Resident memory is read first, because measuring the reachable memory frees some of it. */
 async function check(when: string): Promise<void> {
   const resident = await residentBytesOfInstance(hosting.berth.pid)
   const files = snapshots ? { folder: snapshots, name: when.replaceAll(' ', '-') } : undefined

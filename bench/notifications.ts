@@ -110,7 +110,7 @@ async function measureBursts(kind: string, smtpPort: number): Promise<void> {
 }
 
 interface Burst {
-  /** The same request just before, without an announcement. */
+  /** The same request right before, without an announcement. */
   own: Times
   together: Times
   cpuMs: number

@@ -73,7 +73,10 @@ function line({ name, image, adoptable, reason, drift }: DiscoveredService): str
   return `${name} (${image}): ${fate}${drift.length > 0 ? `; drift: ${drift.join(', ')}` : ''}`
 }
 
-/** A line for each field of each container; what moves by itself aside, and what Docker lists in any order sorted. */
+/**
+ * A line for each field of each container, without fields that change by themselves; lists that Docker returns in any order are
+ * sorted.
+ */
 async function seen(project: string): Promise<string[]> {
   const filters = { label: [`com.docker.compose.project=${project}`] }
   const all = (await engine.listContainers({ all: true, filters })).sort((one, other) => one.Id.localeCompare(other.Id))

@@ -23,7 +23,7 @@ const concurrency = 16
 const folder = await mkdtemp(join(tmpdir(), 'berth-stale-reads-'))
 const settings = { folder, ...(values.url ? { url: values.url } : {}) }
 let state = Number(values.seed)
-/** A linear congruential generator: the same seed gives the same program. */
+/** A linear congruential generator: the same seed gives the same sequence. */
 const random = (below: number) => {
   state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
   return Math.floor((state / 2_147_483_648) * below)

@@ -64,7 +64,7 @@ async function run(): Promise<void> {
   await pause(5_000)
   if ((await appliedTo(database)) !== before) problems.push('the newer API process migrated the database under the older worker')
 
-  // As if a command of the newer version had migrated it: the older processes run on.
+  // As if a command of the newer version had migrated the database: the older processes keep running.
   const migrated: Database = await openDatabase({ url: database.settings.url!, folder: folder.path })
   await migrated.close()
   await using api = await newApi

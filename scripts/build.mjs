@@ -44,7 +44,7 @@ async function buildTarget(target) {
   console.log(`built ${target.name} in ${secondsSince(start)}`)
 }
 
-/** A build that is cut short leaves the old one whole: the new folder takes its place in one step. */
+/** An interrupted build leaves the old one complete: the new folder replaces it in one step. */
 function swap(fresh, dist) {
   const old = `${fresh}-old`
   try {

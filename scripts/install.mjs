@@ -3,12 +3,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endBy, root, runProgram, secondsSince, showProgress } from './programs.mjs'
 
-/** Installs only when what lies in node_modules is not what the lockfile says. True once it is; throws with the words to show. */
+/**
+ * Installs only if node_modules does not match the lockfile. Returns true once it matches; throws an error with the message to
+ * show.
+ */
 export async function install() {
   if (isInstalled()) return true
   const start = performance.now()
   const endProgress = showProgress('installing packages')
-  // Not `npm ci`: it refuses a lockfile that leaves out another platform's packages, and it throws away what is already right.
+  // Not `npm ci`: it refuses a lockfile without the packages of other platforms, and it removes packages that are already
+  // correct.
   const { code, interrupted, output } = await npm([
     'install',
     '--no-save',
@@ -25,8 +29,9 @@ export async function install() {
 }
 
 /**
- * npm writes its own record into node_modules as the last step of an install, so an install that was cut short has none.
- * Both ways: all that the lockfile names is there, and nothing else is. A platform package may be absent on other platforms.
+ * npm writes its own record into node_modules as the last step of an install, so an interrupted install has none. Compared in
+ * both directions: every package of the lockfile is installed, and no other one is. A platform package may be absent on other
+ * platforms.
  */
 function isInstalled() {
   const wanted = readLock('package-lock.json')

@@ -9,7 +9,7 @@ import { tempFolder } from '../tests/kit/temp-folder.ts'
 
 const launchers = join(import.meta.dirname, '..', 'packages', 'cli', 'bin')
 
-/** A service that tells its pid and Node, and ends on SIGTERM with a code of its own. */
+/** A service that prints its pid and Node version, and ends on SIGTERM with its own exit code. */
 const service = `process.on('SIGTERM', () => process.exit(7))
 console.log(\`up \${process.pid} \${process.version} \${process.argv.slice(2).join(' ')}\`)
 setInterval(() => {}, 999)`

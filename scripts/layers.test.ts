@@ -54,7 +54,7 @@ const forbidden: [from: string, specifier: string][] = [
   ['platform/db/http.ts', '../../http/handler.ts'],
   ['platform/jobs/source.ts', '../../source/compose/read.ts'],
   ['platform/web.ts', 'fastify'],
-  // Packages away from their home.
+  // Packages that are imported outside their folder.
   ['modules/servers/shell.ts', 'node:child_process'],
   ['instance/shell.ts', 'node:child_process'],
   ['drivers/git/shell.ts', 'node:child_process'],

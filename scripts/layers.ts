@@ -37,7 +37,7 @@ const top = ['main.ts', 'instance', 'http', 'modules', 'drivers', 'edge-proxy', 
 /** Parts of the platform that only modules, http and the composition use. */
 const stateful = ['db', 'jobs', 'job-runner', 'log-store']
 
-/** Packages with one home. */
+/** Packages that only one folder may import. */
 const homes = [
   {
     name: 'node:child_process',

@@ -9,7 +9,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/,
 
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** The Node that the lockfile brings; the one we run on only where it is new enough itself. */
+/** The Node of the lockfile; the running one only if it is new enough. */
 export function bundledNode() {
   const bundled = join(root, 'node_modules', '.bin', 'node')
   if (existsSync(bundled)) return bundled

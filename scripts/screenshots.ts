@@ -49,7 +49,7 @@ async function shootFilled(): Promise<void> {
   await shoot(url, viewerSignIn, viewerScenes(filled))
 }
 
-/** People who come and go: more of them every third minute, now and then at an address that is not there. */
+/** Simulated visitors: more of them every third minute, and sometimes at a missing address. */
 async function visitors(edgeUrl: string, minutes: number): Promise<void> {
   const end = performance.now() + minutes * 60_000
   for (let visit = 0; performance.now() < end; visit++) {

@@ -10,7 +10,7 @@ import { tempFolder } from '../tests/kit/temp-folder.ts'
 
 const script = join(import.meta.dirname, 'test-machine.sh')
 
-/** The script on a state folder of its own, beside the machine that this test run uses. */
+/** Runs the script with its own state folder, beside the machine that this test run uses. */
 function machine(state: string) {
   const { BERTH_TEST_POSTGRES_URL: _, ...rest } = process.env
   const env = { ...rest, BERTH_TEST_MACHINE_DIR: state }

@@ -52,7 +52,7 @@ await summary()
 
 async function runEverything(early) {
   const checks = [program('types', tool('tsc'), ['--noEmit', '-p', '.']), program('lint', tool('biome'), ['check', '.'])]
-  // Unit and API tests need neither what is built nor containers.
+  // Unit and API tests need neither the build nor containers.
   const computing = runs.computing && early && runVitest('computing', early)
   const [settings, built] = await Promise.all([
     quick ? early : step('test machine, containers', () => startMachine(['docker'])),

@@ -6,7 +6,7 @@ const [projects, connections] = [200, 256]
 /** Pause between two waves of connections. */
 const everyMs = 1_000
 
-/** A viewer opens many connections on the longest list and goes away before it is answered, again and again. */
+/** A viewer repeatedly opens many connections to the longest list and disconnects before the response. */
 const abandoned = (name: string, requestsEach: number): Scenario => ({
   name,
   env: { BERTH_QUOTA_PROJECTS: '1000' },

@@ -7,7 +7,7 @@ const { url, referenceUrl, pid, token, everyMs } = workerData as Record<'url' | 
   Record<'pid' | 'everyMs', number>
 const agent = new Agent({ keepAlive: true })
 const latencies: number[] = []
-/** The same of a bare server beside the instance: it shows how busy the machine is. */
+/** The p99 of a bare server beside the instance, which shows how busy the machine is. */
 const reference: number[] = []
 let failures = 0
 let maxBytes = 0

@@ -15,7 +15,7 @@ const sends =
   (_, response) =>
     response.end(text)
 
-/** A server over SSH whose Docker answers with as much JSON as is read: six checks and scans at once. */
+/** A server over SSH whose Docker answers with endless JSON: six checks and scans at once. */
 export const serverAnswers: Scenario = {
   name: 'a server whose Docker answers with megabytes of JSON',
   async run({ hosting, watch, defer }) {

@@ -27,7 +27,7 @@ export async function checkEnds(api: Hosting, db: Db, problems: string[]): Promi
   }
   for (const { id, status, errorMessage } of runs) {
     if (status !== 'succeeded') problems.push(`the run ${id} is ${status}: ${errorMessage}`)
-    // Each end announces itself by one job.
+    // Each end announces itself with exactly one job.
     const count = jobs.filter(({ payload }) => payload.includes('backup.succeeded') && payload.includes(id)).length
     if (count !== 1) problems.push(`the end of the run ${id} was announced ${count} times`)
   }

@@ -3,7 +3,7 @@ import { type Kind, manifest } from './kind.ts'
 const integrity = 'sha512-6FlzubTLZG3J2a/NVCAleEhjzq5oxgHyaCU9yYXvcLsvoVaHJq/s5xXI6/XXP6tz7R9xAOtHnSO/tXtF3WRTlA=='
 const checksum =
   '10c0/d924b57e7312b3b63ad21fc5b3dc0af5e78d61a1fc7cfb5457edaf26326bf62be5307cc87ffb6862ef1c2b33b0233cdb5d4f01c4c958cc0d660948b65a287a48'
-/** Answers with what its dependency says, so that one that was not installed is seen. */
+/** Answers with the output of its dependency, so that a missing dependency is detected. */
 const server = (name: string) =>
   `import { createServer } from 'node:http'\nimport ms from 'ms'\ncreateServer((_, answer) => answer.end('kind ${name} ' + ms('1s'))).listen(process.env.PORT ?? 3000)`
 const withMs = (name: string, packageManager?: string) => ({

@@ -1,6 +1,6 @@
 import { htmlPage, type Kind, manifest } from './kind.ts'
 
-/** A Vite project whose script writes a word that the build has to have joined. */
+/** A Vite project whose page shows a text that only the build can assemble. */
 const vite = (
   name: string,
   { needs = {}, tools = {}, files = {} }: { needs?: object; tools?: object; files?: Kind['files'] } = {},

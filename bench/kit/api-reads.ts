@@ -6,7 +6,7 @@ export interface ApiRead {
   headers: Record<string, string>
 }
 
-/** Signs in as the admin, creates so many projects, and repeats the reads of the API. */
+/** Signs in as the admin, creates the given number of projects, and repeats the reads of the API. */
 export async function signedInReads({ url }: { url: string }, projects: number): Promise<ApiRead[]> {
   const json = { 'content-type': 'application/json' }
   const login = await fetch(`${url}/api/auth/login`, {

@@ -20,7 +20,7 @@ export interface Comparison {
   differences: Difference[]
 }
 
-/** Compares everything that the file says about each service with what the engine says about its containers. */
+/** Compares all settings of each service in the file with the settings of its containers in the engine. */
 export async function differencesOf(
   { services, networks }: WrittenFile,
   running: ReadonlyMap<string, RunningService>,

@@ -6,7 +6,7 @@ export interface ProcessMemory {
   command: string
   /** Pages in memory, those shared with other processes too. */
   rssBytes: number
-  /** The same with each shared page divided among those who share it: the sum over processes is the true use. */
+  /** Pages in memory, with each shared page divided among the processes that share it: the sum over processes is the true use. */
   pssBytes: number
 }
 
@@ -20,7 +20,7 @@ export async function memoryOfTree(root: number): Promise<{ rssBytes: number; ps
   return { rssBytes: sum(({ rssBytes }) => rssBytes), pssBytes: sum(({ pssBytes }) => pssBytes), processes }
 }
 
-/** Undefined once the process is gone. */
+/** Undefined once the process has exited. */
 export async function memoryOf(pid: number): Promise<ProcessMemory | undefined> {
   try {
     const [rollup, command] = await Promise.all([

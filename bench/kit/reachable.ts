@@ -10,9 +10,12 @@ interface Watched {
 }
 
 /** Lets a Node process that is asked to open its inspector use any free port. */
-export const lookedInto = { NODE_OPTIONS: '--inspect-port=127.0.0.1:0' }
+export const inspectorEnv = { NODE_OPTIONS: '--inspect-port=127.0.0.1:0' }
 
-/** The same for the worker and the API process of a supervised instance, which write to one output. Snapshots go to the folder. */
+/**
+ * `reachableBytes` for the worker and the API process of a supervised instance, which share one output. Snapshots go to the
+ * folder.
+ */
 export async function reachableBytesOfInstance(instance: Watched, snapshots?: { folder: string; name: string }): Promise<number> {
   let sum = 0
   for (const [role, pid] of Object.entries(instanceProcesses(instance.pid))) {

@@ -1,4 +1,5 @@
-// What is built, out of what, and whether it still fits its sources. No dependency, so that `up` can ask before building.
+// The build targets with their sources, and whether each target is up to date. No dependency, so that `up` can ask before
+// building.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'

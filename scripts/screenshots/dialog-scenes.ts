@@ -2,7 +2,9 @@ import type { Page } from 'playwright-core'
 import type { Filled } from '../../tests/kit/filled-instance.ts'
 import type { Scene } from './scenes.ts'
 
-/** Dialogs, wizards and forms half filled in, on the filled instance. Nothing that they would do is done, but for what can be done again. */
+/**
+ * Partly completed dialogs, wizards and forms on the filled instance. None of them is submitted, except where it can be repeated.
+ */
 export const dialogScenes = ({ projectId, deploymentId, serverId, brokenId, longNamedId }: Filled): Scene[] => {
   const project = `/projects/${projectId}`
   return [

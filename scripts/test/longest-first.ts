@@ -12,7 +12,7 @@ const secondsOf = ({ project, moduleId }: TestSpecification): number =>
 const long = 20
 
 /**
- * The longest files first, by the last run: one that began last would run on alone while all else is done. The shorter ones stay
+ * The longest files first, by the last run: a long file that starts last would run alone at the end. The shorter ones stay
  * together by project, since a worker that changes the project loads everything again.
  */
 export class LongestFirst extends BaseSequencer {

@@ -188,7 +188,7 @@ export const mutations = [
     '',
     'live-environments.test.ts',
   ),
-  // What modules stand on.
+  // The platform below the modules.
   unit(
     'a lease that stands is taken for dead',
     'lease.ts',

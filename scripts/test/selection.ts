@@ -26,7 +26,7 @@ const endToEndTests = globSync(['tests/**/*.test.ts', 'bench/**/*.test.ts', 'scr
 /** The API suite is one set of files. */
 export function apiTestsOn(database: 'sqlite' | 'postgres'): string[] {
   if (database === 'sqlite') return apiTests.filter(isQuickEnough('api-sqlite'))
-  // Bytes on their way into a file: 600 MB of them say the same on either database.
+  // Uploads to a file: 600 MB are the same work with either database.
   return apiTests.filter(isOn('PostgreSQL')).filter((path) => !path.endsWith('/upload-memory.test.ts'))
 }
 

@@ -1,4 +1,4 @@
-// What the end of `npm test` says: where the time went, what was skipped, what failed.
+// The summary at the end of `npm test`: durations, skipped tests and failures.
 
 const slowest = 20
 

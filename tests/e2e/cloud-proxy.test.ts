@@ -28,7 +28,7 @@ const tokenOf = async ({ api }: Hosting): Promise<string> => (await api('POST', 
 async function peakMb(pid: number): Promise<number> {
   return Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
 }
-const forget = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5')
+const resetPeak = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5')
 
 /** Uploads a folder for a cloud project through the local instance. */
 async function upload(projectId: string, bytes: AsyncIterable<Uint8Array>) {
@@ -52,7 +52,7 @@ test('a 100 MB upload is forwarded to the cloud in bounded memory', async () => 
   const { id } = await cloud.makeProject({ name: 'Large' })
   // Code and caches that the first upload loads are not part of the cost of an upload.
   expect((await upload(id, storedTarball(1_000_000))).status).toBe(200)
-  await forget(here.berth.pid)
+  await resetPeak(here.berth.pid)
   const before = await peakMb(here.berth.pid)
   const { status, body } = await upload(id, storedTarball(100_000_000))
   expect({ status, body: JSON.parse(body).data }).toMatchObject({ status: 200, body: { files: 1 } })

@@ -20,7 +20,7 @@ describeOnDocker('the container image of Berth', () => {
     await promisify(execFile)(process.execPath, [join(clone, 'scripts', 'pack.mjs')], { cwd: clone })
     const { version } = JSON.parse(await readFile(join(clone, 'packages', 'server', 'package.json'), 'utf8'))
     await using folder = await tempFolder('image')
-    // Disposed of before the folder, which names what is on the engine.
+    // Disposed of before the folder, which knows the objects on the engine.
     await using onEngine = new AsyncDisposableStack()
     const context = join(folder.path, 'context')
     const files = ['Dockerfile', `dist/berth-${version}.tgz`]

@@ -18,7 +18,7 @@ process.on('SIGTERM', () => process.exit(0))
 `
 const startCommand = 'node server.js'
 
-/** Shows what it was started as and with: the programs around it, by those that it can see, and its variables. */
+/** Shows the visible processes around it, and its variables. */
 const notifying = `
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -97,7 +97,7 @@ process.on('SIGTERM', () => process.exit(0))
       const { id, slug } = await make('filling', source)
       await hosting.api('PATCH', `/projects/${id}/resources`, { production: { diskMb: 64 } })
       await goLive(id)
-      // It may be ended before it has written all of it.
+      // It may be stopped before it has written everything.
       await hosting.get(`${slug}.localhost`, '/fill')
       const reported = async () => {
         const { data } = (await hosting.api('GET', '/notifications/deliveries')).body
@@ -120,7 +120,7 @@ process.on('SIGTERM', () => process.exit(0))
   test('a failed health check is reported with status, exit code and last log lines', async () => {
     const crashing = await make('crashing', `console.log('connecting'); console.error('no database'); process.exit(3)`)
     const { error } = await hosting.settled(await hosting.deploy(crashing.id))
-    // One that the runtime has started again meanwhile says its lines again; two outputs have no order between them.
+    // A restarted instance writes its lines again, and two outputs have no common order.
     expect({ ...error, logTail: [...new Set(error?.logTail)].sort() }).toEqual({
       code: 'crashed',
       message: 'The new version exited with code 3 before it was healthy',
@@ -169,7 +169,7 @@ process.on('SIGTERM', () => process.exit(0))
     await goLive(project.id)
     const reported = JSON.parse((await hosting.get(`${project.slug}.localhost`)).text)
     expect(reported).toMatchObject({ color: 'teal', managers: [] })
-    // Beside it only what holds its container or its sandbox together.
+    // Besides it only the init process of its container or sandbox.
     const isInit = (program: string) => /^(\S*\/)?(docker-init|bwrap)( |$)/.test(program)
     expect(reported.programs.filter((program: string) => !isInit(program))).toEqual(['node server.js'])
     expect((await post(project.id, 'disable')).status).toBe(200)

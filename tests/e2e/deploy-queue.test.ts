@@ -57,7 +57,7 @@ describeOnRuntimes('the queue of deployments', (runtime) => {
     const ended = await Promise.all(ids.map((id) => hosting.settled(id)))
     expect(ended.map(({ status }) => status)).toEqual(['live', 'live', 'cancelled', 'live', 'live'])
   }
-  // Which of them run at once is decided before any runtime is asked: one runtime is enough.
+  // The number of concurrent builds is decided before a runtime is called: one runtime is enough.
   if (runtime === 'process') test('cancelling one of five parallel builds does not affect the other four', cancelOneOfFive)
 
   test('a deployment can be cancelled in every state, and a late success does not overwrite it', async () => {

@@ -75,7 +75,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
     const theirs = await rival('POST', '/projects', { name: 'rival', gitUrl: 'https://git.example.test/rival/shop.git' })
     const claim = await rival('POST', `/projects/${theirs.data.id}/connect`, { domain: 'shop.example.test' })
     expect(claim.data).toMatchObject({ hostname: 'shop.example.test', state: 'pending' })
-    // The answer of a retry comes after the table of the edge was made anew.
+    // The response to a retry comes after the edge got a new table.
     await rival('POST', `/projects/${theirs.data.id}/routing/retry`)
     expect((await retry()).status).toBe(200)
     expect(await routeOf('shop.example.test')).toMatchObject({ tls: 'active', state: 'synced' })
@@ -145,7 +145,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'domains and their certificates on t
   })
 })
 
-/** The owner in an organisation of another name, which knows nothing of the first one's projects. */
+/** The owner of another organisation, which does not see the projects of the first one. */
 async function inAnotherOrganization({ berth }: Hosting) {
   const origin = new URL(berth.url).origin
   const request = async (method: string, path: string, body?: unknown, more: Record<string, string> = {}) => {

@@ -95,7 +95,7 @@ describe('berth git: from the device code to a linked repository', () => {
     const { source, config } = (await hosting.api('GET', `/projects/${projectId}`)).body.data
     expect([source, config.autoDeploy]).toMatchObject([{ kind: 'git', owner: 'acme', repo: 'blog', branch: 'main' }, true])
     expect(host.hooks.map(({ repository }) => repository)).toContain('acme/blog')
-    // Once it has a project the folder is asked about no more, and behind a pipe it never was.
+    // A folder with a project gets no prompt, and without a terminal there is none.
     const again = await berth('deploy', blog)
     expect([again.code, again.stderr]).toEqual([0, expect.not.stringContaining('Deploy every push')])
   })
@@ -134,7 +134,7 @@ describe('berth git: from the device code to a linked repository', () => {
   test('the token is in no log, file or output', async () => {
     const canary = tokens.ann
     expect(reported.join('\n')).not.toContain(canary)
-    // Nothing comes and goes while it is looked at: the push above is still being deployed.
+    // The files do not change during the search: the push above is still being deployed.
     await hosting.berth.stop()
     expect(hosting.berth.output()).not.toContain(canary)
     expect(await filesWith(hosting.berth.dataFolder, [canary])).toEqual([])

@@ -126,7 +126,7 @@ describeNeeding(['pebble', 'challtestsrv'], 'a server with a base domain', () =>
     expect(preview).toMatchObject({ status: 'live', url: `https://pr-7--shop.${base}:${tlsPort}` })
     expect(await secure(`pr-7--shop.${base}`)).toMatchObject({ status: 200, text: 'the shop', names: `DNS:*.${base}` })
     expect(ordersIn(server)).toBe(1)
-    // The address that previews had before works too, with a certificate of its own.
+    // The former address of previews works too, with its own certificate.
     expect(await hosting.get(`pr-7.shop.${base}`)).toMatchObject({ status: 200, text: 'the shop' })
     expect(await secure(`pr-7.shop.${base}`)).toMatchObject({ status: 200, names: `DNS:pr-7.shop.${base}` })
     expect(ordersIn(server)).toBe(2)

@@ -25,7 +25,7 @@ createServer((request, response) => {
 process.on('SIGTERM', () => process.exit(0))
 `
 
-/** The same in containers, with an image a hundredth of the size: the whole image is in the archive. */
+/** The project in containers, with an image of a hundredth of the size, because the whole image is in the archive. */
 const script = `#!/bin/sh
 [ -z "$QUERY_STRING" ] || printf %s "$QUERY_STRING" > /data/kept.txt
 printf 'content-type: text/plain\\r\\n\\r\\n'

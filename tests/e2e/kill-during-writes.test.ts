@@ -72,7 +72,7 @@ describeOnEachDatabase(
         await sql`create table ${sql.table(table)} (name text primary key)`.execute(database.db)
       }
       await buildWriter(database.settings.folder)
-      // One that ends by itself leaves its code cache for the others.
+      // A process that exits by itself leaves its code cache for the others.
       const orders = { ...database.settings, jobPrefix }
       await runWriter({ ...orders, round: -1, writes: 0 })
       const acknowledged: string[] = []
@@ -96,7 +96,7 @@ describeOnEachDatabase(
         .where('kind', '=', 'test.finish')
         .execute()
       const withJob = [...written].filter((name) => Number(name.split('-')[1]) % 5 === 0).sort()
-      // A write and its job are there together or not at all, acknowledged or not.
+      // A write and its job are stored together or not at all, acknowledged or not.
       expect(jobs.map((job) => JSON.parse(job.payload).name).sort()).toEqual(withJob)
       expect(jobs.filter((job) => job.status !== 'succeeded')).toEqual([])
       expect([...(await names(database, 'finished'))].sort()).toEqual(withJob)

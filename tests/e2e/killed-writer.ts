@@ -7,8 +7,8 @@ import { createJobs } from '../../packages/server/src/platform/job-runner/create
 import { job } from '../../packages/server/src/platform/jobs/declare.ts'
 
 /**
- * The program that `kill-during-writes.test.ts` kills. It writes rows, every fifth together with a job, and says each one's
- * name on stdout once it is committed; with no rows to write it runs the jobs that are left, then ends.
+ * The program that `kill-during-writes.test.ts` kills. It writes rows, every fifth together with a job, and prints the name of
+ * each on stdout once it is committed; with no rows to write it runs the jobs that are left, then ends.
  */
 export interface WriterOrders {
   folder: string

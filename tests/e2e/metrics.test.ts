@@ -43,7 +43,7 @@ describeOnRuntimes('metrics of running projects', (runtime) => {
     const [requested] = (await points()).filter(({ requests }) => requests > 0)
     expect(requested).toMatchObject({ p50Ms: expect.any(Number), p99Ms: expect.any(Number) })
 
-    // What is asked while no control plane is there, or was not written down by the one that died, is told to the next.
+    // Requests while no control plane runs, and those that the killed one had not stored, are reported to the next one.
     await request('/404')
     await hosting.berth.kill9()
     await request('/404')

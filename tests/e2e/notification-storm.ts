@@ -14,7 +14,7 @@ import { type Berth, startBerth } from '../kit/start-berth.ts'
  */
 export interface StormOptions {
   database: TestDatabase
-  /** Each gets 20 deliveries: ten of each of two categories, which is the most that is not joined into one. */
+  /** Each gets 20 deliveries: ten of each of two categories, the maximum that is not joined into a digest. */
   channels: number
   kills: number
   withinMs: number
@@ -22,11 +22,11 @@ export interface StormOptions {
 
 export interface StormResult {
   deliveries: { id: string; status: string; attempts: number }[]
-  /** When each id came in, by this process's clock. */
+  /** The arrival time of each id, by the clock of this process. */
   receipts: Map<string, number[]>
   badSignatures: number
   killedAt: number[]
-  /** How many had come in when the last kill fell. */
+  /** The number of deliveries that had arrived at the last kill. */
   receivedAtLastKill: number
   tookMs: number
   output: string

@@ -22,7 +22,7 @@ describeOnRuntimes('route rules on the edge', (runtime) => {
   }
   const inForce = (path: string, status: number, headers = {}) =>
     expect.poll(() => request(path, headers), { interval: 50 }).toBe(status)
-  /** Rules reach the edge together and in order: once one that was made later is in force, so are those before it. */
+  /** Rules reach the edge together and in order: once a later rule applies, all earlier ones do. */
   const takenUp = async (path: string) => {
     await addRule({ kind: 'ban', pathPrefix: path, config: { ips: ['127.0.0.1'] } })
     await inForce(path, 403)

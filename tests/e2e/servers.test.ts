@@ -8,7 +8,7 @@ import { describeOnDocker, listOnServer, removeNetworkOf, serverRemover } from '
 import { type Sshd, startSshd } from '../kit/sshd.ts'
 
 const startCommand = 'node server.js'
-/** Adds a line to a file of its volume at every start, says so, and shows all of them. */
+/** Adds a line to a file of its volume at every start, logs it, and shows all lines. */
 const keeping = `
 import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -25,7 +25,7 @@ describeOnDocker('a project on a server over SSH', () => {
   let serverId: string
   beforeAll(async () => {
     sshd = await startSshd(partOf('sshd'))
-    // This machine runs projects as processes: nothing of a server's project can be taken for its own.
+    // This machine runs projects as processes: no part of a project on a server can be mistaken for a local one.
     const images = { BERTH_BASE_IMAGE_NODE: partOf('nodeImage'), BERTH_BASE_IMAGE_STATIC: partOf('nodeImage') }
     hosting = await startHosting({ env: { ...images, BERTH_SERVER_WAIT_SECONDS: '15', BERTH_JOB_LEASE_SECONDS: '1' } })
     const { host, port, user, privateKey } = sshd
@@ -150,7 +150,7 @@ describeOnDocker('a project on a server over SSH', () => {
     await expect.poll(containers).toEqual(before)
   })
 
-  // The others, and silence instead of an end, are bench/server-cuts.ts.
+  // `bench/server-cuts.ts` tests the other steps, and connections that become silent instead of ending.
   test.each(['build', 'start'])('the connection cut during %s: the deployment goes live after the reconnection', async (step) => {
     const name = `cut-${step}`
     const slow = `${serving('one', { afterMs: 1_500 })}`

@@ -42,7 +42,7 @@ describeOnRuntimes('auto-sleep', (runtime) => {
   test('requests that arrive while the project falls asleep are served', async () => {
     const project = await makeLive('dozer', 'auto_sleep')
     let failed = 0
-    // Requests two seconds apart meet the moment of falling asleep sooner or later.
+    // With requests two seconds apart, one of them arrives while the project falls asleep.
     for (let round = 0; round < 8; round++) {
       if ((await hosting.get(`${project.slug}.localhost`)).status !== 200) failed++
       await pause(1_700 + round * 120)

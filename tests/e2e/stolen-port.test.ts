@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Hosting, startHosting, writeApp } from '../kit/hosting.ts'
 
-/** Says where it is, and ends when it is told to. */
+/** Reports its port, and exits on request. */
 const victim = `
 import { createServer } from 'node:http'
 createServer((request, response) => {
@@ -11,7 +11,7 @@ createServer((request, response) => {
 }).listen(process.env.PORT, process.env.HOST)
 `
 
-/** Takes a port as soon as it is free, answers there as if it were the other one, and tells what it was sent. */
+/** Takes a port as soon as it is free, answers there in place of the other project, and reports the received requests. */
 const thief = `
 import { createServer } from 'node:http'
 import net from 'node:net'

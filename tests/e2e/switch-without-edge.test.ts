@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hosting, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'
 
-/** Says what it is, and takes a moment to start, so that there is time to harm the edge before the switch. */
+/** Answers with its version. It starts slowly, so that the test can disturb the edge before the switch. */
 const app = (text: string) => `
 import { createServer } from 'node:http'
 const server = createServer((_, response) => response.end(${JSON.stringify(text)}))

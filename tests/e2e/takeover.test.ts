@@ -59,7 +59,7 @@ describeOnDocker('taking over containers of a server', () => {
     const [repo, version] = tag.split(':') as [string, string]
     await engine.getImage(partOf('nodeImage')).tag({ repo, tag: version })
     const { project, warnings } = await adopted('nameless', { Image: tag }).then(async (first) => {
-      // The name moves on after the container was made; what is adopted then is what runs.
+      // The tag moves to another image after the container was created; the running image is adopted.
       await hosting.api('DELETE', `/projects/${first.project.id}`)
       await engine.getImage(partOf('busyboxImage')).tag({ repo, tag: version })
       const body = { serverId: box.serverId, projectName: 'nameless', serviceNames: [first.container] }

@@ -103,7 +103,7 @@ export const kinds: Fuzzed[] = [
         return null
       })
       if (!written) return
-      // What was judged is built as it was read: on the same lines, and good when it is judged again.
+      // The rewritten file has its instructions on the same lines, and passes the validation again.
       if (written.text.split('\n').length !== text.split('\n').length) throw new Error('lines came or went')
       await guardDockerfile(written.text, guard)
     },

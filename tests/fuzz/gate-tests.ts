@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Finding, type Fuzzed, fuzz, replay, seedsFolder } from './runner.ts'
 
-/** The two tests of a fuzzed area: what was found once is tried again, then new inputs for some seconds. */
+/** The two tests of a fuzzed area: earlier findings are tried again, then new inputs for some seconds. */
 export function gateTests(area: string, kinds: readonly Fuzzed[], { seconds }: { seconds: number }): void {
   test('earlier findings stay fixed', async () => {
     const { findings } = await replay(kinds, seedsFolder(area))

@@ -59,7 +59,7 @@ export const kinds: Fuzzed[] = [
     make,
     check: ({ rules, path }: Requested) => {
       saysTheSame((text) => dockerIgnore(text)(path, false), rules)
-      // What is in a folder that is left out is left out, where nothing takes it back.
+      // Content of an excluded folder is excluded, unless a rule includes it again.
       const isIgnored = dockerIgnore(rules.replaceAll('!', ''))
       if (isIgnored(path, true) && !isIgnored(`${path}/inside`, false))
         throw new Error('a folder is left out and what is in it is not')

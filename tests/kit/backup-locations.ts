@@ -4,7 +4,7 @@ import type { Hosting } from './hosting.ts'
 import { partOf } from './machine.ts'
 import { type Sshd, startSshd } from './sshd.ts'
 
-/** A destination of each kind on real servers, made in the instance when it is asked for. */
+/** A destination of each kind on real servers, created in the instance on demand. */
 export interface BackupLocations extends AsyncDisposable {
   local(): Promise<string>
   s3(): Promise<string>

@@ -73,7 +73,7 @@ async function sendWritesFromHere(context: BrowserContext): Promise<void> {
     async (route, request) => {
       if (!isJsonWrite(request)) return route.fallback()
       const response = await route.fetch({ timeout: 0, maxRedirects: 0 }).catch(() => undefined)
-      // The page, or the server that it wrote to, may be gone by now.
+      // The page or the server may have been closed meanwhile.
       await (response ? route.fulfill({ response }) : route.abort()).catch(() => {})
     },
   )

@@ -25,7 +25,7 @@ export async function processesWith(texts: readonly string[]): Promise<string[]>
   return found.flat()
 }
 
-/** Paths below the folder of files that hold one of them; what goes away meanwhile is not there. */
+/** Paths below the folder of files that hold one of them; files that are removed meanwhile are skipped. */
 export async function filesWith(folder: string, texts: readonly string[]): Promise<string[]> {
   const found: string[] = []
   for await (const path of filesBelow(folder)) {

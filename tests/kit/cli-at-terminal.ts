@@ -7,8 +7,8 @@ import type { Hosting } from './hosting.ts'
 const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
 
 /**
- * A command of the real CLI at a terminal: util-linux's `script` gives it one. Each answer is typed once its question stands on the
- * screen. Answers with the exit code and all that was on it.
+ * A command of the real CLI at a terminal: util-linux's `script` gives it one. Each answer is typed once its question is on the
+ * screen. Returns the exit code and the whole output.
  */
 export async function cliAtTerminal(
   { berth, home }: Pick<Hosting, 'berth' | 'home'>,

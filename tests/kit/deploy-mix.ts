@@ -83,7 +83,7 @@ export function problemsOf({ outcomes, load }: MixResult): string[] {
     } else if (during) report(`it recorded a switch: ${JSON.stringify(during)}`)
     if (servedAfter !== serving) report(`${servedAfter} was served after it and not ${serving}`)
   }
-  // A switch lasts some milliseconds: on a busy machine no request may fall into one of them, but not into none at all.
+  // A switch lasts some milliseconds: on a busy machine a single switch may get no request, but not all of them.
   if (!outcomes.some(({ deployment }) => deployment.requestsDuringSwitch?.total)) problems.push('no switch counted a request')
   return problems
 }

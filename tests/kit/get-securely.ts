@@ -19,7 +19,7 @@ export interface SecureRequest {
   body?: string
 }
 
-/** Trusts nothing but the root, and asks the edge whatever the name resolves to. */
+/** Trusts only the given root, and calls the edge whatever the name resolves to. */
 export function getSecurely(port: number, hostname: string, root: string, more: SecureRequest = {}): Promise<SecureAnswer> {
   const { path = '/', method = 'GET', headers = {}, body } = more
   return new Promise((resolve, reject) => {

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import type { Project } from '@berth/contract'
 import { type Hosting, serving, writeApp } from './hosting.ts'
 
-/** Programs that a build runs. Each ends as a failed build, so that they take the same way through a deployment. */
+/** Programs that a build runs. Each ends as a failed build, so that all deployments take the same steps. */
 export const builds = {
   'does nothing much': `setTimeout(() => process.exit(3), 900)`,
   'allocates memory without end': `const all = []; setInterval(() => all.push(Buffer.alloc(8 * 1024 * 1024, 1)), 5)`,
-  /** Goes on after every refused fork. */
+  /** Continues after every refused fork. */
   'forks without end': `
 import { spawn } from 'node:child_process'
 process.on('uncaughtException', () => {})
@@ -16,7 +16,7 @@ setInterval(() => { for (let at = 0; at < 20; at++) spawn('sleep', ['600']).on('
 }
 export type BuildName = keyof typeof builds
 
-/** A live app whose answers are timed while others build. Gives its host. */
+/** A live app whose response times are measured while others build. Returns its host. */
 export async function deployCalmApp(hosting: Hosting): Promise<string> {
   const folder = join(hosting.folder, 'calm')
   await writeApp(folder, serving('calm'))

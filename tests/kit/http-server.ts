@@ -8,7 +8,7 @@ export interface HttpServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** A web server on loopback for one test: an origin, a webhook's receiver, whatever the listener makes of it. */
+/** A web server on loopback for one test, such as an origin or the receiver of a webhook. */
 export async function serve(listener: RequestListener, port = 0): Promise<HttpServer> {
   const server = createServer(listener)
   server.listen(port, '127.0.0.1')

@@ -47,7 +47,7 @@ export async function packClone(folder: string): Promise<Packed> {
   }
 }
 
-/** Variables with which npm asks no registry. */
+/** Variables with which npm calls no registry. */
 export const npmEnvironment = (home: string) => ({
   PATH: [dirname(process.execPath), process.env.PATH].join(':'),
   HOME: home,

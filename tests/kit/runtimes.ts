@@ -45,7 +45,7 @@ export function dockerRemover(dataFolder: string): () => Promise<void> {
 
 const serverIdentityIn = (dataFolder: string, serverId: string) => readIdentity(join(dataFolder, 'servers', serverId)).instance
 
-/** The same for its objects on a server, whose engine is the test machine's. */
+/** Removes the objects of the instance on a server, whose engine is that of the test machine. */
 export function serverRemover(dataFolder: string, serverId: string): () => Promise<void> {
   const identity = serverIdentityIn(dataFolder, serverId)
   return () => removeEverythingOf(identity, partOf('docker'), join(dataFolder, 'servers', serverId))

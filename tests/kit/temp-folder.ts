@@ -7,7 +7,7 @@ export interface TempFolder extends AsyncDisposable {
   remove(): Promise<void>
 }
 
-/** `await using folder = await tempFolder()`: gone at the end of the block, whatever happened in it. */
+/** `await using folder = await tempFolder()` removes the folder at the end of the block, also after an error. */
 export async function tempFolder(name = 'test'): Promise<TempFolder> {
   const path = await mkdtemp(join(tmpdir(), `berth-${name}-`))
   // A process that was just ended may still be writing its last file.

@@ -10,7 +10,7 @@ export type Side = 'here' | 'cloud'
 export interface TwoHostings extends AsyncDisposable {
   here: Hosting
   cloud: Hosting
-  /** Creates a live project on the local instance that stores what it is sent in a volume, and reports what it has. */
+  /** Creates a live project on the local instance that stores the received text in a volume, and returns it on request. */
   makeKeeper(name: string): Promise<{ id: string; slug: string }>
   /** The project's report on a side; undefined if it does not serve there. */
   kept(side: Side, slug: string): Promise<Kept | undefined>

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { tempFolder } from './temp-folder.ts'
 import { joinPair, partPair } from './weak-link.ts'
 
-/** A socket that leads to an engine's, and can be taken away. */
+/** A socket that forwards to that of an engine, and can be disconnected. */
 export interface WeakSocket extends AsyncDisposable {
   readonly path: string
   /** `gone`: as when the engine was killed. `silent`: connections are accepted and nothing passes, as when it was stopped with SIGSTOP. */

@@ -8,7 +8,7 @@ export interface Scene {
   fleet: readonly SoakProject[]
   /** The backup policy of each project that has one. */
   policies: ReadonlyMap<SoakProject, string>
-  /** Aborts at the end of the run: a chore then starts nothing more. */
+  /** Aborts at the end of the run: chores then start no further work. */
   ending: AbortSignal
 }
 

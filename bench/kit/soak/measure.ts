@@ -32,7 +32,7 @@ export interface Measured {
   disk: DiskUse
 }
 
-/** Looks at the instance from outside: /proc and the data folder. */
+/** Measures the instance from outside, with /proc and the data folder. */
 export async function measure(pid: number, dataFolder: string): Promise<Measured> {
   const [{ processes }, disk] = await Promise.all([memoryOfTree(pid), diskUse(dataFolder)])
   const controlPlane = processes.filter(({ command }) => controlPlaneCommand.test(command))

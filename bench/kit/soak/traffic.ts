@@ -20,7 +20,7 @@ export class Traffic {
   readonly #host: string
   readonly #agent = new Agent({ connections: 2, pipelining: 1, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
   #isDown = false
-  /** How often the project was taken down: a request during which this changes overlapped with it. */
+  /** How often the project was stopped: a request during which this number changes overlapped with a stop. */
   #downs = 0
   #isStopped = false
   #requesting: Promise<void> = Promise.resolve()

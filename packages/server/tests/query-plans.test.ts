@@ -15,7 +15,7 @@ const largeTables = [
 /** Rows of which a project has few: sorting them is quick. */
 const fewPerProject = / from "environments" /
 /** The most rows that a statement of a read may read: a page of 20, and the rows beside it. */
-const mostRows = 400
+const maxRows = 400
 
 let instance: TestInstance
 /** The organisation that has filled the tables, and one with a single old project beside it. */
@@ -92,7 +92,7 @@ async function checkWork(statements: readonly Statement[]): Promise<void> {
   for (const statement of statements) {
     if (kind === 'postgres') {
       const { rows, plan } = await rowsReadBy(db, statement)
-      expect(rows, `${statement.sql}\n${plan}`).toBeLessThan(mostRows)
+      expect(rows, `${statement.sql}\n${plan}`).toBeLessThan(maxRows)
       continue
     }
     const steps = await stepsOf(db, statement)

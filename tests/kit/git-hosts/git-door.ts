@@ -22,7 +22,7 @@ export interface Moved {
   author: string
 }
 
-export interface DoorOptions {
+export interface PassGitOptions {
   git: GitServer
   good: ReadonlySet<string>
   /** Awaited before git gets its response. */
@@ -36,7 +36,7 @@ export interface DoorOptions {
 export const isForGit = (pathname: string) => /\.git\/(info\/refs|git-(upload|receive)-pack)$/.test(pathname)
 
 /** Git sends a token as a password; the real git server behind it accepts every request. */
-export async function passGit(request: IncomingMessage, response: ServerResponse, options: DoorOptions): Promise<void> {
+export async function passGit(request: IncomingMessage, response: ServerResponse, options: PassGitOptions): Promise<void> {
   const { git, good, onVisit, onRefused, onMoved } = options
   const [, encoded = ''] = (request.headers.authorization ?? '').split(' ')
   const token = Buffer.from(encoded, 'base64').toString().split(':')[1] ?? ''

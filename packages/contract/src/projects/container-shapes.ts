@@ -73,7 +73,7 @@ const matching = (pattern: string) => Type.String({ pattern })
 const some = <T extends Parameters<typeof Type.Array>[0]>(item: T) => nullable(Type.Array(item, { maxItems: 100 }))
 
 /** -1 means unlimited in Docker. */
-export const leastOfUlimit = (name: string) => (name === 'memlock' ? -1 : 0)
+export const minUlimitOf = (name: string) => (name === 'memlock' ? -1 : 0)
 
 interface Ulimit {
   name: UlimitName
@@ -84,8 +84,8 @@ const Ulimit = Type.Unsafe<Ulimit>({
   anyOf: Object.entries(maxUlimit).map(([name, maximum]) =>
     Type.Object({
       name: Type.Unsafe<string>({ type: 'string', enum: [name] }),
-      soft: Type.Integer({ minimum: leastOfUlimit(name), maximum }),
-      hard: Type.Integer({ minimum: leastOfUlimit(name), maximum }),
+      soft: Type.Integer({ minimum: minUlimitOf(name), maximum }),
+      hard: Type.Integer({ minimum: minUlimitOf(name), maximum }),
     }),
   ),
 })

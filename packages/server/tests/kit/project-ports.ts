@@ -90,11 +90,11 @@ export const deploymentFacts = (facts: Partial<DeploymentFacts> = {}): Deploymen
 })
 
 export class MemoryEdge implements EdgeRoutes {
-  readonly taken = new Map<string, RouteStatus>()
+  readonly routes = new Map<string, RouteStatus>()
   readonly synced: string[] = []
 
   routeStatus(hostname: string) {
-    return this.taken.get(hostname)
+    return this.routes.get(hostname)
   }
 
   aliasOf() {
@@ -124,9 +124,9 @@ export class MemoryPart implements ProjectPart {
     return (this.items.get(id) ?? []).map((item) => (item.kind === 'volume' ? { ...item, kept: !deleteVolumes } : item))
   }
 
-  async remove({ id }: { id: string }, wishes: { deleteVolumes: boolean }) {
-    if (this.failures-- > 0) throw new Error('the disk is away')
-    const kept = (await this.previewDeletion({ id }, wishes)).filter((item) => item.kept)
+  async remove({ id }: { id: string }, options: { deleteVolumes: boolean }) {
+    if (this.failures-- > 0) throw new Error('the disk is unavailable')
+    const kept = (await this.previewDeletion({ id }, options)).filter((item) => item.kept)
     this.items.set(id, kept)
   }
 }

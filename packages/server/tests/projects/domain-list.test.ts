@@ -42,7 +42,7 @@ describe('GET /projects/:id/domains', () => {
   test('the free host name, then the connected domains with the records that connect names', async () => {
     const domain = fresh()
     const { dnsRecords } = (await on('POST', '/connect', { domain })).body.data
-    edge.taken.set(free, { tls: 'active', state: 'synced' })
+    edge.routes.set(free, { tls: 'active', state: 'synced' })
     expect((await on('GET', '/domains')).body).toEqual({
       data: [
         {
@@ -85,7 +85,7 @@ describe('GET /projects/:id/domains', () => {
   ] as const)('a domain that is %s', async (_, verified, taken, shown) => {
     const domain = await connect()
     if (verified) await prove(domain)
-    if (taken) edge.taken.set(domain, taken)
+    if (taken) edge.routes.set(domain, taken)
     expect(await one(domain)).toMatchObject({ verified, ...shown })
     const { url } = (await on('GET', '')).body.data
     expect(new URL(url).hostname, 'url').toBe(shown.state === 'active' ? domain : free)
@@ -126,7 +126,7 @@ describe('POST /projects/:id/domains/:hostname/primary', () => {
   test('url stays at the free host name until the primary domain is verified and served', async () => {
     const url = async () => new URL((await on('GET', '')).body.data.url).hostname
     const [first, second] = [await connect(), await connect()]
-    for (const domain of [first, second]) edge.taken.set(domain, { tls: 'none', state: 'synced' })
+    for (const domain of [first, second]) edge.routes.set(domain, { tls: 'none', state: 'synced' })
     await prove(first)
     expect(await url()).toBe(free)
     await makePrimary(first)

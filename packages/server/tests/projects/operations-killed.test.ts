@@ -45,11 +45,11 @@ describe('killed while', () => {
     const cell = begun.indexOf(first) * operationKinds.length + operationKinds.indexOf(second)
     // A step of the jobs: a transaction, before it or after it.
     const life = await lives.start(1 + (cell % 17))
-    const door = { app: life.plane.app }
+    const target = { app: life.plane.app }
     const answered = Promise.withResolvers<void>()
-    const firstAnswer = scene.perform(first, subject, door).finally(answered.resolve)
+    const firstAnswer = scene.perform(first, subject, target).finally(answered.resolve)
     const watching = rowAppears(first, answered.promise, life.died.promise)
-    const answers = [firstAnswer, watching.then(() => scene.perform(second, subject, door))]
+    const answers = [firstAnswer, watching.then(() => scene.perform(second, subject, target))]
     for (const answer of answers) answer.catch(() => undefined)
     await Promise.race([Promise.allSettled(answers).then(() => lives.idle(life)), life.died.promise])
     // A deletion waits in real time for a lease that has not expired.

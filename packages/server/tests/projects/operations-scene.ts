@@ -28,7 +28,7 @@ export interface Subject {
   liveId: string
 }
 
-export type Door = Pick<TestInstance, 'app'>
+export type RequestTarget = Pick<TestInstance, 'app'>
 
 /** Outcome of a request for an operation. */
 export interface Requested {
@@ -47,7 +47,7 @@ type Gate = 'build' | 'task' | 'start' | 'stop' | 'readVolume' | 'writeVolume'
 export interface OperationsScene extends Scene {
   makeSubject(): Promise<Subject>
   /** Requests the operation as a client or the service itself does. */
-  perform(kind: OperationKind, subject: Subject, door?: Door): Promise<Requested>
+  perform(kind: OperationKind, subject: Subject, target?: RequestTarget): Promise<Requested>
   /** Blocks driver calls for the project from now on; `begun` resolves once a call is blocked. */
   hold(gate: Gate, subject: Subject): { begun: Promise<void>; release(): void }
   /** Brings the operation into the phase and holds it there until it is released. */
@@ -57,7 +57,7 @@ export interface OperationsScene extends Scene {
   volume(subject: Subject): Promise<'saved' | 'current' | 'other'>
   /** Ends all running operations; transfers without a coordinator are cancelled. */
   settle(subject: Subject): Promise<void>
-  send(at: `${string} /${string}`, input?: CallInput, door?: Door): Promise<Answer>
+  send(at: `${string} /${string}`, input?: CallInput, target?: RequestTarget): Promise<Answer>
 }
 
 export interface UnderWay {
@@ -73,7 +73,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
   const { db } = database
   const clock = parts.clock ?? { now: () => new Date() }
   const deps = { database, clock, log: silentLog }
-  const send: OperationsScene['send'] = (at, input, door = instance) => call(door, people.owner.token, at as 'GET /', input)
+  const send: OperationsScene['send'] = (at, input, target = instance) => call(target, people.owner.token, at as 'GET /', input)
   const gates = new Map<string, { begun: PromiseWithResolvers<void>; going: Promise<void> }>()
   const pass = async (gate: Gate, key: string, abort?: AbortSignal) => {
     const found = gates.get(`${gate}:${key}`)
@@ -150,45 +150,47 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
     const isDone = await runLeasedOperation({ projectId, environment: 'production', kind }, deps, async () => {})
     return { status: isDone ? 200 : 0, code: null, error: '', subjectId: null }
   }
-  type Request = (subject: Subject, door?: Door) => Promise<Requested>
+  type Request = (subject: Subject, target?: RequestTarget) => Promise<Requested>
   const onProject =
     (at: `${string} /${string}`, body?: object): Request =>
-    async ({ id }, door) =>
-      requested(await send(at, { params: { id }, ...(body ? { body } : {}) }, door))
+    async ({ id }, target) =>
+      requested(await send(at, { params: { id }, ...(body ? { body } : {}) }, target))
   const deployed = (answer: Answer) => requested(answer, answer.body?.data?.deploymentId ?? null)
-  const doors: Record<OperationKind, Request> = {
-    deploy: async ({ id }, door) => deployed(await send('POST /deployments/build/access', { body: { projectId: id } }, door)),
-    redeploy: async ({ liveId: id }, door) => deployed(await send('POST /deployments/:id/redeploy', { params: { id } }, door)),
-    rollback: async ({ liveId: id }, door) => deployed(await send('POST /deployments/:id/rollback', { params: { id } }, door)),
+  const performers: Record<OperationKind, Request> = {
+    deploy: async ({ id }, target) => deployed(await send('POST /deployments/build/access', { body: { projectId: id } }, target)),
+    redeploy: async ({ liveId: id }, target) =>
+      deployed(await send('POST /deployments/:id/redeploy', { params: { id } }, target)),
+    rollback: async ({ liveId: id }, target) =>
+      deployed(await send('POST /deployments/:id/rollback', { params: { id } }, target)),
     enable: onProject('POST /projects/:id/enable'),
     disable: onProject('POST /projects/:id/disable'),
-    restart: async ({ id }, door) => deployed(await send('POST /projects/:id/restart', { params: { id } }, door)),
+    restart: async ({ id }, target) => deployed(await send('POST /projects/:id/restart', { params: { id } }, target)),
     recover: (subject) => itself('recover', subject),
     wake: (subject) => itself('wake', subject),
     sleep: (subject) => itself('sleep', subject),
     change: onProject('PATCH /projects/:id', { name: 'Another name' }),
-    async backup({ policyIds }, door) {
+    async backup({ policyIds }, target) {
       // A policy has one run at a time: the next request is for the other one.
       policyIds.reverse()
       const policyId = policyIds[0] as string
-      const answer = await send('POST /backup-policies/:policyId/run', { params: { policyId } }, door)
+      const answer = await send('POST /backup-policies/:policyId/run', { params: { policyId } }, target)
       return requested(answer, answer.body?.data?.runId ?? null)
     },
-    async task({ id, cronJobId }, door) {
-      const answer = await send('POST /projects/:id/cron-jobs/:cronJobId/run', { params: { id, cronJobId } }, door)
+    async task({ id, cronJobId }, target) {
+      const answer = await send('POST /projects/:id/cron-jobs/:cronJobId/run', { params: { id, cronJobId } }, target)
       return requested(answer, answer.body?.data?.id ?? null)
     },
-    async restore({ runId }, door) {
-      const { body } = await send('POST /backup-runs/:runId/restore/prepare', { params: { runId } }, door)
+    async restore({ runId }, target) {
+      const { body } = await send('POST /backup-runs/:runId/restore/prepare', { params: { runId } }, target)
       const { restoreId, confirmationToken } = body.data
       const applied = { params: { restoreId }, body: { confirmationToken } }
-      return requested(await send('POST /backup-restores/:restoreId/apply', applied, door), restoreId)
+      return requested(await send('POST /backup-restores/:restoreId/apply', applied, target), restoreId)
     },
-    async move({ id }, door) {
+    async move({ id }, target) {
       const transfer = newId('trf')
       const { recipient } = await newBundleKey()
       return requested(
-        await send('POST /projects/:id/departure', { params: { id }, body: { transfer, recipient } }, door),
+        await send('POST /projects/:id/departure', { params: { id }, body: { transfer, recipient } }, target),
         transfer,
       )
     },
@@ -198,7 +200,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
   /** After the release the driver continues, and the waiting request is answered. */
   async function gated(kind: OperationKind, phase: OperationPhase, gate: Gate, subject: Subject): Promise<UnderWay> {
     const held = hold(gate, subject)
-    const answer = doors[kind](subject)
+    const answer = performers[kind](subject)
     await held.begun
     const row = await underWay(subject, kind, phase)
     return {
@@ -232,7 +234,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
     }
   }
   async function moving(phase: OperationPhase, subject: Subject): Promise<UnderWay> {
-    const { subjectId } = await doors.move(subject)
+    const { subjectId } = await performers.move(subject)
     const id = subjectId as string
     const reach = async (state: string) => {
       while ((await departure(id)) !== state) await pause(10)
@@ -249,7 +251,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
     if (kind === 'deploy' || kind === 'redeploy') return gated(kind, phase, 'build', subject)
     if (kind === 'rollback' || kind === 'restart') return gated(kind, phase, 'start', subject)
     if (kind === 'enable') {
-      await doors.disable(subject)
+      await performers.disable(subject)
       return gated(kind, phase, 'start', subject)
     }
     if (kind === 'disable' || kind === 'delete') return gated(kind, phase, 'stop', subject)
@@ -270,7 +272,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
   return {
     ...scene,
     makeSubject,
-    perform: (kind, subject, door) => doors[kind](subject, door),
+    perform: (kind, subject, target) => performers[kind](subject, target),
     hold,
     begin,
     rows,

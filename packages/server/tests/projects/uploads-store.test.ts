@@ -29,7 +29,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
   /** How far the instance's clock is ahead of the real one. */
   let aheadMs = 0
   const clock = { now: () => new Date(Date.now() + aheadMs) }
-  const never = new AbortController().signal
+  const neverAborted = new AbortController().signal
 
   beforeAll(async () => {
     const { origin, username, password } = new URL(partOf('s3'))
@@ -50,7 +50,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     people = await makePeople(cloud)
   })
   afterAll(async () => {
-    for await (const { name } of store.list('', never)) await store.remove(name, never)
+    for await (const { name } of store.list('', neverAborted)) await store.remove(name, neverAborted)
     await store.close()
     await cloud.stop()
     await client.send(new DeleteBucketCommand({ Bucket: settings.BERTH_UPLOADS_BUCKET }))
@@ -74,7 +74,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
   }
   const scan = ({ sessionId }: Pick<Session, 'sessionId'>, token = people.member.token, { instance = cloud } = {}) =>
     call(instance, token, 'POST /projects/folder/scan/:sessionId', { params: { sessionId } })
-  const isStored = async ({ sessionId }: Session) => (await store.size(`${sessionId}.tar.gz`, never)) !== undefined
+  const isStored = async ({ sessionId }: Session) => (await store.size(`${sessionId}.tar.gz`, neverAborted)) !== undefined
   const fileOf = ({ sessionId }: Session) => cloud.projects.uploadFile(sessionId)
 
   test('201: a URL of the store, valid for an hour, signed for the size and the content type', async () => {
@@ -230,7 +230,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
       }
       await sweepUploads(deps as unknown as Parameters<typeof sweepUploads>[0])
       const left = []
-      for await (const { name } of store.list('', never)) left.push(name)
+      for await (const { name } of store.list('', neverAborted)) left.push(name)
       expect(left).toEqual([`${awaited.sessionId}.tar.gz`])
     } finally {
       aheadMs = 0

@@ -241,10 +241,14 @@ describe('POST /projects/folder/scan/:sessionId', () => {
 
   test('hints are used only for values that the files do not give', async () => {
     const hints = { name: 'From a hint', stack: 'rails', packageManager: 'bundler' }
-    const silent = await received(tarball({ name: 'notes.txt', content: 'hello' }), hints)
-    expect((await scan(silent)).body.data).toMatchObject({ name: 'From a hint', framework: 'rails', packageManager: 'bundler' })
-    const notifying = await received(good, hints)
-    expect((await scan(notifying)).body.data).toMatchObject({ name: 'shop', framework: 'express' })
+    const undetected = await received(tarball({ name: 'notes.txt', content: 'hello' }), hints)
+    expect((await scan(undetected)).body.data).toMatchObject({
+      name: 'From a hint',
+      framework: 'rails',
+      packageManager: 'bundler',
+    })
+    const detected = await received(good, hints)
+    expect((await scan(detected)).body.data).toMatchObject({ name: 'shop', framework: 'express' })
     const nameless = await received(tarball({ name: 'notes.txt', content: 'hello' }))
     expect((await scan(nameless)).body.data.name).toBeNull()
   })

@@ -143,7 +143,8 @@ test('a check removes its file if the write got no answer, and files of an earli
   }
   await expect(checkByRoundTrip(unanswered, neverAborted)).rejects.toMatchObject({ reason: 'timeout' })
   expect(await namesIn(store, '')).toEqual([])
-  for (const name of ['berth-check/old', 'berth-check/new', 'runs/old']) await store.put(name, inMemoryContent(bytes), neverAborted)
+  for (const name of ['berth-check/old', 'berth-check/new', 'runs/old'])
+    await store.put(name, inMemoryContent(bytes), neverAborted)
   const yesterday = Date.now() / 1000 - 86_400
   for (const name of ['berth-check/old', 'runs/old']) await utimes(join(folder.path, name), yesterday, yesterday)
   await store.check(neverAborted)

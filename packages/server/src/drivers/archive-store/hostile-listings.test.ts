@@ -7,7 +7,7 @@ import { type HostileSftp, startHostileSftp } from '../shell/test-hostile-sftp.t
 import type { ArchiveStore, SftpConfig } from './archive-store.ts'
 import { createArchiveStores } from './create-archive-stores.ts'
 import { listingBounds } from './listing-bounds.ts'
-import { namesIn, never } from './suite.ts'
+import { namesIn, neverAborted } from './suite.ts'
 
 /** Every destination that answers over a network, with every way to list without end: one row each. */
 
@@ -107,9 +107,9 @@ describe('an S3 endpoint', () => {
       yield Buffer.from('content')
     }
     const calls = {
-      put: () => store.put('a/b', content(), never),
-      remove: () => store.remove('a/b', never),
-      check: () => store.check(never),
+      put: () => store.put('a/b', content(), neverAborted),
+      remove: () => store.remove('a/b', neverAborted),
+      check: () => store.check(neverAborted),
     }
     await expect(calls[call]()).rejects.toThrow(/more than|invalid listing/)
     expect(sent).toBeLessThan(32 * mb)
@@ -121,7 +121,7 @@ describe('an S3 endpoint', () => {
     answer = (request, response) => response.end(request.url?.includes('list-type') ? page(names.map(entry).join('')) : '')
     const store = await open()
     expect(await namesIn(store, 'berth-check/')).toEqual(['berth-check/left'])
-    await store.check(never).catch(() => undefined)
+    await store.check(neverAborted).catch(() => undefined)
     const removed = seen.filter((line) => line.startsWith('DELETE')).map((line) => line.replace(/\?.*/, ''))
     expect(removed).toContain('DELETE /bucket/team/berth-check/left')
     expect(removed.filter((line) => !line.startsWith('DELETE /bucket/team/berth-check/'))).toEqual([])
@@ -159,7 +159,7 @@ describe('an SFTP server', () => {
       password,
       mayBeHere: true,
     }
-    const hostKey = await stores.hostKeyOf(config, never)
+    const hostKey = await stores.hostKeyOf(config, neverAborted)
     store = await stores.open({ ...config, hostKey })
   })
   afterAll(async () => {
@@ -183,7 +183,7 @@ describe('an SFTP server', () => {
     server.answer = (path, call) => (call > 0 ? null : path.endsWith('berth-check') ? [...foreign, 'left'] : foreign)
     expect(await namesIn(store, 'berth-check/')).toEqual(['berth-check/left'])
     server.calls.length = 0
-    expect(await store.removeUnfinished(new Date(), never)).toBe(0)
+    expect(await store.removeUnfinished(new Date(), neverAborted)).toBe(0)
     expect(server.calls.filter((call) => call.startsWith('remove'))).toEqual([])
   })
 })

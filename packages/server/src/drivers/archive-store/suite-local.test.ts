@@ -40,7 +40,9 @@ describe('a local destination', () => {
     await expect(open('team').put('a', chunksOf(Buffer.from('x')), neverAborted)).rejects.toMatchObject({ reason: 'denied' })
 
     await symlink(outside, join(root, 'team'))
-    await expect(open(join(root, 'team')).put('a', chunksOf(Buffer.from('x')), neverAborted)).rejects.toMatchObject({ reason: 'denied' })
+    await expect(open(join(root, 'team')).put('a', chunksOf(Buffer.from('x')), neverAborted)).rejects.toMatchObject({
+      reason: 'denied',
+    })
     await expect(readAll(open(join(root, 'team')).get('secret', neverAborted))).rejects.toMatchObject({ reason: 'denied' })
 
     const store = open(root)
@@ -75,7 +77,10 @@ describe('a local destination', () => {
     const store = localStore({ kind: 'local', root: base.path, path: base.path })
     for (let times = 0; times < 30; times += 1) {
       await store.put('runs/one/a', chunksOf(Buffer.from('a')), neverAborted)
-      await Promise.all([store.remove('runs/one/a', neverAborted), store.put('runs/one/b', chunksOf(Buffer.from('b')), neverAborted)])
+      await Promise.all([
+        store.remove('runs/one/a', neverAborted),
+        store.put('runs/one/b', chunksOf(Buffer.from('b')), neverAborted),
+      ])
       expect(await namesIn(store, '')).toEqual(['runs/one/b'])
       await store.remove('runs/one/b', neverAborted)
     }

@@ -15,7 +15,7 @@ import { Secret } from '../../platform/secrets/secret.ts'
 import type { S3Config } from './archive-store.ts'
 import { createArchiveStores } from './create-archive-stores.ts'
 import { inMemoryContent } from './in-memory.ts'
-import { archiveStoreSuite, chunksOf, namesIn, never, readAll } from './suite.ts'
+import { archiveStoreSuite, chunksOf, namesIn, neverAborted, readAll } from './suite.ts'
 
 const stores = createArchiveStores({ log: silentLog, allowPrivate: true, firstPauseMs: 1 })
 
@@ -48,7 +48,7 @@ describeNeeding(['s3'], 'an S3 destination', () => {
 
   const failureOf = async (changed: Partial<S3Config>) => {
     const store = await stores.open({ ...config, ...changed })
-    return store.check(never).then(
+    return store.check(neverAborted).then(
       () => 'it passed',
       (error: Error & { reason?: string }) => `${error.reason}: ${error.message}`,
     )
@@ -57,9 +57,9 @@ describeNeeding(['s3'], 'an S3 destination', () => {
   test('content in memory is stored with the given hash', async () => {
     const store = await stores.open(config)
     const bytes = randomBytes(300_000)
-    await store.put('known', inMemoryContent(bytes, createHash('sha256').update(bytes).digest('hex')), never)
-    expect((await readAll(store.get('known', never))).equals(bytes)).toBe(true)
-    await store.remove('known', never)
+    await store.put('known', inMemoryContent(bytes, createHash('sha256').update(bytes).digest('hex')), neverAborted)
+    expect((await readAll(store.get('known', neverAborted))).equals(bytes)).toBe(true)
+    await store.remove('known', neverAborted)
   })
 
   test('a failed check reports the reason', async () => {
@@ -78,17 +78,17 @@ describeNeeding(['s3'], 'an S3 destination', () => {
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(upload))
     await client.send(new UploadPartCommand({ ...upload, UploadId, PartNumber: 1, Body: Buffer.from('half') }))
     const store = await stores.open(config)
-    expect(await store.removeUnfinished(new Date(Date.now() - 3_600_000), never)).toBe(0)
-    expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), never)).toBe(1)
-    expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), never)).toBe(0)
+    expect(await store.removeUnfinished(new Date(Date.now() - 3_600_000), neverAborted)).toBe(0)
+    expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), neverAborted)).toBe(1)
+    expect(await store.removeUnfinished(new Date(Date.now() + 3_600_000), neverAborted)).toBe(0)
   })
 
   test('lists only names below its prefix', async () => {
     const inside = await stores.open(config)
     const beside = await stores.open({ ...config, prefix: 'team/ab' })
-    await beside.put('other', chunksOf(Buffer.from('x')), never)
+    await beside.put('other', chunksOf(Buffer.from('x')), neverAborted)
     expect(await namesIn(inside, '')).toEqual([])
-    await beside.remove('other', never)
+    await beside.remove('other', neverAborted)
   })
 })
 
@@ -134,7 +134,7 @@ describe('on an instance with untrusted users', () => {
       await expect(here.open({ ...s3(`http://${host}:${port}`), mayBeHere: false })).rejects.toMatchObject(refused)
       for (const name of ['localhost', 'inside.example']) {
         const store = await here.open({ ...s3(`http://${name}:${port}`), mayBeHere: false })
-        await expect(store.check(never)).rejects.toMatchObject(refused)
+        await expect(store.check(neverAborted)).rejects.toMatchObject(refused)
         await store.close()
       }
       await (await here.open({ ...s3('http://10.255.255.254:9'), mayBeHere: false })).close()
@@ -146,7 +146,7 @@ describe('on an instance with untrusted users', () => {
     const { stores: some, asked: requested } = guarded({ 's3.example': ['10.1.2.3'] })
     for (const endpoint of ['http://s3.example', 'http://localhost:9000']) {
       const store = await some.open(s3(endpoint))
-      await expect(store.check(never)).rejects.toMatchObject({ name: 'StoreFailure', reason: 'denied' })
+      await expect(store.check(neverAborted)).rejects.toMatchObject({ name: 'StoreFailure', reason: 'denied' })
       await store.close()
     }
     expect(requested).toEqual(['s3.example'])

@@ -7,7 +7,7 @@ import { StoreFailure } from './store-failure.ts'
 const settleMs = 5_000
 
 /** Least progress within the time limit; a slower destination would occupy a slot for hours. */
-const leastBytes = 64 * 1024
+const minBytes = 64 * 1024
 
 /**
  * Ends a call whose destination makes no progress for that long: less than 64 KB transferred, and no response. Time spent
@@ -101,7 +101,7 @@ class Watch {
   /** Restarts the time limit once enough bytes were transferred. */
   moved(bytes: number): void {
     this.#movedBytes += bytes
-    if (this.#movedBytes < leastBytes) return
+    if (this.#movedBytes < minBytes) return
     this.#movedBytes = 0
     this.#leftMs = this.#silentMs
   }
@@ -124,7 +124,7 @@ class Watch {
       this.pause()
       this.moved(chunk.length)
     }
-    this.moved(leastBytes)
+    this.moved(minBytes)
     this.wait()
   }
 
@@ -150,7 +150,7 @@ async function* watchedReads<Item>(
       const next = await Promise.race([items.next(), watch.ended])
       watch.pause()
       if (next.done) return
-      watch.moved(next.value instanceof Uint8Array ? next.value.length : leastBytes)
+      watch.moved(next.value instanceof Uint8Array ? next.value.length : minBytes)
       yield next.value
     }
   } finally {

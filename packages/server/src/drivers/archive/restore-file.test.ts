@@ -53,7 +53,13 @@ test('an archive created with tar, a compressor and age is restored', async () =
     await run(age, ['-r', archives.recipient, '-o', `${tar}.age`, tar])
     const to = location()
     const seen: number[] = []
-    const done = await restoreFile({ file: `${tar}.age`, keyFile, to, onProgress: (bytes) => seen.push(bytes), abort: neverAborted })
+    const done = await restoreFile({
+      file: `${tar}.age`,
+      keyFile,
+      to,
+      onProgress: (bytes) => seen.push(bytes),
+      abort: neverAborted,
+    })
     expect(done).toMatchObject({ files: 2, bytes: 5 + large.length })
     expect(seen.at(-1)).toBeGreaterThan(large.length)
     await expectVolume(to)

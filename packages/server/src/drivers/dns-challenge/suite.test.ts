@@ -77,6 +77,8 @@ test.each(providers)(
     expect(String(refused)).toMatch(/401: invalid token/)
     expect(String(refused)).not.toContain('wrong-token')
     await server.close()
-    await expect(open(server.token).present('_acme-challenge.example.test', 'x', neverAborted)).rejects.toThrow(/cannot be reached/)
+    await expect(open(server.token).present('_acme-challenge.example.test', 'x', neverAborted)).rejects.toThrow(
+      /cannot be reached/,
+    )
   },
 )

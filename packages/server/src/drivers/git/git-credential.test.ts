@@ -50,7 +50,7 @@ test('the token gives access to a private repository for every operation', async
 describe('the token appears only in the request', () => {
   const forms = [token, encodeURIComponent(token), Buffer.from(`ann:${token}`).toString('base64')]
 
-  test('in no argument or variable of a process while git runs', async () => {
+  test('while git runs, no argument or variable of a process contains it', async () => {
     server.delayMs = 40
     let over = false
     const checking = git
@@ -72,7 +72,7 @@ describe('the token appears only in the request', () => {
     expect(found).toEqual([])
   })
 
-  test('in no URL, progress line or remaining file, including a kept .git', async () => {
+  test('no URL, progress line or remaining file contains it, including a kept .git', async () => {
     const progress: string[] = []
     const into = join(base, 'kept')
     await git.checkout(remote(), { branch: 'main' }, into, { keepGitFolder: true, onProgress: (line) => progress.push(line) })
@@ -88,25 +88,27 @@ describe('the token appears only in the request', () => {
     expect(await readdir(join(base, 'work', 'run'))).toEqual([])
   })
 
-  test('in no progress line that the host writes', async () => {
-    const talking = await new TestRepository(run, join(base, 'repositories', 'talking.git')).create()
-    await talking.commit('main', { a: '1' })
-    const talk = join(base, 'talk')
-    await writeFile(talk, `#!/bin/sh\ncat >&2 "${base}/words"\nexec "$@"\n`, { mode: 0o755 })
-    await writeFile(join(base, 'words'), `thank you for ${token}\n`)
-    await writeFile(join(base, 'server-config'), `[uploadpack]\n\tpackObjectsHook = "${talk}"\n`)
-    const talker = await startGitServer(run, join(base, 'repositories'), { GIT_CONFIG_GLOBAL: join(base, 'server-config') })
+  test('it is removed from progress lines of the host', async () => {
+    const echoing = await new TestRepository(run, join(base, 'repositories', 'echoing.git')).create()
+    await echoing.commit('main', { a: '1' })
+    const hook = join(base, 'hook')
+    await writeFile(hook, `#!/bin/sh\ncat >&2 "${base}/message"\nexec "$@"\n`, { mode: 0o755 })
+    await writeFile(join(base, 'message'), `thank you for ${token}\n`)
+    await writeFile(join(base, 'server-config'), `[uploadpack]\n\tpackObjectsHook = "${hook}"\n`)
+    const echoingServer = await startGitServer(run, join(base, 'repositories'), {
+      GIT_CONFIG_GLOBAL: join(base, 'server-config'),
+    })
     const progress: string[] = []
     try {
       const onProgress = (line: string) => void progress.push(line)
-      await git.checkout({ ...remote(), url: `${talker.url}/talking.git` }, {}, join(base, 'talked'), { onProgress })
+      await git.checkout({ ...remote(), url: `${echoingServer.url}/echoing.git` }, {}, join(base, 'echoed'), { onProgress })
     } finally {
-      await talker.close()
+      await echoingServer.close()
     }
     expect(progress).toContain('remote: thank you for [secret]')
   })
 
-  test('in no error, even if the host echoes it', async () => {
+  test('no error contains it, even if the host echoes it', async () => {
     server.intercept = (request, response) => {
       const sent = Buffer.from(request.headers.authorization?.slice(6) ?? '', 'base64').toString()
       const authenticate = { 'www-authenticate': 'Basic realm="git"' }
@@ -181,11 +183,11 @@ describe('with a list of permitted addresses', () => {
       return addresses
     }
     const options = { shell: run, workFolder: join(base, 'work-guarded'), allowedHttpHosts: ['git.example'], permittedAddresses }
-    return { git: createGit(options), asked: requested }
+    return { git: createGit(options), requested }
   }
 
   test('git connects to the permitted address, regardless of what the name resolves to', async () => {
-    const { git: own, asked: requested } = guarded(['127.0.0.1'])
+    const { git: own, requested } = guarded(['127.0.0.1'])
     const url = `${server.url.replace('127.0.0.1', 'git.example')}/app.git`
     expect(await own.remoteHead({ ...remote(), url }, 'main')).toBe(commits[1])
     expect(requested).toEqual(['git.example'])
@@ -209,7 +211,7 @@ describe('with a list of permitted addresses', () => {
     expect(other.requests).toEqual([])
   })
 
-  test('addresses that a repository names are validated like its own, and no proxy is used', async () => {
+  test('addresses that a repository names are validated like the address of the repository, and no proxy is used', async () => {
     const repository = await new TestRepository(run, join(base, 'repositories', 'naming.git')).create()
     await repository.commit('main', {
       '.lfsconfig': `[lfs]\n\turl = ${other.url}/lfs\n`,

@@ -3,7 +3,7 @@ import { type ParsedMail, simpleParser } from 'mailparser'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { testServerCertificate } from '../web-request/test-receiver.ts'
 
-export interface TakenMail {
+export interface ReceivedMail {
   parsed: ParsedMail
   raw: string
   from: string
@@ -16,11 +16,11 @@ export interface TakenMail {
 /** A real SMTP server on loopback that records received mails. For tests only. */
 export interface TestSmtpServer extends AsyncDisposable {
   readonly port: number
-  readonly mails: TakenMail[]
+  readonly mails: ReceivedMail[]
 }
 
 export async function startSmtpServer(options: SMTPServerOptions = {}): Promise<TestSmtpServer> {
-  const mails: TakenMail[] = []
+  const mails: ReceivedMail[] = []
   const server = new SMTPServer({
     ...testServerCertificate,
     authOptional: true,

@@ -14,9 +14,9 @@ export const oneOf = <const T extends string>(...values: T[]): ValueKind<T> => (
   parse: (text) => values.find((value) => value === text),
 })
 
-export const wholeNumber = (least: number, max: number): ValueKind<number> => ({
-  accepts: `a whole number from ${least} to ${max}`,
-  parse: (text) => (/^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= max ? Number(text) : undefined),
+export const wholeNumber = (min: number, max: number): ValueKind<number> => ({
+  accepts: `a whole number from ${min} to ${max}`,
+  parse: (text) => (/^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined),
 })
 
 export const port = wholeNumber(0, 65535)
@@ -105,10 +105,10 @@ export const secretUrl = (accepts: string, ...protocols: string[]): ValueKind<Se
   parse: (text) => (protocols.includes(URL.parse(text)?.protocol ?? '') ? new Secret(text.trim()) : undefined),
 })
 
-export const secretText = ({ least = 1, most: max = 1000 } = {}): ValueKind<Secret> => ({
-  accepts: `${least} to ${max} characters`,
+export const secretText = ({ min = 1, max = 1000 } = {}): ValueKind<Secret> => ({
+  accepts: `${min} to ${max} characters`,
   secret: true,
-  parse: (text) => (text.length >= least && text.length <= max ? new Secret(text) : undefined),
+  parse: (text) => (text.length >= min && text.length <= max ? new Secret(text) : undefined),
 })
 
 export const secretKeys: ValueKind<Secret> = {

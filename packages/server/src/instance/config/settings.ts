@@ -202,7 +202,7 @@ export const mainSettings = {
     'Key that encrypts stored secrets; absent: generated in the data folder',
   ),
   adminEmail: setting('BERTH_ADMIN_EMAIL', kinds.emailAddress, null, 'Owner to create at the first start'),
-  adminPassword: setting('BERTH_ADMIN_PASSWORD', secretText({ least: 8 }), null, 'Password of that owner'),
+  adminPassword: setting('BERTH_ADMIN_PASSWORD', secretText({ min: 8 }), null, 'Password of that owner'),
   signUp: setting(
     'BERTH_SIGN_UP',
     oneOf('closed', 'invitation', 'open'),
@@ -242,7 +242,7 @@ export const mainSettings = {
   ),
   metricsToken: setting(
     'BERTH_METRICS_TOKEN',
-    secretText({ least: 16 }),
+    secretText({ min: 16 }),
     null,
     'Bearer token that may read GET /metrics; absent: only tokens of operators may',
   ),

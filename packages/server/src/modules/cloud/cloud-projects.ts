@@ -11,7 +11,7 @@ import { CloudAnswerTooLong, requestCloud } from './request-cloud.ts'
 const limitMs = 4_500
 const maxPages = 40
 const pageSize = 200
-const leastPageSize = 10
+const minPageSize = 10
 /** Limit for all pages together: the list is returned as a whole. */
 const maxBytes = 4 * 1024 * 1024
 
@@ -55,7 +55,7 @@ async function allPages({ address }: Link, api: CloudApi): Promise<Project[]> {
     const answer = await requestCloud(api, address, { method: 'GET', path: `/api/projects?${query}`, abort }).catch(
       (error: Failure) => {
         // A page that exceeds the size limit is requested again with half its length.
-        if (!(error.cause instanceof CloudAnswerTooLong) || limit <= leastPageSize) throw error
+        if (!(error.cause instanceof CloudAnswerTooLong) || limit <= minPageSize) throw error
         return null
       },
     )

@@ -3,7 +3,7 @@ import { type CloudProxy, type ForwardedAnswer, type ForwardedRequest, ProjectMo
 import { fail } from '../../platform/failure.ts'
 import { findAnyProject } from '../projects/index.ts'
 import type { CloudDeps } from './deps.ts'
-import { forgetSoon } from './forget-job.ts'
+import { enqueueForget } from './forget-job.ts'
 import type { Links } from './links.ts'
 import { forwardUpload } from './pass-upload-on.ts'
 import { cloudUnreachable } from './request-cloud.ts'
@@ -24,7 +24,7 @@ export const createCloudProxy = (links: Links, deps: CloudDeps): CloudProxy => (
     })
     if (answer.status === 404 && projectId) await refuseImporting({ organizationId, projectId }, request, answer, deps)
     const deleted = deletedProject(request, answer)
-    if (deleted) await forgetSoon(deleted, deps)
+    if (deleted) await enqueueForget(deleted, deps)
     return answer
   },
 })

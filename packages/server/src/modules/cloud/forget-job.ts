@@ -16,7 +16,7 @@ export const forgetJob = (deps: CloudDeps) =>
   })
 
 /** Removes the local copy after the cloud has confirmed a forwarded `DELETE /projects/:id`. */
-export const forgetSoon = (projectId: string, { database }: Pick<CloudDeps, 'database'>): Promise<unknown> =>
+export const enqueueForget = (projectId: string, { database }: Pick<CloudDeps, 'database'>): Promise<unknown> =>
   database.transaction(({ enqueue }) =>
     enqueue(forgetKind.of({ projectId }), { projectId }, { uniqueKey: `${forgetKind.kind}:${projectId}` }),
   )

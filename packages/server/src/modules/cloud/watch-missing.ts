@@ -1,6 +1,6 @@
 import { cloudProjectsOf, noteMissing } from './cloud-project-store.ts'
 import type { CloudDeps } from './deps.ts'
-import { forgetSoon } from './forget-job.ts'
+import { enqueueForget } from './forget-job.ts'
 import { accountOf, type Link } from './links.ts'
 import { requestCloud } from './request-cloud.ts'
 
@@ -20,7 +20,7 @@ export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSign
     if (status !== 404) {
       if (status === 200 && missingSince !== null) await noteMissing(deps.database.db, projectId, null)
     } else if (missingSince === null) await noteMissing(deps.database.db, projectId, now)
-    else if (now - missingSince >= missingMs) await forgetSoon(projectId, deps)
+    else if (now - missingSince >= missingMs) await enqueueForget(projectId, deps)
   }
 }
 

@@ -57,7 +57,7 @@ const through = async (
 /**
  * Minimum remaining validity of a reused token, so that a clone can still finish. Tokens for one repository live at most an hour.
  */
-const leastLeftMs = 20 * 60_000
+const minValidityMs = 20 * 60_000
 const maxTokens = 500
 
 /** Repository operations for the modules above. */
@@ -68,7 +68,8 @@ export function createProjectPort(deps: GitHostDeps) {
     async (access, host, row) => {
       const key = `${access.id} ${repositoryKey(name.owner, name.repo)}`
       const cachedToken = tokens.get(key)
-      if (cachedToken?.expiresAt && cachedToken.expiresAt.getTime() - deps.clock.now().getTime() > leastLeftMs) return cachedToken
+      if (cachedToken?.expiresAt && cachedToken.expiresAt.getTime() - deps.clock.now().getTime() > minValidityMs)
+        return cachedToken
       const token = await host.repositoryToken(access, name, abort && { abort })
       deps.scrubber.register(token.token)
       if (row.source === 'app') tokens.set(key, token)

@@ -1,9 +1,9 @@
 import type { Millis } from '../../platform/db/columns.ts'
 import type { DeliveryRow } from '../../platform/db/tables/notifications.ts'
 
-/** More than `most` deliveries of one category to one channel within `windowMs` are joined into a digest. */
+/** More than `maxSeparate` deliveries of one category to one channel within `windowMs` are joined into a digest. */
 export const burst = {
-  most: 10,
+  maxSeparate: 10,
   windowMs: 60_000,
   /** How long an external delivery waits for others, so that simultaneous events are sent together. */
   gatherMs: 1_000,
@@ -30,7 +30,7 @@ export function locationOf(recent: readonly Recent[], now: Millis): Location {
   const open = heads.find(isOpen)
   if (open) return { as: 'joined', into: open.id }
   // After a digest, the deliveries of the next minute are joined too, even if they are few.
-  if (heads.length === 0 && inWindow.length < burst.most) return { as: 'alone' }
+  if (heads.length === 0 && inWindow.length < burst.maxSeparate) return { as: 'alone' }
   const waiting = inWindow.filter((one) => isWaiting(one) && one.joinedCount === 0)
   return { as: 'head', dueAt: dueAt(heads, inWindow, waiting, now), merges: waiting.map(({ id }) => id) }
 }

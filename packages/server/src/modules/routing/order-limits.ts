@@ -6,7 +6,7 @@ import { type EdgeDeps, nowOf } from './deps.ts'
 const hour = 3_600_000
 const day = 24 * hour
 /** Let's Encrypt rejects a name after five failed validations in an hour. */
-const mostRefusalsPerHour = 4
+const maxRefusalsPerHour = 4
 /** The rest of the hourly orders is kept for connected domains, renewals and the dashboard. */
 const firstUseShare = 0.75
 const longestBackoffMs = day
@@ -79,7 +79,7 @@ async function delayOf({ hostname, isFirstUse }: Name, db: Db, deps: EdgeDeps): 
     .orderBy('startedAt')
     .execute()
   const refused = recent.filter((order) => order.hostname === hostname && order.outcome === 'refused')
-  if (refused.length >= mostRefusalsPerHour)
+  if (refused.length >= maxRefusalsPerHour)
     return delay(refused[0]!.startedAt + hour, `${refused.length} orders were refused within an hour`, { isRefusal: true })
   const maxOrders = isFirstUse ? Math.max(1, Math.floor(acmeOrdersPerHour * firstUseShare)) : acmeOrdersPerHour
   if (recent.length < maxOrders) return null

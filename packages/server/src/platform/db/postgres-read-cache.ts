@@ -57,14 +57,14 @@ export class PostgresReadCache implements DirectReads {
   #check(): Promise<void> {
     this.#queued ??= this.#last.then(() => {
       this.#queued = undefined
-      const sent = this.#ask()
+      const sent = this.query()
       this.#last = sent.catch(() => {})
       return sent
     })
     return this.#queued
   }
 
-  async #ask(): Promise<void> {
+  async query(): Promise<void> {
     const [row] = await this.#run(snapshotQuery, [])
     if (row?.snapshot !== this.#snapshot) {
       this.#epoch += 1

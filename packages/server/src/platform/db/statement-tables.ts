@@ -45,12 +45,12 @@ export class StatementTables {
     const known = this.#effects.get(sql)
     if (known) return known
     if (this.#effects.size >= maximumStatements) this.#effects.clear()
-    const effect = this.#judge(sql)
+    const effect = this.analyze(sql)
     this.#effects.set(sql, effect)
     return effect
   }
 
-  #judge(sql: string): WriteEffect {
+  analyze(sql: string): WriteEffect {
     const words = new Set(sql.toLowerCase().match(word))
     const [first] = words
     if (first === 'select' || first === 'begin' || first === 'savepoint' || first === 'release') return 'none'

@@ -1,4 +1,4 @@
-import { containerPatterns, harmlessSysctls, leastOfUlimit, maxUlimit, sysctlPattern, type UlimitName } from '@berth/contract'
+import { containerPatterns, harmlessSysctls, maxUlimit, minUlimitOf, sysctlPattern, type UlimitName } from '@berth/contract'
 import { type Location, refuse, within } from './location.ts'
 import type { ComposeService } from './model.ts'
 import { isMapping, pairsAt, textAt, textsAt } from './values.ts'
@@ -55,7 +55,7 @@ export function readUlimits(value: unknown, location: Location): ComposeService[
       refuse(at, 'is not a whole number')
       return []
     }
-    const isOutOfRange = (number: number) => number > max || number < leastOfUlimit(name)
+    const isOutOfRange = (number: number) => number > max || number < minUlimitOf(name)
     if (isOutOfRange(hard) || isOutOfRange(soft)) {
       refuse(at, `${hard} is more than the maximum of ${max}`)
       return []

@@ -80,7 +80,8 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     restart: false,
     ...changes,
   })
-  const start = (artifact: Artifact, changes: Partial<StartRequest>) => runtime.start(startRequest(artifact, changes), neverAborted)
+  const start = (artifact: Artifact, changes: Partial<StartRequest>) =>
+    runtime.start(startRequest(artifact, changes), neverAborted)
   const busybox = (): Artifact => ({ kind: 'image', reference: partOf('busyboxImage'), sizeBytes: 0, startCommand: null })
 
   beforeAll(async () => {

@@ -10,7 +10,7 @@ const neverAborted = new AbortController().signal
 const idOf = (number: number) => number.toString(16).padStart(64, '0')
 const listed = (count: number) => says(Array.from({ length: count }, (_, at) => ({ Id: idOf(at) })))
 
-describeNeeding(['sshd'], 'a server in bad hands', () => {
+describeNeeding(['sshd'], 'a hostile server', () => {
   let sshd: Sshd
   beforeAll(async () => {
     sshd = await startSshd(partOf('sshd'))

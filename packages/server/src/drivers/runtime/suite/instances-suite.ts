@@ -76,7 +76,10 @@ export function instancesSuite(suite: SuiteBench): void {
     })
 
     test('a stop ends at its time limit if the program ignores its signal', async () => {
-      const { instanceId } = await suite.runtime.start(request({ command: ['node', 'program.cjs', 'deaf'], port: null }), neverAborted)
+      const { instanceId } = await suite.runtime.start(
+        request({ command: ['node', 'program.cjs', 'deaf'], port: null }),
+        neverAborted,
+      )
       await until(async () => (await readAll(suite.runtime, instanceId, null, 1)).length > 0)
       // The program ignores SIGTERM: a stop without a limit would never resolve.
       await stop(instanceId, 1)

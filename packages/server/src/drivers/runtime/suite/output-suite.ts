@@ -28,7 +28,8 @@ export function outputSuite(suite: SuiteBench): void {
       const reported = await readAll(suite.runtime, one.instanceId, null, 3)
       expect(reported).toHaveLength(3)
       const lines: string[] = []
-      for await (const { message } of suite.runtime.logs(one.instanceId, null, neverAborted, { follow: false })) lines.push(message)
+      for await (const { message } of suite.runtime.logs(one.instanceId, null, neverAborted, { follow: false }))
+        lines.push(message)
       expect(lines).toEqual(['ready', 'one', 'two'])
       expect(await suite.runtime.inspect(one.instanceId)).toMatchObject({ state: 'running' })
       await stop(one.instanceId)

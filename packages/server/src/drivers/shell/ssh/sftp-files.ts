@@ -76,10 +76,10 @@ export function sftpFiles(sftp: SFTPWrapper): SftpFiles {
     remove: (path) => answer(path, (done) => sftp.unlink(path, (error) => done(error, undefined))),
     removeFolder: (path) => answer(path, (done) => sftp.rmdir(path, (error) => done(error, undefined))),
     async freeBytes(path) {
-      type Room = { f_bavail: number; f_frsize: number }
-      const request = (done: Done<Room>) =>
-        sftp.ext_openssh_statvfs(path, (error, found) => done(error, found as unknown as Room))
-      const room = await answer<Room>(path, request).catch(() => undefined)
+      type FreeSpace = { f_bavail: number; f_frsize: number }
+      const request = (done: Done<FreeSpace>) =>
+        sftp.ext_openssh_statvfs(path, (error, found) => done(error, found as unknown as FreeSpace))
+      const room = await answer<FreeSpace>(path, request).catch(() => undefined)
       return room && room.f_bavail * room.f_frsize
     },
   }

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import type { UploadSessionRow } from '../../../platform/db/tables/projects.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { findAnyProject } from '../store.ts'
-import { never } from '../uploads/upload-claim.ts'
+import { neverExpires } from '../uploads/upload-claim.ts'
 import { UploadFiles } from '../uploads/upload-files.ts'
 import { receiveUpload } from '../uploads/uploads.ts'
 import { uploadIdOf } from './current-source.ts'
@@ -71,13 +71,13 @@ export async function restoreUpload(
       sizeBytes: null,
       files: null,
       scan: null,
-      expiresAt: never,
+      expiresAt: neverExpires,
       createdAt: now,
     }
     const existing = await db.selectFrom('uploadSessions').selectAll().where('id', '=', uploadSessionId).executeTakeFirst()
     if (existing && existing.organizationId !== organizationId) return undefined
     const reopened = { status: 'open' as const, declaredBytes: null, declaredSha256: null, inStore: 0 as const }
-    const changes = { expiresAt: never, ...(isMissing ? reopened : {}) }
+    const changes = { expiresAt: neverExpires, ...(isMissing ? reopened : {}) }
     if (existing) await db.updateTable('uploadSessions').set(changes).where('id', '=', uploadSessionId).execute()
     else await db.insertInto('uploadSessions').values(newSession).execute()
     return { ...newSession, ...existing, ...changes }

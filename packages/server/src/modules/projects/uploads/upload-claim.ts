@@ -8,7 +8,7 @@ import { isUploadProject } from '../source.ts'
 import { changeEnvironment, saveProject } from '../store.ts'
 
 /** Expiry of a session in use: the largest time that a Date can hold. */
-export const never = 8_640_000_000_000_000
+export const neverExpires = 8_640_000_000_000_000
 
 /** The project that uses the upload; a project that is being created has no id yet. */
 interface UploadOwner {
@@ -44,7 +44,7 @@ export async function claimUpload(
     })
   if (session.status !== 'received')
     fail('conflict', { field: 'uploadSessionId', message: 'This session has no upload yet. Upload the tarball first.' })
-  await transaction.db.updateTable('uploadSessions').set({ expiresAt: never }).where('id', '=', sessionId).execute()
+  await transaction.db.updateTable('uploadSessions').set({ expiresAt: neverExpires }).where('id', '=', sessionId).execute()
 }
 
 /** Makes the upload of a deployment the source of its environment, replacing the previous upload. */
@@ -86,7 +86,7 @@ export async function releaseUpload(transaction: TransactionContext, sessionId: 
     .updateTable('uploadSessions')
     .set({ expiresAt: nowOf(deps) })
     .where('id', '=', sessionId)
-    .where('expiresAt', '=', never)
+    .where('expiresAt', '=', neverExpires)
     .returning('organizationId')
     .executeTakeFirst()
   if (released) await transaction.enqueue(removeUploadKind.of(released), { sessionId })

@@ -2,7 +2,7 @@ import { fail } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { isSetupOrganization } from '../../access/index.ts'
 import type { ProjectsDeps } from '../deps.ts'
-import { never } from './upload-claim.ts'
+import { neverExpires } from './upload-claim.ts'
 
 /** Limits open upload sessions: each may take 300 MB of disk for an hour. Uploads that are in use do not count. */
 export async function refuseTooManyUploads(
@@ -19,7 +19,7 @@ export async function refuseTooManyUploads(
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('organizationId', '=', organizationId)
     .where('expiresAt', '>', now)
-    .where('expiresAt', '<', never)
+    .where('expiresAt', '<', neverExpires)
     .executeTakeFirstOrThrow()
   if (Number(count) >= limit)
     fail('quota_exceeded', {

@@ -3,7 +3,7 @@ import { job } from '../../../platform/jobs/declare.ts'
 import type { Schedule } from '../../../platform/jobs/schedules.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { sweepStored } from './stored-sweep.ts'
-import { isReferenced, never, removeUploadKind, unreferencedSessions } from './upload-claim.ts'
+import { isReferenced, neverExpires, removeUploadKind, unreferencedSessions } from './upload-claim.ts'
 import { UploadFiles } from './upload-files.ts'
 
 type NoPayload = Record<string, never>
@@ -60,7 +60,7 @@ const deleteSession = (id: string, deps: ProjectsDeps, now: number): Promise<boo
     const { numDeletedRows } = await db
       .deleteFrom('uploadSessions')
       .where('id', '=', id)
-      .where(({ or, eb }) => or([eb('expiresAt', '<=', now), eb('expiresAt', '=', never)]))
+      .where(({ or, eb }) => or([eb('expiresAt', '<=', now), eb('expiresAt', '=', neverExpires)]))
       .executeTakeFirst()
     return numDeletedRows > 0n
   })
@@ -72,7 +72,7 @@ async function* abandonedSessions({ database: { db }, projectPorts }: ProjectsDe
   let last = ''
   for (;;) {
     const rows = await unreferencedSessions(db)
-      .where('uploadSessions.expiresAt', '=', never)
+      .where('uploadSessions.expiresAt', '=', neverExpires)
       .where('uploadSessions.id', '>', last)
       .orderBy('uploadSessions.id')
       .limit(pageLength)

@@ -8,7 +8,7 @@ import { openImports } from '../rows/side-store.ts'
 
 const megabyte = 1_000_000
 /** Minimum size that a file counts with: a disk block. */
-const leastBytes = 4096
+const minBytesOfFile = 4096
 
 /** Bytes of each open import, counted once from the disk and then as files arrive. */
 const receivedBytes = new Map<string, number>()
@@ -36,14 +36,14 @@ export const forgetCount = (id: string): boolean => receivedBytes.delete(id)
 
 export function countFile(id: string, sizeBytes: number): void {
   const before = receivedBytes.get(id)
-  if (before !== undefined) receivedBytes.set(id, before + Math.max(sizeBytes, leastBytes))
+  if (before !== undefined) receivedBytes.set(id, before + Math.max(sizeBytes, minBytesOfFile))
 }
 
 async function count(id: string, deps: TransfersDeps): Promise<number> {
   const store = await openFiles(id, deps)
   try {
     let bytes = 0
-    for await (const { sizeBytes } of store.list('', AbortSignal.timeout(60_000))) bytes += Math.max(sizeBytes, leastBytes)
+    for await (const { sizeBytes } of store.list('', AbortSignal.timeout(60_000))) bytes += Math.max(sizeBytes, minBytesOfFile)
     receivedBytes.set(id, bytes)
     return bytes
   } finally {

@@ -61,7 +61,11 @@ test.each(['../planted', 'a/../../planted', '..'])('the name %s is refused', asy
 })
 
 test('all entries belong to the owner of the volume, without special rights', async () => {
-  await replaceVolumeContent(paths, entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }), neverAborted)
+  await replaceVolumeContent(
+    paths,
+    entries({ name: 'deep/program', mode: 0o6755, uid: 4242, gid: 4242, text: 'x' }),
+    neverAborted,
+  )
   const [volume, program] = [statSync(paths.folder), statSync(join(paths.folder, 'deep', 'program'))]
   expect([program.uid, program.gid, program.mode & 0o7777]).toEqual([volume.uid, volume.gid, 0o755])
 })

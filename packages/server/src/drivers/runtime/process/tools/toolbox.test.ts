@@ -109,7 +109,10 @@ describe.each(ways)('requested tools, isolation $kind', ({ kind, skip }) => {
       entrypoint: null,
       env: {},
     }
-    await runtime.start({ ...run, command: ['node', 'server.js'], port: null, volumes: [], network: null, restart: false }, neverAborted)
+    await runtime.start(
+      { ...run, command: ['node', 'server.js'], port: null, volumes: [], network: null, restart: false },
+      neverAborted,
+    )
     const lines: string[] = []
     for await (const { message } of runtime.logs('ins_tools_run', null, AbortSignal.timeout(50_000))) lines.push(message)
     expect(lines).toEqual(['v22.5.0'])
