@@ -26,7 +26,7 @@ export async function reachableBytesOfInstance(instance: Watched, snapshots?: { 
 }
 
 /**
- * Bytes that a Node process started with `lookedInto` can still reach, after a garbage collection. With a file name, a heap
+ * Bytes that a Node process started with `inspectorEnv` can still reach, after a garbage collection. With a file name, a heap
  * snapshot is written to it.
  */
 async function reachableBytes(watched: Watched, snapshot?: string): Promise<number> {

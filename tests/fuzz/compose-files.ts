@@ -80,8 +80,8 @@ export const kinds: Fuzzed[] = [
         for (const path of [...volumes.filter(({ type }) => type === 'bind').map(({ source }) => source), build?.context])
           if (path?.startsWith('/') || path?.split('/')[0] === '..') throw new Error(`${path} is outside`)
       if (services.length === 0 && file.services.length === 0 && file.refused.length === 0)
-        throw new Error('nothing read, nothing refused')
-      if (JSON.stringify(file).length > 20 * text.length + 4_000_000) throw new Error('the model is out of proportion')
+        throw new Error('neither read nor refused')
+      if (JSON.stringify(file).length > 20 * text.length + 4_000_000) throw new Error('the model is too large for its file')
     },
     slowMs: 1_500,
   },

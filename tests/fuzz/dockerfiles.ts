@@ -82,7 +82,7 @@ export const kinds: Fuzzed[] = [
     check: async (text: string) => {
       try {
         if ((await withLocalBaseImages(text, { A: 'x' }, async (image) => image)) !== text)
-          throw new Error('changed without a reason')
+          throw new Error('changed without a reported reason')
         const renamed = await withLocalBaseImages(text, { A: 'x' }, async (image) => `m/${image}`)
         const kept = [...instructionsOf(text)].map(({ keyword }) => keyword).join()
         if ([...instructionsOf(renamed)].map(({ keyword }) => keyword).join() !== kept) throw new Error('other instructions')
@@ -104,7 +104,7 @@ export const kinds: Fuzzed[] = [
       })
       if (!written) return
       // The rewritten file has its instructions on the same lines, and passes the validation again.
-      if (written.text.split('\n').length !== text.split('\n').length) throw new Error('lines came or went')
+      if (written.text.split('\n').length !== text.split('\n').length) throw new Error('the number of lines changed')
       await guardDockerfile(written.text, guard)
     },
     slowMs: 1_500,

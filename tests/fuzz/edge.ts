@@ -32,12 +32,12 @@ const head: Fuzzed<string> = {
     // Node rejects raw bytes in a target; the edge forwards them as escapes.
     const line = text.slice(0, text.indexOf('\r\n'))
     const verdict = await requestsIn(bytesOf(`${escaped(line)}${text.slice(line.length)}\r\n${body}`))
-    assert.equal(verdict.requests.length, 1, 'Node does not read one request of it')
+    assert.equal(verdict.requests.length, 1, 'Node does not read exactly one request')
     assert.equal(verdict.requests[0]!.method, ours.method)
     assert.equal(verdict.requests[0]!.body.length, ours.body.kind === 'sized' ? ours.body.length : 0)
     const target = verdict.requests[0]!.target
     if (target.startsWith('/') || target === '*') assert.equal(target, ours.target)
-    else assert.ok(target.endsWith(ours.target) || ours.target === '/' || ours.target.startsWith('/?'), 'another target')
+    else assert.ok(target.endsWith(ours.target) || ours.target === '/' || ours.target.startsWith('/?'), 'the target differs')
   },
 }
 
@@ -56,7 +56,7 @@ const chunked: Fuzzed<string> = {
     const bytewise = new ChunkedBody()
     let at = 0
     while (at < bytes.length && !bytewise.done && bytewise.feed(bytes.subarray(at, at + 1), 0) !== -1) at += 1
-    assert.equal(bytewise.done, ours.done, 'another end byte by byte')
+    assert.equal(bytewise.done, ours.done, 'the end differs if the bytes arrive one by one')
     if (end === -1 || !ours.done) return
     const body = Buffer.concat(parts).toString('latin1')
     const framed = Buffer.concat([
@@ -84,7 +84,7 @@ const responseHead: Fuzzed<string> = {
     if (!ours || ours.status < 200 || ours.body > 1_000) return
     const body = ours.body === -1 ? '0\r\n\r\n' : 'x'.repeat(Math.max(0, ours.body))
     const verdict = await responseIn(bytesOf(`${text}\r\n${body}`), 'GET')
-    assert.ok(verdict, 'Node does not read an answer of it')
+    assert.ok(verdict, 'Node does not read a response')
     assert.deepEqual(verdict, { status: ours.status, body: ours.body === -1 ? '' : body, complete: true })
   },
 }
@@ -122,7 +122,7 @@ const requests: Fuzzed<string> = {
       if (!METHODS.includes(bytes.toString('latin1').split(' ')[0]!)) break
       const one = await requestsIn(bytes)
       assert.equal(one.refused, false, `Node refuses what the edge sent: ${JSON.stringify(bytes.toString('latin1'))}`)
-      assert.ok(one.requests.length <= 1, `more than one request in what was one: ${JSON.stringify(bytes.toString('latin1'))}`)
+      assert.ok(one.requests.length <= 1, `the edge forwarded more than one request: ${JSON.stringify(bytes.toString('latin1'))}`)
       passed.push(...one.requests)
     }
     // After a message that Node rejects, including one with an unknown method, Node cannot decide what follows. The same holds
@@ -132,7 +132,7 @@ const requests: Fuzzed<string> = {
     for (const { method, body } of passed) {
       const isMeant = ({ requests }: (typeof readings)[number]) =>
         requests.some((request) => request.method === method && isBody(request.body, body))
-      assert.ok(readings.some(isMeant), `the client did not say ${method} with ${JSON.stringify(body)}`)
+      assert.ok(readings.some(isMeant), `the client did not send ${method} with ${JSON.stringify(body)}`)
     }
   },
 }

@@ -62,7 +62,7 @@ export const kinds: Fuzzed[] = [
       // Content of an excluded folder is excluded, unless a rule includes it again.
       const isIgnored = dockerIgnore(rules.replaceAll('!', ''))
       if (isIgnored(path, true) && !isIgnored(`${path}/inside`, false))
-        throw new Error('a folder is left out and what is in it is not')
+        throw new Error('a folder is excluded and its content is not')
     },
     slowMs: 1_500,
   },

@@ -85,7 +85,7 @@ async function check(archive: Archive): Promise<void> {
       if (outcome.status === 'rejected' && !isRefusal(outcome.reason)) throw outcome.reason
     // The names of a file system may be fewer than those of an archive, never more.
     if (inspected.status === 'rejected' && unpacked.status === 'fulfilled')
-      throw new Error('refused by looking, taken by unpacking')
+      throw new Error('refused by the inspection, accepted by unpacking')
     const around = await readdir(join(base, 'around'))
     if (around.join() !== (unpacked.status === 'fulfilled' ? 'into' : '')) throw new Error(`left behind: ${around.join()}`)
     if (unpacked.status === 'fulfilled') await staysInside(into)

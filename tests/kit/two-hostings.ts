@@ -111,7 +111,7 @@ export async function startTwoHostings(env: NodeJS.ProcessEnv = {}, { runtime }:
         if (!sending.write(chunk)) await new Promise((resolve) => sending.once('drain', resolve))
       }
       sending.end()
-      if ((await answered) !== 200) throw new Error('the project did not keep the file')
+      if ((await answered) !== 200) throw new Error('the project did not store the file')
       return hash.digest('hex')
     },
     move: (id, to) => here.api('POST', `/projects/${id}/transfer/${to === 'cloud' ? 'to-cloud' : 'to-self-hosted'}`),

@@ -42,7 +42,7 @@ export async function runWrk({ program, url, connections = 32, threads = 1, seco
 export function parseWrk(text: string): LoadResult {
   const number = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0)
   const requests = /(\d+) requests in/.exec(text)?.[1]
-  if (requests === undefined) throw new Error(`wrk said something else:\n${text}`)
+  if (requests === undefined) throw new Error(`unexpected output of wrk:\n${text}`)
   const socketErrors = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(text)?.slice(1) ?? []
   return {
     requests: Number(requests),

@@ -27,7 +27,10 @@ function npmProgram(): string {
   return existsSync(beside) ? beside : 'npm'
 }
 
-/** npm gets no setting and no secret of Berth. A project's npm, such as npx, sets variables about itself only. */
+/**
+ * npm gets no setting and no secret of Berth. A running npm, such as npx, sets further variables, but these concern only npm
+ * itself.
+ */
 const npmEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(environment.all()).filter(([name]) => !name.startsWith('BERTH_')))
 

@@ -61,8 +61,8 @@ describe('the folder', () => {
 
 describe('two processes on one data folder', () => {
   test('the second is refused with the pid of the first', async () => {
-    const { child, output: said } = startHolder()
-    expect(await said).toBe('taken')
+    const { child, output } = startHolder()
+    expect(await output).toBe('taken')
     const refused = openDataFolder(folder)
     await expect(refused).rejects.toThrow(DataFolderInUse)
     await expect(refused).rejects.toThrow(`${folder} is in use by another process, pid ${child.pid}, since `)
@@ -78,8 +78,8 @@ describe('two processes on one data folder', () => {
 
   test('the lock of a killed process is stale at once', async () => {
     for (let round = 0; round < 3; round++) {
-      const { child, output: said } = startHolder()
-      expect(await said).toBe('taken')
+      const { child, output } = startHolder()
+      expect(await output).toBe('taken')
       await kill(child)
       const held = await openDataFolder(folder)
       held.release()
@@ -87,8 +87,8 @@ describe('two processes on one data folder', () => {
   })
 
   test('an old lock file whose pid belongs to another process does not lock the folder', async () => {
-    const { child, output: said } = startHolder()
-    expect(await said).toBe('taken')
+    const { child, output } = startHolder()
+    expect(await output).toBe('taken')
     await kill(child)
     const note = JSON.parse(readFileSync(join(folder, 'in-use.json'), 'utf8'))
     writeFileSync(join(folder, 'in-use.json'), JSON.stringify({ ...note, pid: process.pid }))

@@ -65,9 +65,9 @@ describe.runIf(process.getuid?.() === 0)('data that an older version kept outsid
   test('is found after a start that failed between moving the files and updating the database', async () => {
     await leaveOutside()
     const broken = new Proxy(database.db, {
-      get: (db, name) => (name === 'updateTable' ? () => expect.fail('the power went off') : Reflect.get(db, name).bind(db)),
+      get: (db, name) => (name === 'updateTable' ? () => expect.fail('power failure') : Reflect.get(db, name).bind(db)),
     })
-    await expect(updateMovedPaths(dataDir, broken, logger)).rejects.toThrow('the power went off')
+    await expect(updateMovedPaths(dataDir, broken, logger)).rejects.toThrow('power failure')
     await follow()
     expect(readFileSync(kept(), 'utf8')).toBe('kept')
     expect(await reference()).toBe(join(dataDir, 'processes', site))

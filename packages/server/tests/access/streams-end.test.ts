@@ -168,7 +168,7 @@ describe.each(rows)('$at ends at once', ({ row }) => {
 
 const callerOf = async (token: string) => {
   const caller = await instance.access.authenticator.authenticate({ headers: bearer(token) } as never)
-  if (!caller) throw new Error('the token is not good')
+  if (!caller) throw new Error('the token is invalid')
   return caller
 }
 

@@ -124,7 +124,7 @@ describe('DELETE /projects/:id/environments/:environment', () => {
   test('an unfinished deletion continues automatically; meanwhile the environment cannot be deployed or changed', async () => {
     await goLive('staging')
     const { stop } = runtime()
-    runtime().stop = () => Promise.reject(new Error('the engine is away'))
+    runtime().stop = () => Promise.reject(new Error('the engine is unreachable'))
     expect(await remove()).toMatchObject({ status: 503, body: { code: 'unavailable' } })
     runtime().stop = stop
     const [, staging] = (await on('GET', '/environments')).body.data

@@ -41,7 +41,7 @@ export async function setScene(parts: Partial<Parts> = {}, env: Record<string, s
   const get = async (id: string): Promise<Deployment> => (await request('GET /deployments/:id', id)).body.data
   const deploy: Scene['deploy'] = async (projectId, body = {}) => {
     const answer = await call(instance, people.member.token, 'POST /deployments/build/access', { body: { projectId, ...body } })
-    if (answer.status !== 202) throw new Error(`it was not taken: ${JSON.stringify(answer)}`)
+    if (answer.status !== 202) throw new Error(`the deployment was not accepted: ${JSON.stringify(answer)}`)
     return answer.body.data.deploymentId
   }
   const settled: Scene['settled'] = async (id) => {

@@ -51,7 +51,7 @@ const makeShop = async () => {
 
 const namesOf = (host: string) => Object.keys(hosts()).filter((name) => name.endsWith(host))
 
-test('a second service that publishes a port is served at <service>.<slug>.<base domain>; the settings switch it, and each version takes it over', async () => {
+test('a second service that publishes a port is served at <service>.<slug>.<base domain>; settings disable and enable it, and each new version takes over its route', async () => {
   const { id, host } = await makeShop()
   const first = await deployed(id)
   const admin = `admin-panel.${host}`
@@ -73,7 +73,7 @@ test('a second service that publishes a port is served at <service>.<slug>.<base
   expect((await routesOf(id))[1]).toMatchObject({ service: 'db', state: 'synced' })
 })
 
-test('rules apply there too, and a sleeping, disabled or deleted project is so at every host name', async () => {
+test('route rules apply there too, and a sleeping, disabled or deleted project is not served at any host name', async () => {
   const { id, host } = await makeShop()
   await deployed(id)
   const both = [host, `admin-panel.${host}`]

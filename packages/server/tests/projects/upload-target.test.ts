@@ -113,7 +113,7 @@ describe('more than 300 MB', () => {
       const path = '/api/projects/folder/upload/upl_nowhere'
       const headers = { ...upload.headers, authorization: `Bearer ${people.member.token}`, expect: '100-continue' }
       const stream = request({ port, host: '127.0.0.1', path, method: 'POST', headers: { ...headers, 'content-length': 9 } })
-      stream.on('continue', () => reject(new Error('told to go on')))
+      stream.on('continue', () => reject(new Error('100 Continue was received')))
       stream.on('response', (response) => {
         resolve(response.statusCode!)
         stream.destroy()

@@ -39,7 +39,10 @@ class TarSplitter {
     this.#partBytes = partBytes
   }
 
-  /** How many bytes to take now, and whether the part ends before the last `cutBefore` of them, or after all of them. */
+  /**
+   * `bytes`: how many bytes to take now. The part ends before the last `splitBefore` of them, or after all of them with
+   * `splitAfter`.
+   */
   next(chunk: Uint8Array, at: number, partSoFar: number): { bytes: number; splitBefore: number; splitAfter: boolean } {
     const within = chunk.subarray(0, Math.min(chunk.length, at + this.#untilSplit))
     const { bytes, entry } = this.#boundaries.read(within, at)

@@ -24,8 +24,8 @@ export const withoutTopFolder = (tar: AsyncIterable<Uint8Array>) =>
 const allowedTypes = new Set(['file', 'contiguous-file', 'directory', 'symlink', 'link'])
 
 /**
- * Makes an archive safe for the engine, which unpacks as root: names stay below the top, and devices, pipes and the like are
- * left out. `onTop` gets the header of the top folder.
+ * Makes an archive safe for the engine, which unpacks as root: names stay below the top, and devices, pipes and the like are left
+ * out. `onTopFolder` gets the header of the top folder.
  */
 export const sanitizeArchive = (tar: AsyncIterable<Uint8Array>, onTopFolder: (header: TarHeader) => void = () => undefined) =>
   renameEntries(tar, (name, header) => {

@@ -208,5 +208,5 @@ function failureOf(env: Record<string, string>): ConfigError {
     if (error instanceof ConfigError) return error
     throw error
   }
-  throw new Error('the settings were taken')
+  throw new Error('the settings were accepted')
 }

@@ -67,7 +67,7 @@ export interface DeploymentQuery {
   cursor?: string
 }
 
-/** Reads deployments; `deployments/summary.ts`. */
+/** Reads deployments; implemented by `deployments/summary/summary.ts`. */
 export interface DeploymentReader {
   /** Summaries of production, for a page of projects in one query; a project that was never deployed is left out. */
   summaries(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, DeploymentSummary>>
@@ -94,7 +94,7 @@ export interface RunningState {
   serviceRoutes?: readonly ServiceRoute[]
 }
 
-/** Reads the running workload; `deployments/summary.ts`. */
+/** Reads the running workload; implemented by `deployments/summary/summary.ts`. */
 export interface RunningProjects {
   /** Runtime of a server (`docker` or `process`); null is the machine of the worker. Null: it has not started yet. */
   driverFor(serverId: string | null): Awaitable<string | null>
@@ -115,7 +115,7 @@ export interface ReservedReader {
   building(db: Db, organizationId: string): Promise<number>
 }
 
-/** Turns a project off and on; `deployments/power.ts`. */
+/** Stops and starts a project; implemented by `deployments/power/power.ts`. */
 export interface ProjectPower {
   /**
    * Resolves when no instance of the project runs and no route leads to it. May be called again, also when nothing runs. With

@@ -79,7 +79,7 @@ describeOnEachDatabase('a job', (open) => {
       },
       onFailed: async (_payload, { message }) => {
         reported.push(message)
-        if (reported.length < 3) throw new Error('the database was away')
+        if (reported.length < 3) throw new Error('the database was unreachable')
       },
     })
     const jobs = await startJobs(database, [work])

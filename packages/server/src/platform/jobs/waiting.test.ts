@@ -11,7 +11,7 @@ const shared = sharedKind<number>('work')
 const owner = { organizationId: 'org_1' }
 
 describeOnEachDatabase('jobs that wait', (open) => {
-  test('are found in the order of their due times: those of the kind that are due and not tried yet', async () => {
+  test('are found by kind, in the order of their due times, if they are due and have no attempt yet', async () => {
     const database = await open({ clock: { now: () => now } })
     const [work, other] = [testJob<number>('work', {}), testJob<number>('other', {})]
     const ids = await database.transaction(async (transaction) => {
@@ -57,7 +57,7 @@ describeOnEachDatabase('jobs that wait', (open) => {
     expect(await readJob(database, done)).toMatchObject({ status: 'succeeded', attempts: 1 })
   })
 
-  test('that a worker has claimed meanwhile are left to it', async () => {
+  test('that a worker has claimed meanwhile are not ended', async () => {
     const clock = manualClock()
     const database = await open({ clock })
     const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -26,7 +26,7 @@ export async function applyProcfile({ folder }: App, plan: Plan): Promise<Plan> 
       { file: folder.full('Procfile'), says: `${name} is started by ${clip(lines.get(name)!)}` },
     ],
     warnings: [
-      ...(plan.warnings ?? []).filter((warning) => !warning.startsWith('nothing says how to start it')),
+      ...(plan.warnings ?? []).filter((warning) => !warning.startsWith('no start command was found')),
       ...(others.length > 0 ? [`Procfile: only ${name} is started, not ${others.slice(0, 10).join(', ')}`] : []),
     ],
   }

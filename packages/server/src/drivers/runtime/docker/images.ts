@@ -80,7 +80,7 @@ export async function removeImageArtifact({ reference }: Artifact, parts: ImageP
   if (others.length === 0) await removeDependencies(project, 0, parts, abort)
 }
 
-/** Removes the cached installs of a project, except for the newest `keep`. */
+/** Removes the cached installs of a project, except for the newest `keepCount`. */
 export async function removeDependencies(
   project: string,
   keepCount: number,

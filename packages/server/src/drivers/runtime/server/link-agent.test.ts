@@ -38,7 +38,7 @@ test('an endless event is an error', async () => {
   await using hostile = await endless('{"id": "')
   const abort = new AbortController()
   const reading = async () => {
-    for await (const _event of eventsOf({}, hostile.engine, { abort: abort.signal })) expect.fail('there is none')
+    for await (const _event of eventsOf({}, hostile.engine, { abort: abort.signal })) expect.fail('there should be none')
   }
   await expect(reading()).rejects.toThrow('too long')
   abort.abort()
@@ -47,7 +47,7 @@ test('an endless event is an error', async () => {
 test('a frame with a huge announced size is an error', async () => {
   const header = Buffer.from([1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])
   const read = async () => {
-    for await (const _frame of framesOf(Object.assign([header], {}) as never)) expect.fail('there is none')
+    for await (const _frame of framesOf(Object.assign([header], {}) as never)) expect.fail('there should be none')
   }
   await expect(read()).rejects.toThrow('larger than')
 })

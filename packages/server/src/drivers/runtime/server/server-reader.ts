@@ -76,7 +76,7 @@ export interface ReadContainer {
   stopGraceSeconds: number | null
   /** AutoRemove: the engine removes the container and its anonymous volumes when it ends. */
   removedAtEnd: boolean
-  /** Further settings, each as a short text. See `unusualOf`. */
+  /** Further settings, each as a short text. See `unusualSettings`. */
   unusual: string[]
 }
 

@@ -2,8 +2,9 @@ import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.
 import { isManifest } from './manifest.ts'
 
 /**
- * Removes everything below the prefix, which is a folder of Berth, except `kept`. Names are processed as a stream, so that only
- * a batch is in memory. Manifests are removed in a first listing: a run whose parts are being removed must not look restorable.
+ * Removes everything below the prefix, which is a folder of Berth, except `keptNames`. Names are processed as a stream, so that
+ * only a batch is in memory. Manifests are removed in a first listing: a run whose parts are being removed must not look
+ * restorable.
  */
 export async function removeAll(
   store: ArchiveStore,

@@ -26,7 +26,7 @@ export async function writeSiteRules({ reference }: Artifact, sourceRules: SiteR
   return warnings
 }
 
-/** Reads at most `fileBytes` of a file that the build wrote. Symlinks and special files (pipes, devices) read as empty. */
+/** Reads at most `maxFileBytes` of a file that the build wrote. Symlinks and special files (pipes, devices) read as empty. */
 async function readRegularFile(path: string): Promise<string> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
   if (!handle) return ''

@@ -4,7 +4,7 @@ import { applicableWarnings } from './detection-warnings.ts'
 test('a start command in the settings removes only the warning about a missing start command', () => {
   const other = 'there is no lockfile of npm; two installs may differ'
   const missing = [
-    'nothing says how to start it: add a start script or set the start command',
+    'no start command was found: add a start script or set the start command',
     'nothing in the folder says how to build or start it: add a Dockerfile, or set the start command',
   ]
   expect(applicableWarnings([other, ...missing], 'node app.js')).toEqual([other])

@@ -77,7 +77,7 @@ export const startLive = (
   abort: AbortSignal,
 ): Promise<void> => deps.locks.run(environmentLock(live), () => startLocked(live, from, deps, abort), abort)
 
-/** Calls `startAgain`, unless a restore or a move has stopped the project. */
+/** Calls `startLive`, unless a restore or a move has stopped the project. */
 export const startAutomatically = (
   kind: 'recover' | 'wake',
   live: LiveEnvironmentRow,

@@ -67,7 +67,7 @@ class LineRelay {
 
   start(): void {
     this.#running = this.#follow()
-    // `sendRest` awaits this promise and throws its error; the handler here prevents an unhandled rejection.
+    // `sendRemaining` awaits this promise and throws its error; the handler here prevents an unhandled rejection.
     this.#running.catch(() => this.#stopped.abort())
   }
 

@@ -108,7 +108,7 @@ const queues: readonly (readonly OperationKind[])[] = [
 export const shareQueue = (left: { kind: OperationKind }, right: { kind: OperationKind }): boolean =>
   queues.some((queue) => queue.includes(left.kind) && queue.includes(right.kind))
 
-/** The running operations whose rule for the requested one is `meeting`. */
+/** The running operations whose conflict rule for the requested one is `rule`. */
 export const filterByRule = <Row extends RunningOperation>(
   requested: RequestedOperation,
   running: readonly Row[],

@@ -39,8 +39,8 @@ export const settingsOf = (row: ProjectRow): DeployedSettings => ({
 const sourceColumns = ['gitProvider', 'gitOwner', 'gitRepo', 'gitBranch', 'gitUrl', 'localPath'] as const
 
 /**
- * `built`: the upload of a deployment, where it is not the project's own source. Null for an upload that stands for a folder of
- * another instance: the folder is the source again once the project is back there.
+ * `deployedSource`: the upload of a deployment, if it is not the project's own source. Null for an upload that stands for a
+ * folder of another instance: the folder is the source again once the project is back there.
  */
 export function sourceHash(
   row: ProjectRow,

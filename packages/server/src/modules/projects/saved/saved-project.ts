@@ -60,7 +60,7 @@ export interface RestorePreview {
 const domainsNotSavedWarning =
   'This backup contains no custom domains and route rules, because an older version made it. Add them again.'
 
-/** Everything that `bringProjectBack` would create; undefined where the project exists. */
+/** Everything that `restoreProject` would create; undefined if the project exists. */
 export async function previewProjectRestore(
   saved: SavedProject,
   organizationId: string,

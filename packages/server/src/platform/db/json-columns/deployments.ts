@@ -5,7 +5,7 @@ import type { ServiceState } from '../tables/deployments.ts'
 import { jsonColumn, sealedJson } from './json-column.ts'
 import { orNull, textByName, texts } from './shapes.ts'
 
-/** The columns whose types belong to the module are in `modules/deployments/json-columns.ts`. */
+/** Columns whose types belong to the module are read by `modules/deployments/plan/deployed.ts`. */
 export const deploymentJson = {
   env: sealedJson('deployments.env', textByName),
   envSecretKeys: jsonColumn('deployments', 'envSecretKeys', texts),

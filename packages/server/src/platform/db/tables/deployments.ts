@@ -19,7 +19,7 @@ export interface DeploymentsTable {
   uploadSessionId: string | null
   /** The project's config at that time; a rollback uses this one, not the current one. */
   config: JsonText
-  /** Hashes of that config and of its resources, see `projects/lifecycle/pending-changes.ts`; null: not recorded. */
+  /** Hashes of that config and of its resources, see `projects/records/pending-changes.ts`; null: not recorded. */
   configHash: string | null
   resourcesHash: string | null
   /** Hash of the project source it was built from; null: not recorded. */
@@ -95,7 +95,7 @@ export interface LiveEnvironmentsTable {
   serviceRoutes: JsonText<ServiceRoute[]> | null
   /**
    * State of every running service, '' being the project itself; null: not recorded yet. Written by
-   * `deployments/service-states.ts`.
+   * `deployments/health/service-states.ts`.
    */
   services: JsonText<ServiceState[]> | null
   health: 'healthy' | 'unhealthy' | 'unknown'

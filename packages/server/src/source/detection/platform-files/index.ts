@@ -89,7 +89,7 @@ function applyHints(plan: Plan, hints: Hints, file: string): Plan {
   if (hints.port && next.type === 'app') next.port = hints.port
   if (hints.healthPath && next.type === 'app') next.healthPath = hints.healthPath
   if (next.startCommand || next.type === 'static')
-    next.warnings = next.warnings.filter((warning) => !warning.startsWith('nothing says how to start it'))
+    next.warnings = next.warnings.filter((warning) => !warning.startsWith('no start command was found'))
   return next
 }
 

@@ -34,7 +34,7 @@ function warningsOf(
     ...(crons.length > 0 ? [excluded(file, 'cron jobs are')] : []),
     ...(rest.length > 0
       ? [
-          `${file}: only ${textOf(web.name) ?? 'the first web service'} is run; make a project of each of ${rest.slice(0, 10).join(', ')}`,
+          `${file}: only ${textOf(web.name) ?? 'the first web service'} is deployed; create a project for each of ${rest.slice(0, 10).join(', ')}`,
         ]
       : []),
     ...(Array.isArray(blueprint.databases) ? [excluded(file, 'databases are')] : []),

@@ -50,7 +50,7 @@ async function denoPlan({ folder, manifests }: App): Promise<Plan> {
     ],
     warnings: [
       ...(dependencies.size > 0 && !isLocked ? ['there is no lockfile of deno; two installs may differ'] : []),
-      ...(entry || tasks.has('start') ? [] : ['nothing says how to start it: add a start task or set the start command']),
+      ...(entry || tasks.has('start') ? [] : ['no start command was found: add a start task or set the start command']),
     ],
   }
 }

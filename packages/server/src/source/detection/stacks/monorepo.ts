@@ -94,7 +94,7 @@ async function nxPlan(app: App, { name, path, framework }: DetectedApp, tools: J
     buildCommand: tools.tool(`nx build ${quoted(name)}`),
     ...plan,
     evidence: [...tools.evidence, { file: app.folder.full(file), says: `${name} is built into ${output}` }],
-    warnings: [...tools.warnings, ...(plan ? [] : ['nothing says how to start it: add a start script or set the start command'])],
+    warnings: [...tools.warnings, ...(plan ? [] : ['no start command was found: add a start script or set the start command'])],
   }
 }
 

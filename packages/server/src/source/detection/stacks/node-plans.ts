@@ -134,7 +134,7 @@ async function startCommand(app: App, tools: JavascriptTools, row: ServerRow): P
       command,
       script: null,
       evidence: [],
-      warnings: command ? [] : ['nothing says how to start it: add a start script or set the start command'],
+      warnings: command ? [] : ['no start command was found: add a start script or set the start command'],
     }
   const warning = `the script ${development} runs a development server (${clip(scripts!.get(development)!)})`
   return {

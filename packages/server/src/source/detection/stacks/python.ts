@@ -181,7 +181,7 @@ async function plainPlan(app: App): Promise<Plan> {
     ...plan,
     ...(isWorker ? { type: 'worker', port: null } : {}),
     evidence: [...tools.evidence, ...(hint && !isWorker ? [hint.evidence] : [])],
-    warnings: [...tools.warnings, ...(entry ? [] : ['nothing says how to start it: set the start command'])],
+    warnings: [...tools.warnings, ...(entry ? [] : ['no start command was found: set the start command'])],
   }
 }
 

@@ -39,7 +39,7 @@ function rackPlan(app: App): Plan {
     port: isSinatra ? 4567 : 9292,
     warnings: [
       ...(plan.warnings ?? []),
-      ...(start ? [] : ['nothing says how to start it: add config.ru or set the start command']),
+      ...(start ? [] : ['no start command was found: add config.ru or set the start command']),
     ],
   }
 }

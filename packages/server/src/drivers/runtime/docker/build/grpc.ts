@@ -25,7 +25,7 @@ export function framed(message: Uint8Array): Buffer {
   return Buffer.concat([header, message])
 }
 
-/** Messages of a stream. Rejects for a message that is compressed or longer than `atMost`. Leaves the stream open. */
+/** Messages of a stream. Rejects for a message that is compressed or longer than `maxLength`. Leaves the stream open. */
 export async function* messagesOf(stream: Duplex, maxLength: number): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

@@ -18,7 +18,7 @@ const maxMeasuringShare = 1 / 5
 export interface DiskLimit {
   /** Folder of which only the growth counts. */
   growingFolder: string
-  /** Size of `grows` at the beginning. Absent: at the first measurement. */
+  /** Size of `growingFolder` at the beginning. Absent: its size at the first measurement. */
   initialBytes?: number | undefined
   /** Folders that count as a whole. */
   countedFolders: readonly string[]

@@ -54,8 +54,8 @@ export function signalGroup(identity: ProcessIdentity, signal: NodeJS.Signals): 
 }
 
 /**
- * Signals the program in its own process namespace. The leader of the process group is then bubblewrap's monitor, which
- * reports the exit code and must outlive the program. Returns false if there is no program yet. `among` limits the search.
+ * Signals the program in its own process namespace. The leader of the process group is then bubblewrap's monitor, which reports
+ * the exit code and must outlive the program. Returns false if there is no program yet. `candidates` limits the search.
  */
 export function signalInNamespace(
   identity: ProcessIdentity,
@@ -74,7 +74,7 @@ function isProgramInside(pid: number): boolean {
   return innerPids.length > 0 && innerPids.at(-1) !== '1'
 }
 
-/** Whether a process of the group still runs, with or without its leader. `among` limits the search. */
+/** Whether a process of the group still runs, with or without its leader. `candidates` limits the search. */
 export function hasProcesses({ pid }: ProcessIdentity, candidates: readonly number[] = listPids()): boolean {
   return candidates.some((one) => {
     const fields = processStat(one)

@@ -23,7 +23,7 @@ export interface Launch extends Handover {
   groupFolders: readonly string[]
   /** File in which the process records its identity first, because the control plane may die before it stores that. */
   processFile: string | null
-  /** Folders of the project. Paths in the handover are those of `at`. */
+  /** Folders of the project. The handover uses the paths inside the sandbox (`at`). */
   shown: readonly MountedFolder[]
   /** Ends with the control plane, even if that is killed. */
   stopsWithControlPlane: boolean
