@@ -197,7 +197,7 @@ export async function setOperationsScene(parts: Partial<Parts> = {}): Promise<Op
     delete: onProject('DELETE /projects/:id'),
   }
 
-  /** After the release the driver continues, and the waiting request is answered. */
+  /** The driver continues after the release, and the waiting request is answered. */
   async function gated(kind: OperationKind, phase: OperationPhase, gate: Gate, subject: Subject): Promise<UnderWay> {
     const held = hold(gate, subject)
     const answer = performers[kind](subject)

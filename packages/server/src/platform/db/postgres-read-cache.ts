@@ -9,7 +9,7 @@ export type RunStatement = (sql: string, parameters: readonly unknown[]) => Prom
 const snapshotQuery = 'select pg_current_snapshot()::text as snapshot'
 
 /**
- * For this time after a commit, reads query the database without a check: while commits follow one another, a check would only be
+ * Reads query the database without a check for this time after a commit: while commits follow one another, a check would only be
  * one more round trip.
  */
 const busyMs = 50

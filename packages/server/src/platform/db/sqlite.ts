@@ -88,7 +88,7 @@ class SqliteConnection implements DatabaseConnection {
     this.#transaction = await this.#commits.begin()
   }
 
-  /** After a failed commit Kysely calls `rollback`, which then does nothing. */
+  /** Kysely calls `rollback` after a failed commit; in that case `rollback` does nothing. */
   async commit(): Promise<void> {
     await this.#transaction?.commit()
   }

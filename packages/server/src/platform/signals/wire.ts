@@ -7,7 +7,7 @@ const longestFrame = 64 * 1024
 /** Every listener reads again. */
 export const everyTopic = '*'
 
-/** One side of a signals connection. Messages wait in a bounded queue while the other side is slow or disconnected. */
+/** Either side of a signals connection. Messages wait in a bounded queue while the other side is slow or disconnected. */
 export class SignalLink {
   readonly #queue = new NotifyBatcher()
   #socket: Socket | undefined
