@@ -31,5 +31,5 @@ const rows = [...byManner].map(([manner, all]: [Manner, typeof outcomes]) => {
 console.log(table(['deployments', 'count', 'ended as', 'median s', 'requests during the switch', 'of these failed'], rows))
 console.log(`\n${load.requests} requests in ${Math.round(seconds)} s, failed: ${load.failures.length}`)
 const problems = problemsOf(result)
-console.log(problems.length === 0 ? 'after each bad one the version before it served' : problems.slice(0, 20).join('\n'))
+console.log(problems.length === 0 ? 'after each bad one the previous version served' : problems.slice(0, 20).join('\n'))
 process.exitCode = problems.length === 0 ? 0 : 1

@@ -75,7 +75,8 @@ for (let round = 1; round === 1 || Date.now() < endAt; round += 1) {
     if (round > 1 && Date.now() > endAt) break
   }
 }
-const own = (await scene.ask(owner, 'GET', `/projects/${shop.id}/deployments?environment=production&limit=100`)).body.data.length
+const own = (await scene.request(owner, 'GET', `/projects/${shop.id}/deployments?environment=production&limit=100`)).body.data
+  .length
 if (own > before) wrong.push(`production was deployed ${own - before} times without a push`)
 await pushed('at the end')
 const given = host.calls.flatMap(({ token }) => token ?? [])

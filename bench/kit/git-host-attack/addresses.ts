@@ -9,7 +9,7 @@ export interface Visits {
 
 /** URLs that point to internal addresses, or to another host with our token; and a token that the host has revoked. */
 export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
-  const { ask: request, judge: validate, wrong, owner, mallory, host, elsewhere, own } = scene
+  const { request, validate, wrong, owner, mallory, host, elsewhere, own } = scene
   const { url } = elsewhere
   const withToken = () => visits.seen.filter(({ authorization }) => authorization !== undefined)
   const noToken = (name: string, run: () => Promise<void>): Attack => ({

@@ -13,7 +13,7 @@ const signed = (text: string, secret: string, hash = 'sha256') => `${hash}=${cre
 
 /** Webhook deliveries that are forged, replayed, signed with another secret, too large, or malformed. */
 export function deliveryAttacks(scene: AttackScene, real: { id: string; payload: object }): Attack[] {
-  const { deliver, judge: validate, hookOf, ask: request, wrong, owner, mallory, own } = scene
+  const { deliver, validate, hookOf, request, wrong, owner, mallory, own } = scene
   const text = JSON.stringify(push(repository))
   const forged: Record<string, Record<string, string>> = {
     none: { 'x-hub-signature-256': '' },
@@ -163,7 +163,7 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
 }
 
 /** How long the slowest API request took until it is called. */
-function watching({ ask: request, owner }: AttackScene): () => Promise<number> {
+function watching({ request, owner }: AttackScene): () => Promise<number> {
   let isOver = false
   let slowest = 0
   const requests = (async () => {

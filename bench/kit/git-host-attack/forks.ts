@@ -9,7 +9,7 @@ let number = 100
 
 /** A fork's pull request that tries to read the secrets of production, or to be built without approval. */
 export function forkAttacks(scene: AttackScene): Attack[] {
-  const { deliver, judge: validate, hookOf, ask: request, wrong, owner, mallory, shop, host, hosting } = scene
+  const { deliver, validate, hookOf, request, wrong, owner, mallory, shop, host, hosting } = scene
   const on = (who: typeof owner, method: string, path: string, body?: object) =>
     request(who, method, `/projects/${shop.id}${path}`, body ? { body } : {})
   const base = { id: 1, full_name: repository }

@@ -4,7 +4,7 @@ const redirect = '/gitprovider/connect/redirect'
 
 /** The machine's login, and the OAuth redirects: which account is connected to which organisation. */
 export function journeyAttacks(scene: AttackScene): Attack[] {
-  const { ask: request, judge: validate, wrong, owner, mallory, host, elsewhere } = scene
+  const { request, validate, wrong, owner, mallory, host, elsewhere } = scene
   const accounts = async (who: typeof owner): Promise<string> =>
     (await request(who, 'GET', '/gitprovider/status')).body.accounts
       .map((one: { login: string }) => one.login)

@@ -30,7 +30,7 @@ const parts = ['', '/branches', '/files', '/file', '/webhooks', '/clone-token']
 
 /** Names of owners, repositories, branches and files that point to other paths, inject a command, or inject markup. */
 export function nameAttacks(scene: AttackScene): Attack[] {
-  const { ask: request, judge: validate, wrong, mallory, host, own } = scene
+  const { request, validate, wrong, mallory, host, own } = scene
   const refused = [400, 403, 404, 409, 414]
   /** Git itself allows these names; they must always be treated as plain text. */
   const branches = new Set(['a;id', '$(id)', '`id`', '%2e%2e', 'shop#x', '💥'])

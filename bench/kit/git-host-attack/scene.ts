@@ -136,7 +136,7 @@ export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhe
   await send(owner, 'PATCH', `/projects/${shop.id}/env`, { body: { upserts } })
   const own = await project(mallory, theirs)
   return {
-    ...{ wrong, host, hosting, elsewhere, ask: send, judge: validate, deliver, connect, hookOf, owner, mallory, shop, own },
+    ...{ wrong, host, hosting, elsewhere, request: send, validate, deliver, connect, hookOf, owner, mallory, shop, own },
     deployments: async (who: Person, { id }: { id: string }): Promise<number> =>
       (await send(who, 'GET', `/projects/${id}/deployments?limit=100`)).body?.data?.length ?? -1,
   }

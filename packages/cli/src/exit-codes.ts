@@ -45,7 +45,7 @@ export const exitCodes = [
   { code: 5, means: 'not found (404)' },
   { code: 6, means: 'conflict with the current state (409)' },
   { code: 7, means: 'the instance is unreachable' },
-  { code: 8, means: 'an upgrade failed and the version before serves again' },
+  { code: 8, means: 'an upgrade failed and the previous version serves again' },
 ] as const
 
 const exitCodeByStatus: Record<number, number> = { 400: 2, 401: 3, 403: 4, 404: 5, 409: 6 }

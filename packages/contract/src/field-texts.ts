@@ -161,7 +161,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   hasSecret: 'Whether a signing secret is stored',
   hasSecretAccessKey: 'Whether the secret of the access key is stored',
   hasToken: 'Whether a token is stored',
-  hash: 'Hash of the entry, which covers the one before it',
+  hash: 'Hash of the entry, which includes the hash of the previous entry',
   hasWebhookSecret: 'Whether the secret of the app webhook is set',
   headers: 'Headers to send with the upload',
   healthCheck: 'How a new deployment is checked before it gets traffic; null: default',

@@ -10,7 +10,7 @@ import { liveText, watchDeployment } from '../watch-deployment.ts'
 export function addRollback(program: Command): void {
   program
     .command('rollback [deployment]')
-    .description('roll back to a deployment by number or id (default: the one before the live deployment)')
+    .description('roll back to a deployment by number or id (default: the deployment before the live one)')
     .option(...projectOption)
     .action(async (deploymentRef: string | undefined, _options, command: Command) => {
       const client = connect(command)

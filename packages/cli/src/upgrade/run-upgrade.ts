@@ -55,7 +55,7 @@ interface UpgradeRun {
   effects: UpgradeEffects
   store: UpgradeStore
   report: Report
-  /** Ends the upgrade while the version before still serves. */
+  /** Ends the upgrade while the previous version still serves. */
   abort: AbortSignal
 }
 
@@ -111,7 +111,7 @@ export async function runUpgrade({ from, to, effects, store, report, abort }: Up
       await effects.stopNew()
       await restore(effects)
     }
-    // Recorded first: the version before writes to the database from its start on.
+    // Recorded first: the previous version writes to the database from its start on.
     const result = end(isChanged ? 'went-back' : 'failed', message)
     await effects.startOld()
     return result

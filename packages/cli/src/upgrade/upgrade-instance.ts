@@ -94,7 +94,7 @@ const titles: Readonly<Record<Step, string>> = {
   copy: 'copy the database',
   migrate: 'migrate the database',
   start: 'start the new version',
-  'go-back': 'go back to the version before',
+  'go-back': 'go back to the previous version',
 }
 
 const reportTo = (note: (message: string) => void) => (step: Step, text?: string) =>

@@ -6,7 +6,7 @@ import { recordFile } from './upgrade-files.ts'
 export const steps = ['install', 'rehearse', 'backup', 'stop', 'copy', 'migrate', 'start', 'go-back'] as const
 export type Step = (typeof steps)[number]
 
-/** `went-back`: the version before serves again, with its database. `failed`: nothing was changed. */
+/** `went-back`: the previous version serves again, with its database. `failed`: nothing was changed. */
 export type Outcome = 'upgraded' | 'went-back' | 'failed'
 
 export interface UpgradeRecord {

@@ -41,7 +41,8 @@ export const TransferExport = Type.Object({
 export type TransferExport = Static<typeof TransferExport>
 
 /**
- * `ready`: stop the project and pack the changes since. `departed`: the project is on the other instance now. `aborted`: it stays.
+ * `ready`: stop the project and pack what changed after the first pass. `departed`: the project is on the other instance now.
+ * `aborted`: it stays on this one.
  */
 export const ExportChange = Type.Object({ state: oneOf('ready', 'departed', 'aborted') })
 
@@ -66,8 +67,8 @@ export const TransferImport = Type.Object({
 export type TransferImport = Static<typeof TransferImport>
 
 /**
- * `staged`: record and build it. `landed`: write its data and start it, without a route. `active`: the project is on this instance
- * now.
+ * `staged`: record and build the project. `landed`: write its data and start it, without a route. `active`: the project is on
+ * this instance now.
  */
 export const ImportChange = Type.Object({
   state: oneOf('staged', 'landed', 'active', 'aborted'),

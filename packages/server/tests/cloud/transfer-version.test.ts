@@ -51,7 +51,7 @@ const live = async (side: 'here' | 'cloud', id: string) => {
     [...scene[side].drivers.runtime.running.values()]
       .filter(({ request }) => request.owner.projectId === id)
       .map(({ request }) => [request.owner.deploymentId, request.port])
-  // The version before may still drain.
+  // The previous version may still drain.
   await expect.poll(runs).toEqual([[data.runtime.deploymentId, data.plan.port]])
   return { version: /v\d/.exec(built.get(data.runtime.deploymentId) ?? '')?.[0], port: data.plan.port }
 }

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { ReaderQueue, TooManyWaiting } from './reader-queue.ts'
 
 /** Takes turns by name and notes the order in which they began. */
-function turnsOf(maxConcurrent: number, maxWaiting = 100) {
-  const turns = new ReaderQueue({ maxConcurrent, maxWaiting })
+function startQueue(maxConcurrent: number, maxWaiting = 100) {
+  const queue = new ReaderQueue({ maxConcurrent, maxWaiting })
   const began: string[] = []
   const ends = new Map<string, () => void>()
   const request = (holder: string, name: string, abort?: AbortSignal) =>
-    turns.acquire(holder, abort).then((end) => {
+    queue.acquire(holder, abort).then((end) => {
       began.push(name)
       ends.set(name, end)
     })
@@ -15,13 +15,13 @@ function turnsOf(maxConcurrent: number, maxWaiting = 100) {
     ends.get(name)!()
     await settled()
   }
-  return { turns, began, ask: request, end }
+  return { queue, began, request, end }
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 test('organisations alternate, however many folders one of them has', async () => {
-  const { began, ask: request, end } = turnsOf(1)
+  const { began, request, end } = startQueue(1)
   for (let at = 1; at <= 4; at += 1) void request('greedy', `greedy ${at}`)
   void request('other', 'other 1')
   void request('third', 'third 1')
@@ -32,7 +32,7 @@ test('organisations alternate, however many folders one of them has', async () =
 })
 
 test('no organisation uses all slots: another one starts at once', async () => {
-  const { began, ask: request, end } = turnsOf(2)
+  const { began, request, end } = startQueue(2)
   for (let at = 1; at <= 3; at += 1) void request('greedy', `greedy ${at}`)
   await settled()
   expect(began).toEqual(['greedy 1'])
@@ -45,7 +45,7 @@ test('no organisation uses all slots: another one starts at once', async () => {
 })
 
 test('the queue of each organisation is limited, and does not affect others', async () => {
-  const { ask: request, began, end } = turnsOf(1, 2)
+  const { request, began, end } = startQueue(1, 2)
   for (let at = 1; at <= 3; at += 1) void request('greedy', `greedy ${at}`)
   await expect(request('greedy', 'greedy 4')).rejects.toBeInstanceOf(TooManyWaiting)
   void request('other', 'other 1')
@@ -54,9 +54,9 @@ test('the queue of each organisation is limited, and does not affect others', as
 })
 
 test('an abort before or during the wait leaves the queue unchanged', async () => {
-  const { turns, ask: request, began, end } = turnsOf(1)
+  const { queue, request, began, end } = startQueue(1)
   await expect(request('one', 'never', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late')
-  expect(turns.hasFreeSlot).toBe(true)
+  expect(queue.hasFreeSlot).toBe(true)
   await request('one', 'first')
   const gone = new AbortController()
   const waiting = request('two', 'gives up', gone.signal)
@@ -66,15 +66,15 @@ test('an abort before or during the wait leaves the queue unchanged', async () =
   await end('first')
   expect(began).toEqual(['first', 'stays'])
   await end('stays')
-  expect(turns.hasFreeSlot).toBe(true)
+  expect(queue.hasFreeSlot).toBe(true)
 })
 
 test('a slot that is released twice is released once', async () => {
-  const { turns, ask: request, end } = turnsOf(2)
+  const { queue, request, end } = startQueue(2)
   await request('one', 'a')
   await request('two', 'b')
   await end('a')
   await end('a')
   await request('three', 'c')
-  expect(turns.hasFreeSlot).toBe(false)
+  expect(queue.hasFreeSlot).toBe(false)
 })

@@ -150,7 +150,7 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
         registries,
       },
       imageRegistry: parts.imageRegistry ?? imageRegistryOf(config),
-      predecessors: migration ? { containers: migration.predecessors } : {},
+      oldContainers: migration ? { containers: migration.oldContainers } : {},
       cloudBackups: cloud?.backups ?? {},
       cloud: cloud?.connection,
       retryLimits,

@@ -41,7 +41,7 @@ export function assembleRunning(
     isOperator,
     grantedLevel,
     version,
-    predecessors,
+    oldContainers,
     cloud,
     retryLimits,
     cloudBackups,
@@ -56,7 +56,7 @@ export function assembleRunning(
     ...common
   }: Common & {
     config: Config
-    predecessors: DeploymentsDeps['oldContainers']
+    oldContainers: DeploymentsDeps['oldContainers']
     cloud: TransfersDeps['cloud']
     retryLimits: TransfersDeps['retryLimits']
     /** Backups of projects that live in a linked cloud. */
@@ -101,7 +101,7 @@ export function assembleRunning(
     machineId,
     ...(watchIntervals && { watchIntervals }),
     settings: { ...config, hostUrls: gitHost.hostUrls },
-    oldContainers: predecessors,
+    oldContainers,
   })
   const links = createLinks({ ...common, projects, deployments, grantedLevel })
   const tasks = createTasks({ ...common, logStore, instances: deployments.tasks, settings: config })
@@ -154,7 +154,7 @@ export function assembleRunning(
   })
   backupPorts.wasTransferredAway = transfers.hasLeft
   projectPorts.deployments ??= deployments.reader
-  projectPorts.reserved ??= deployments.allotted
+  projectPorts.reserved ??= deployments.reserved
   projectPorts.running ??= worker ? { ...deployments.running, driverFor: worker.driverFor } : deployments.running
   projectPorts.power ??= {
     ...deployments.power,

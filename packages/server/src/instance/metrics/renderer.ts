@@ -6,7 +6,10 @@ const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total'
 /** Interval of the timer that measures the lag of the event loop: the default of 10 ms would keep an idle process awake. */
 const lagPrecisionMs = 100
 
-/** Renders the given metrics, and those of the process unless another one reports its own under the same names. Loaded at the first scrape, since it starts to measure the process. */
+/**
+ * Renders the given metrics. Includes the metrics of this process, unless another process reports its own under the same names.
+ * Loaded at the first scrape, because it starts to measure the process.
+ */
 export function createRenderer(declared: readonly Readonly<Record<string, MetricInfo>>[], { ofProcess = true } = {}) {
   const registry = new Registry()
   if (ofProcess) collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: lagPrecisionMs })

@@ -86,7 +86,7 @@ export function createDeployments({ watchIntervals = standardWatchIntervals, ...
     jobs: [deployJob(deps), cleanUpJob(deps), wakeJob(deps), removeVolumeJob(deps), checkImagesJob(deps)],
     schedules: [checkImagesSchedule],
     reader: deploymentReader(deps),
-    allotted: reservedReader,
+    reserved: reservedReader,
     running: runningProjects(deps),
     power,
     part: deploymentsPart(deps),

@@ -15,14 +15,14 @@ export function planOfAdoption({ parts }: Adoption): string[] {
   return [
     'Create the network of the project',
     ...holds.flatMap((part) => [
-      `Stop the container ${nameOf(part)}: its volumes ${volumesOf(part).join(', ')} must not be written by two containers at the same time`,
+      `Stop the container ${nameOf(part)}: its volumes ${volumesOf(part).join(', ')} must have only one writer at a time`,
       `Start ${part.named.name} (${part.adopted.service.image}) with the same data, and wait until it is healthy`,
     ]),
     ...others.map(
       (part) =>
         `Start ${part.named.name} (${part.adopted.service.image}) beside the container ${nameOf(part)}, and wait until it is healthy`,
     ),
-    'Switch the route of the project to it',
+    'Switch the route of the project to the new containers',
     ...(others.length > 0 ? [`Stop the containers ${others.map(nameOf).join(', ')}; they are kept`] : []),
     'On failure: stop the new containers and start the old ones again',
   ]

@@ -12,13 +12,13 @@ const rollbackMs = 60_000
  * again.
  */
 export const migrationPart = (
-  predecessors: OldContainers,
+  oldContainers: OldContainers,
   { database: { db } }: Pick<MigrationDeps, 'database'>,
 ): ProjectPart => ({
   describe: 'adopted containers',
   previewDeletion: async ({ id }) => (await listAdopted(db, id)).map(itemOf),
   remove: ({ id }) =>
-    predecessors.rollbackTakeover({ projectId: id, environment: 'production' }, AbortSignal.timeout(rollbackMs)),
+    oldContainers.rollbackTakeover({ projectId: id, environment: 'production' }, AbortSignal.timeout(rollbackMs)),
 })
 
 const itemOf = ({ containerId, containerName, state }: AdoptedContainerRow): DeletionItem => ({

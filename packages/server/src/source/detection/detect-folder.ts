@@ -210,7 +210,7 @@ async function emptyPlan({ folder }: App, excluded: string | undefined): Promise
   const apps = await subfolderApps(folder, appStacks)
   const noSigns =
     excluded === undefined
-      ? ['nothing in the folder says how to build or start it: add a Dockerfile, or set the start command']
+      ? ['no build or start command was found: add a Dockerfile, or set the start command']
       : []
   return { type: 'app', language: null, apps, warnings: apps.length > 0 ? [chooseOne(apps.map((app) => app.path))] : noSigns }
 }

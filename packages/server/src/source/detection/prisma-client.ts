@@ -22,9 +22,6 @@ export async function withPrismaClient(app: App, plan: Plan): Promise<Plan> {
   return {
     ...plan,
     buildCommand: plan.buildCommand ? `${generate} && ${plan.buildCommand}` : generate,
-    evidence: [
-      ...(plan.evidence ?? []),
-      { file: folder.full(schema), says: 'the client of Prisma is generated before the build' },
-    ],
+    evidence: [...(plan.evidence ?? []), { file: folder.full(schema), says: 'the Prisma client is generated before the build' }],
   }
 }

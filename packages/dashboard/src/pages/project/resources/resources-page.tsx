@@ -21,14 +21,14 @@ export function ResourcesPage() {
                 side="production"
                 title="Runtime limits"
                 description="Takes effect with the next deployment. A project that exceeds its memory limit is restarted."
-                allotment={production}
+                resources={production}
               />
               <ResourcesSection
                 projectId={id}
                 side="build"
                 title="Build limits"
                 description="A build that exceeds a limit fails. Running projects are not slowed down."
-                allotment={build}
+                resources={build}
               />
               <SleepSection project={project} />
             </>

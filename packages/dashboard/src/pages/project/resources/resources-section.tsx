@@ -13,10 +13,10 @@ interface Props {
   side: 'production' | 'build'
   title: string
   description: string
-  allotment: Resources['production']
+  resources: Resources['production']
 }
 
-export function ResourcesSection({ projectId, side, title, description, allotment: resources }: Props) {
+export function ResourcesSection({ projectId, side, title, description, resources }: Props) {
   const [values, setValues] = useState(resources)
   const refusal = useProjectRefusal(projectId, 'write')
   const save = useChange(contract.projects.setResources, {

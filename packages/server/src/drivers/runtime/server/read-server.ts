@@ -94,7 +94,7 @@ async function listContainers(get: Get, warnings: string[]): Promise<string[]> {
       size = pageSize
     } catch (error) {
       if (error instanceof RequestRefused && before !== null) {
-        // The container that the page continues after was removed meanwhile. Continue after the one before it.
+        // The container after which the page continues was removed meanwhile. Continues after its predecessor.
         if (ids.at(-1) === before) ids.pop()
         before = ids.at(-1) ?? null
         continue

@@ -5,7 +5,7 @@ test('a start command in the settings removes only the warning about a missing s
   const other = 'there is no lockfile of npm; two installs may differ'
   const missing = [
     'no start command was found: add a start script or set the start command',
-    'nothing in the folder says how to build or start it: add a Dockerfile, or set the start command',
+    'no build or start command was found: add a Dockerfile, or set the start command',
   ]
   expect(applicableWarnings([other, ...missing], 'node app.js')).toEqual([other])
   expect(applicableWarnings([other, ...missing], null)).toEqual([other, ...missing])

@@ -7,7 +7,7 @@ import { planDeployment } from './plan.ts'
 import { PlanRefused } from './plan-refused.ts'
 import { routeWarnings } from './service-routes.ts'
 
-const allotment = { cpuCores: 1, memoryMb: 512, diskMb: 2000 }
+const limits = { cpuCores: 1, memoryMb: 512, diskMb: 2000 }
 const config = (changes: Partial<DeployedConfig> = {}): DeployedConfig => ({
   type: 'app',
   framework: null,
@@ -24,7 +24,7 @@ const config = (changes: Partial<DeployedConfig> = {}): DeployedConfig => ({
   healthCheck: null,
   volumes: [],
   services: [],
-  resources: { production: allotment, build: allotment },
+  resources: { production: limits, build: limits },
   ...changes,
 })
 const detected = (changes: Partial<Detection> = {}): Detection => ({

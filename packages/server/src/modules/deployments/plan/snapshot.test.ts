@@ -20,13 +20,13 @@ services:
 `
   const file = readCompose(text, { folder: '/project', env: withPlaceholders(env, ['PASSWORD', 'EMPTY']) })
   expect(file).toMatchObject({ refused: [], missing: [] })
-  const allotment = { cpuCores: 1, memoryMb: 256, diskMb: 1000 }
+  const limits = { cpuCores: 1, memoryMb: 256, diskMb: 1000 }
   const config = {
     type: 'services',
     rootDirectory: null,
     port: 3000,
     services: toProjectServices(file).services,
-    resources: { production: allotment, build: allotment },
+    resources: { production: limits, build: limits },
   } as unknown as DeployedConfig
   const plan = planDeployment(config, null)
   expect(JSON.stringify(plan)).not.toContain('canary')

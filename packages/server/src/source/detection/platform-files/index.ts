@@ -75,8 +75,8 @@ function applyHints(plan: Plan, hints: Hints, file: string): Plan {
     next[field] = value
     next.evidence.push({ file, says: `${message} ${clip(value)}` })
   }
-  apply('installCommand', 'it is installed by')
-  apply('buildCommand', 'it is built by')
+  apply('installCommand', 'install command:')
+  apply('buildCommand', 'build command:')
   // A build that installs its dependencies needs no install before it.
   if (next.buildCommand === hints.buildCommand && !hints.installCommand && installs.test(hints.buildCommand ?? ''))
     next.installCommand = null
@@ -85,7 +85,7 @@ function applyHints(plan: Plan, hints: Hints, file: string): Plan {
   if (isStatic && hints.outputDirectory && plan.type === 'app')
     Object.assign(next, { type: 'static', startCommand: null, port: null })
   if (hints.startCommand) becomeApp(next, plan)
-  apply('startCommand', 'it is started by')
+  apply('startCommand', 'start command:')
   if (hints.port && next.type === 'app') next.port = hints.port
   if (hints.healthPath && next.type === 'app') next.healthPath = hints.healthPath
   if (next.startCommand || next.type === 'static')

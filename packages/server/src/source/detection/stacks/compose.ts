@@ -224,7 +224,7 @@ async function composePlan(app: App): Promise<Plan> {
     ...(byService ? { serviceVariables: byService } : {}),
     ...(Object.keys(files).length > 0 ? { serviceFiles: files } : {}),
     evidence: [
-      ...(found.override ? [{ file: app.folder.full(found.override), says: `is laid over ${name}` }] : []),
+      ...(found.override ? [{ file: app.folder.full(found.override), says: `overrides ${name}` }] : []),
       ...(exposed ? [{ file: app.folder.full(name), says: `${exposed.name} is reached at ${port}` }] : []),
     ],
     refused: [...refused, ...unset],

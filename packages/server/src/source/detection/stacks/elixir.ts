@@ -28,7 +28,7 @@ function mixPlan({ folder, manifests }: App): Plan {
     buildCommand: hasAssets ? 'mix assets.deploy' : 'mix compile',
     evidence: [
       ...(isLocked ? [{ file: folder.full('mix.lock'), says: 'mix is the package manager' }] : []),
-      ...(hasAssets ? [{ file: folder.full('mix.exs'), says: 'the alias assets.deploy makes the assets' }] : []),
+      ...(hasAssets ? [{ file: folder.full('mix.exs'), says: 'the alias assets.deploy creates the assets' }] : []),
     ],
     warnings: [
       ...(isLocked ? [] : ['there is no lockfile of mix; two installs may differ']),

@@ -9,7 +9,7 @@ export const go: readonly Stack[] = [{ framework: 'go', when: manifest('go', 'a 
 
 /** Go files without `go.mod`: they can be built if they use only the standard library. */
 export const bareGo: readonly Stack[] = [
-  { framework: 'go', when: setting('*.go', /^package main\b/m, 'holds package main'), plan: bareGoPlan },
+  { framework: 'go', when: setting('*.go', /^package main\b/m, 'contains package main'), plan: bareGoPlan },
 ]
 
 const maxFiles = 20
@@ -53,7 +53,7 @@ async function goPlan(app: App): Promise<Plan> {
     startCommand: main === undefined ? null : program,
     port: hint?.port ?? standardPort,
     evidence: [
-      ...(main === undefined ? [] : [{ file: folder.full(main), says: 'holds package main' }]),
+      ...(main === undefined ? [] : [{ file: folder.full(main), says: 'contains package main' }]),
       ...(hint ? [hint.evidence] : []),
     ],
     warnings: [

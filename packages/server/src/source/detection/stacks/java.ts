@@ -62,7 +62,7 @@ function plainPlan(app: App): Plan {
     ...plan,
     buildCommand: plan.buildCommand!.replace(/ build -x test$/, ' installDist'),
     startCommand: quoted(`./build/install/${application}/bin/${application}`),
-    evidence: [...(plan.evidence ?? []), { file: app.folder.full(file), says: 'is an application of Gradle' }],
+    evidence: [...(plan.evidence ?? []), { file: app.folder.full(file), says: 'is a Gradle application' }],
   }
 }
 
@@ -81,7 +81,7 @@ function javaPlan({ folder, manifests }: App, row: JavaRow): Plan {
   // Gradle writes plain jars to build/libs, and Quarkus to build/quarkus-app.
   const output = tool === 'maven' ? 'target' : row.gradleTask === 'quarkusBuild' ? 'build' : 'build/libs'
   const evidence: Evidence[] = hasWrapper
-    ? [{ file: folder.full(wrapper), says: `the project contains the wrapper of ${tool}` }]
+    ? [{ file: folder.full(wrapper), says: `the project contains the ${tool} wrapper` }]
     : []
   return {
     type: 'app',

@@ -25,7 +25,7 @@ export const monorepo = (appStacks: readonly Stack[]): readonly Stack[] =>
       if (!app.folder.has(file) || isAppItself(app)) return null
       const apps = await workspaceApps(app.folder, appStacks)
       return apps && apps.length > 0
-        ? [{ file: app.folder.full(file), says: `holds ${apps.length} ${apps.length > 1 ? 'apps' : 'app'} together` }]
+        ? [{ file: app.folder.full(file), says: `contains ${apps.length} ${apps.length > 1 ? 'apps' : 'app'} together` }]
         : null
     },
     plan: (app) => monorepoPlan(app, appStacks),

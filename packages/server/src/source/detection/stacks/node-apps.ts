@@ -38,11 +38,7 @@ export const nodeApps: readonly Stack[] = [
   { framework: 'koa', when: uses('koa'), plan: webServer },
 ]
 
-const usesBun = anyOf(
-  file('bun.lock', 'a project of Bun'),
-  file('bun.lockb', 'a project of Bun'),
-  file('bunfig.toml', 'a project of Bun'),
-)
+const usesBun = anyOf(file('bun.lock', 'a Bun project'), file('bun.lockb', 'a Bun project'), file('bunfig.toml', 'a Bun project'))
 const startsSomehow = anyOf(script('start'), (app) => (entryFile(app) ? [] : null))
 const isNode = manifest('npm', 'a package of Node')
 

@@ -27,21 +27,21 @@ export const pagePrograms: readonly Stack[] = [
   },
   {
     framework: 'mdbook',
-    when: allOf(file('book.toml', 'a book of mdBook'), file('src/SUMMARY.md', 'the table of contents')),
+    when: allOf(file('book.toml', 'an mdBook book'), file('src/SUMMARY.md', 'the table of contents')),
     plan: program('mdbook build', 'book'),
   },
   {
     framework: 'jekyll',
     when: anyOf(
       dependency('ruby', 'jekyll', 'github-pages'),
-      allOf(file('_config.yml', 'the settings of Jekyll'), folder('_posts', '_layouts', '_includes')),
+      allOf(file('_config.yml', 'the Jekyll settings'), folder('_posts', '_layouts', '_includes')),
     ),
     plan: (app) => gem(app, 'jekyll build', '_site'),
   },
   { framework: 'middleman', when: dependency('ruby', 'middleman'), plan: (app) => gem(app, 'middleman build', 'build') },
   {
     framework: 'mkdocs',
-    when: anyOf(file('mkdocs.yml', 'the settings of MkDocs'), file('mkdocs.yaml', 'the settings of MkDocs')),
+    when: anyOf(file('mkdocs.yml', 'the MkDocs settings'), file('mkdocs.yaml', 'the MkDocs settings')),
     plan: mkdocs,
   },
 ]

@@ -20,7 +20,7 @@ export const plainPhp: readonly Stack[] = [
   { framework: 'php', when: file('public/index.php', 'the first page'), plan: (app) => phpPlan(app, builtIn('public')) },
   {
     framework: 'php',
-    when: anyOf(file('index.php', 'the first page'), manifest('php', 'a project in PHP')),
+    when: anyOf(file('index.php', 'the first page'), manifest('php', 'a PHP project')),
     plan: (app) => phpPlan(app, builtIn(null)),
   },
 ]
@@ -57,7 +57,7 @@ async function phpPlan(app: App, { command, isDevelopment }: Start): Promise<Pla
     port: 8000,
     evidence: [
       ...(isLocked ? [{ file: folder.full('composer.lock'), says: 'composer is the package manager' }] : []),
-      ...(assets ? [...assets.evidence, { file: folder.full('package.json'), says: 'the script build makes the assets' }] : []),
+      ...(assets ? [...assets.evidence, { file: folder.full('package.json'), says: 'the script build creates the assets' }] : []),
     ],
     warnings: [
       ...(manifests.php && !isLocked ? ['there is no lockfile of composer; two installs may differ'] : []),

@@ -23,7 +23,7 @@ export const pythonServers: readonly Stack[] = [
 const programs = ['main.py', 'app.py', 'server.py', 'run.py', 'bot.py', 'worker.py', 'src/main.py', 'src/app.py', '__main__.py']
 const program: Stack['when'] = ({ folder }) => {
   const found = programs.find((name) => folder.has(name))
-  return found ? [{ file: folder.full(found), says: 'a program in Python' }] : null
+  return found ? [{ file: folder.full(found), says: 'a Python program' }] : null
 }
 
 export const plainPython: readonly Stack[] = [
@@ -31,9 +31,9 @@ export const plainPython: readonly Stack[] = [
     framework: 'python',
     when: anyOf(
       program,
-      file('pyproject.toml', 'a project in Python'),
-      file('requirements.txt', 'a project in Python'),
-      file('Pipfile', 'a project in Python'),
+      file('pyproject.toml', 'a Python project'),
+      file('requirements.txt', 'a Python project'),
+      file('Pipfile', 'a Python project'),
     ),
     plan: plainPlan,
   },
@@ -108,7 +108,7 @@ async function findObject(
       .slice(0, -3)
       .replace(/\/__init__$/, '')
       .replaceAll('/', '.')
-    return { module, name, evidence: { file: folder.full(path), says: `makes ${name}` } }
+    return { module, name, evidence: { file: folder.full(path), says: `creates ${name}` } }
   }
   return null
 }
@@ -125,7 +125,7 @@ async function fastapiPlan(app: App): Promise<Plan> {
     warnings: [
       ...tools.warnings,
       ...(hasServer ? [] : ['uvicorn is not among the dependencies']),
-      ...(object ? [] : ['no file was found that makes the app; main:app is assumed']),
+      ...(object ? [] : ['no file that creates the app was found; main:app is assumed']),
     ],
   }
 }
@@ -146,7 +146,7 @@ async function flaskPlan(app: App): Promise<Plan> {
     warnings: [
       ...tools.warnings,
       ...(hasServer ? [] : ["Flask's development server is used: add gunicorn to the dependencies"]),
-      ...(created ? [] : ['no file was found that makes the app; app:app is assumed']),
+      ...(created ? [] : ['no file that creates the app was found; app:app is assumed']),
     ],
   }
 }

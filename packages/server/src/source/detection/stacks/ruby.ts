@@ -6,7 +6,7 @@ import type { App, Plan, Stack } from '../stack.ts'
 export const rails: readonly Stack[] = [{ framework: 'rails', when: dependency('ruby', 'rails'), plan: railsPlan }]
 export const rubyServers: readonly Stack[] = [{ framework: 'sinatra', when: dependency('ruby', 'sinatra'), plan: rackPlan }]
 export const plainRuby: readonly Stack[] = [
-  { framework: 'rack', when: file('config.ru', 'starts an app of Rack'), plan: rackPlan },
+  { framework: 'rack', when: file('config.ru', 'starts a Rack app'), plan: rackPlan },
   { framework: 'ruby', when: manifest('ruby', 'a project in Ruby'), plan: rackPlan },
 ]
 

@@ -20,7 +20,7 @@ async function staticPlan(app: App, folder: string): Promise<Plan> {
     installCommand: tools.install,
     buildCommand: tools.run('build'),
     outputDirectory: 'dist',
-    evidence: [...tools.evidence, { file: app.folder.full('package.json'), says: 'the script build makes the pages' }],
+    evidence: [...tools.evidence, { file: app.folder.full('package.json'), says: 'the script build creates the pages' }],
     warnings: [...tools.warnings, 'nothing says where the build puts its pages; dist is assumed'],
   }
 }

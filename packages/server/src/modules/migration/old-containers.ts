@@ -18,7 +18,7 @@ interface Parts {
  * The original containers of an adopted project. The state of each is recorded before it is changed, so that an interrupted
  * takeover is resumed: `untouched → stopped → handed_over`, and back to `untouched` when the first deployment fails.
  */
-export function predecessorContainers(parts: Parts): OldContainers {
+export function oldContainersOf(parts: Parts): OldContainers {
   const { db } = parts.database
   return {
     async stopForTakeover({ projectId, environment }, service, report, abort) {
