@@ -209,9 +209,7 @@ function noSuchFolder(root: Folder, path: string): string {
 async function emptyPlan({ folder }: App, excluded: string | undefined): Promise<Plan> {
   const apps = await subfolderApps(folder, appStacks)
   const noSigns =
-    excluded === undefined
-      ? ['no build or start command was found: add a Dockerfile, or set the start command']
-      : []
+    excluded === undefined ? ['no build or start command was found: add a Dockerfile, or set the start command'] : []
   return { type: 'app', language: null, apps, warnings: apps.length > 0 ? [chooseOne(apps.map((app) => app.path))] : noSigns }
 }
 
