@@ -181,3 +181,85 @@ test('at random, what ended well is stored and nothing else is', async () => {
   expect(stored()).toEqual(kept.toSorted())
   expect(kept.length).toBeGreaterThan(50)
 })
+
+test('if the file is closed while transactions wait, each of them fails', async () => {
+  const mayEnd = Promise.withResolvers<void>()
+  const early = insert('early')
+  const long = transact(async (member) => {
+    put(member, 'long')
+    await mayEnd.promise
+  })
+  const waiting = [insert('waiting'), insert('last')]
+  await nextTurn()
+  writer.close()
+  mayEnd.resolve()
+  const results = await Promise.allSettled([early, long, ...waiting])
+  expect(results.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
+  expect(stored()).toEqual([])
+})
+
+test('a transaction that cannot begin fails alone, and the next one begins', async () => {
+  const run = writer.run.bind(writer)
+  writer.run = (sql, parameters) => {
+    if (!sql.startsWith('savepoint')) return run(sql, parameters)
+    writer.run = run
+    throw new Error('out of memory')
+  }
+  const results = await Promise.allSettled([insert('a'), insert('b'), insert('c')])
+  expect(reasons(results)).toEqual(['on disk', 'out of memory', 'on disk'])
+  expect(stored()).toEqual(['a', 'c'])
+})
+
+test('a commit that fails and cannot be rolled back fails each of its transactions', async () => {
+  const run = writer.run.bind(writer)
+  writer.run = (sql, parameters) => {
+    if (sql === 'commit' || sql === 'rollback') throw new Error(`${sql}: disk I/O error`)
+    return run(sql, parameters)
+  }
+  const results = await Promise.allSettled([insert('a'), insert('b')])
+  writer.run = run
+  expect(reasons(results)).toEqual(Array(2).fill('commit: disk I/O error'))
+  expect(stored()).toEqual([])
+})
+
+test('at random on a full disk, what ended well is stored and nothing else is', async () => {
+  const limit = (pages: number) => void writer.run(`pragma max_page_count = ${pages}`, [])
+  const large = 'x'.repeat(20_000)
+  const kept: string[] = []
+  const failures = new Set<string>()
+  const attempt = async (at: number) => {
+    for (let turns = at % 5; turns > 0; turns -= 1) await nextTurn()
+    const ids = at % 3 === 0 ? [`small ${at}`, `large ${at} ${large}`] : [`small ${at}`]
+    await transact(async (member) => {
+      for (const id of ids) {
+        put(member, id)
+        if (at % 4 === 0) await nextTurn()
+      }
+    }).then(
+      () => kept.push(...ids),
+      (error: Error) => failures.add(error.message),
+    )
+  }
+  limit(40)
+  await Promise.all(Array.from({ length: 200 }, (_, at) => attempt(at)))
+  expect([...failures]).toEqual(['database or disk is full'])
+  expect(stored()).toEqual(kept.toSorted())
+  expect(kept.length).toBeGreaterThan(10)
+  limit(10_000)
+  await insert('afterwards')
+  expect(stored()).toContain('afterwards')
+})
+
+test('a savepoint within a transaction is rolled back alone', async () => {
+  const nested = (id: string) =>
+    transact((member) => {
+      put(member, `${id} kept`)
+      member.run('savepoint "inner"', [])
+      put(member, `${id} undone`)
+      member.run('rollback to "inner"', [])
+      member.run('release "inner"', [])
+    })
+  await Promise.all([nested('a'), nested('b'), insert('c')])
+  expect(stored()).toEqual(['a kept', 'b kept', 'c'])
+  expect(countCommits()).toBe(1)
+})

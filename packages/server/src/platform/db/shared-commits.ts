@@ -42,7 +42,14 @@ export class SharedCommits {
     await this.#take(false)
     const group = this.#group ?? (await this.#open())
     group.members += 1
-    return new Member(this.#writer, group, (result) => this.#end(group, result))
+    try {
+      return new Member(this.#writer, group, (isOpen) => this.#end(group, isOpen))
+    } catch (error) {
+      const isOpen = this.#writer.isInTransaction
+      if (!isOpen) group.failure = error
+      this.#end(group, isOpen).catch(() => {})
+      throw error
+    }
   }
 
   /** Runs a statement that must not be part of a transaction, or whose kind is unknown. */
@@ -119,9 +126,18 @@ export class SharedCommits {
       this.#writer.run('commit', [])
       group.ended.resolve()
     } catch (error) {
-      if (this.#writer.isInTransaction) this.#writer.run('rollback', [])
       group.ended.reject(error)
+      rollBack(this.#writer)
     }
+  }
+}
+
+/** If this fails as well, the next `begin` reports it: the transactions that wait must not wait forever. */
+function rollBack(writer: SqliteFile): void {
+  try {
+    if (writer.isInTransaction) writer.run('rollback', [])
+  } catch {
+    // Reported by the next `begin`.
   }
 }
 
@@ -148,8 +164,7 @@ export class Member {
 
   /** A query that ran concurrently with a failed one must not write into the next transaction. */
   run(sql: string, parameters: readonly unknown[]): SqliteResult {
-    if (this.#hasEnded) throw new Error('the transaction that this query belongs to has ended')
-    if (this.#group.failure !== undefined) throw this.#group.failure
+    this.#assertOpen()
     try {
       return this.#writer.run(sql, parameters)
     } catch (error) {
@@ -160,7 +175,13 @@ export class Member {
   }
 
   iterate(sql: string, parameters: readonly unknown[]): Generator<Record<string, unknown>> {
+    this.#assertOpen()
     return this.#writer.iterate(sql, parameters)
+  }
+
+  #assertOpen(): void {
+    if (this.#hasEnded) throw new Error('the transaction that this query belongs to has ended')
+    if (this.#group.failure !== undefined) throw this.#group.failure
   }
 
   /** Resolves when it is on disk. */
@@ -194,7 +215,7 @@ export class Member {
       return true
     } catch (error) {
       this.#group.failure = error
-      if (this.#writer.isInTransaction) this.#writer.run('rollback', [])
+      rollBack(this.#writer)
       return false
     }
   }

@@ -40,7 +40,7 @@ export class SqliteFile {
   }
 
   get isInTransaction(): boolean {
-    return this.#database.isTransaction
+    return this.#database.isOpen && this.#database.isTransaction
   }
 
   run(sql: string, parameters: readonly unknown[]): SqliteResult {
