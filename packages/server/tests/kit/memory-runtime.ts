@@ -178,6 +178,7 @@ export class InMemoryRuntime implements Runtime {
     const output: OutputLine[] = [{ time: new Date().toISOString(), stream: 'stdout', message: 'started' }]
     const kept = { instance, request, output }
     this.running.set(request.instanceId, kept)
+    for (const link of request.links ?? []) this.#join(request.instanceId, link)
     if (isTask(request)) void this.#runTask(kept)
     return instance
   }
@@ -194,10 +195,17 @@ export class InMemoryRuntime implements Runtime {
   /** Networks of links that instances joined while they ran, by instance. */
   readonly joinedLinks = new Map<string, LinkNetwork[]>()
   readonly removedLinks: string[] = []
+  /** Existing networks of links, with the instances on each. */
+  readonly linkNetworks = new Map<string, Set<string>>()
+  #join(instanceId: string, { name }: LinkNetwork): void {
+    this.linkNetworks.set(name, (this.linkNetworks.get(name) ?? new Set()).add(instanceId))
+  }
   async joinLink(instanceId: string, link: LinkNetwork): Promise<void> {
+    this.#join(instanceId, link)
     this.joinedLinks.set(instanceId, [...(this.joinedLinks.get(instanceId) ?? []), link])
   }
   async removeLink(name: string): Promise<void> {
+    this.linkNetworks.delete(name)
     this.removedLinks.push(name)
   }
 

@@ -63,18 +63,32 @@ const setEnv = (project: { id: string }, values: Record<string, string>, isSecre
       upserts: Object.entries(values).map(([key, value]) => ({ key, value, isSecret })),
     },
   )
-const deployed = async (project: { id: string }, environment = 'production') => {
+const deploy = async (project: { id: string }, environment = 'production'): Promise<string> => {
   const { body } = await call(scene.instance, people.member.token, 'POST /deployments/build/access', {
     body: { projectId: project.id, environment },
   })
-  const id = body.data.deploymentId
+  return body.data.deploymentId
+}
+const deploymentOf = async (id: string) => (await as(people.member.token, 'GET /deployments/:id', { id })).body.data
+const deployed = async (project: { id: string }, environment = 'production') => {
+  const id = await deploy(project, environment)
   await scene.instance.jobs.whenIdle()
-  return (await as(people.member.token, 'GET /deployments/:id', { id })).body.data
+  return deploymentOf(id)
 }
 const startedOf = (project: { id: string }) =>
   [...runtime().running.values()].filter(({ request }) => request.owner.projectId === project.id).at(-1)!.request
 const recordOf = async (project: { id: string }) =>
   (await as(people.member.token, 'GET /projects/:id', { id: project.id })).body.data
+
+/** Runs `work` when the runtime is asked to start the next instance. */
+function whileStarting(work: (projectId: string) => Promise<void>): void {
+  const start = runtime().start.bind(runtime())
+  runtime().start = async (request) => {
+    runtime().start = start
+    await work(request.owner.projectId)
+    return start(request)
+  }
+}
 
 describe('a link', () => {
   test('gives the project the address and credentials of the service, on a private network', async () => {
@@ -260,6 +274,47 @@ describe('a link', () => {
     expect((await recordOf(shop)).pendingChanges).toEqual([])
   })
 
+  test('that is deleted while the project starts leaves no network', async () => {
+    const [service, shop] = [await addService('redis'), await addApp()]
+    await scene.instance.jobs.whenIdle()
+    const { id } = (await link(shop, service)).body.data
+    const network = `link/${id}`
+    whileStarting(async () => {
+      expect((await unlink(shop, id)).status).toBe(204)
+      await expect.poll(() => runtime().removedLinks).toContain(network)
+    })
+    expect(await deployed(shop)).toMatchObject({ status: 'live' })
+    expect([...runtime().linkNetworks.keys()]).not.toContain(network)
+  })
+
+  test('that is created while the service starts connects both', async () => {
+    const shop = await addApp()
+    let network = ''
+    whileStarting(async (serviceId) => {
+      network = `link/${(await link(shop, { id: serviceId })).body.data.id}`
+      const id = await deploy(shop)
+      await expect.poll(async () => (await deploymentOf(id)).status).toBe('live')
+    })
+    const service = await addService('redis')
+    await scene.instance.jobs.whenIdle()
+    expect((await recordOf(service)).status).toBe('live')
+    const members = [startedOf(shop), startedOf(service)].map(({ instanceId }) => instanceId)
+    expect([...runtime().linkNetworks.get(network)!]).toEqual(members)
+  })
+
+  test('has a host name that leads to one service from each environment, also after a service was renamed', async () => {
+    const [old, shop] = [await addService('redis'), await addApp()]
+    const first = (await link(shop, old)).body.data
+    const { slug } = old
+    const rename = (id: string, to: string) => as(people.admin.token, 'PATCH /projects/:id', { id }, { slug: to })
+    expect((await rename(old.id, `${slug}-old`)).status).toBe(200)
+    const young = await addService('redis')
+    expect((await rename(young.id, slug)).status).toBe(200)
+    await as(people.member.token, 'POST /projects/:id/environments', { id: shop.id }, { name: 'Preview', type: 'development' })
+    const second = (await link(shop, young, { environment: 'preview' })).body.data
+    expect([first.host, second.host]).toEqual([`${slug}.berth.internal`, `${slug}-2.berth.internal`])
+  })
+
   test('is limited in number', async () => {
     const [service, shop] = [await addService('memcached'), await addApp()]
     const row = { projectId: shop.id, serviceProjectId: service.id, prefix: null, host: 'x', createdBy: null, createdAt: 1 }
@@ -383,6 +438,34 @@ describe('a reference in a variable', () => {
 })
 
 describe('a linked service', () => {
+  test('is not linked and deleted at the same time', async () => {
+    const [{ id }, ...apps] = [await addService('redis'), await addApp(), await addApp(), await addApp()]
+    await scene.instance.jobs.whenIdle()
+    const remove = () => call(scene.instance, people.owner.token, 'DELETE /projects/:id', { params: { id } } as never)
+    const [deletion, ...links] = await Promise.all([remove(), ...apps.map((app) => link(app, { id }))])
+    const linked = links.some(({ status }) => status === 201)
+    expect(deletion.status).toBe(linked ? 409 : 200)
+  })
+
+  test('that is deleted has no link any more when the network is removed', async () => {
+    const [service, shop] = [await addService('redis'), await addApp()]
+    const { id } = (await link(shop, service)).body.data
+    await deployed(shop)
+    expect((await recordOf(shop)).pendingChanges).toEqual([])
+    const linksLeft: number[] = []
+    const removeLink = runtime().removeLink.bind(runtime())
+    runtime().removeLink = async (name) => {
+      if (name === `link/${id}`) linksLeft.push((await linksOf(shop)).length)
+      await removeLink(name)
+    }
+    const query = { force: true }
+    await call(scene.instance, people.owner.token, 'DELETE /projects/:id', { params: { id: service.id }, query } as never)
+    await scene.instance.jobs.whenIdle()
+    runtime().removeLink = removeLink
+    expect(linksLeft).toEqual([0])
+    expect((await recordOf(shop)).pendingChanges).toEqual(['env'])
+  })
+
   test('can be deleted only with force, and the error names its users', async () => {
     const [service, shop] = [await addService('redis'), await addApp()]
     const { id } = (await link(shop, service)).body.data

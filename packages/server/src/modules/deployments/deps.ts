@@ -104,6 +104,8 @@ export interface DeploymentsDeps {
     openResolvedEnv(projectId: string, environment: string, options?: { fromFork?: boolean }): Promise<OpenedEnv>
     links: {
       ofDeployment(deployment: { projectId: string; environment: string; fromFork: boolean }): Promise<DeployedLinks>
+      /** Returns the ids of links that were not deleted. */
+      existing(ids: readonly string[]): Promise<ReadonlySet<string>>
     }
     openSecrets(projectId: string): Promise<string[]>
     /** URL of an environment's own host name; null for a worker. */

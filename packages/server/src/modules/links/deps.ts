@@ -19,6 +19,11 @@ export interface LinksDeps {
         createdBy: string | null,
       ): Promise<{ link: LinkRow; warnings: string[] }>
       remove(link: LinkRow, onDeleted: (transaction: TransactionContext) => Promise<unknown>): Promise<void>
+      /** Deletes the links of a project that is being deleted, or of its environment, and those to it. */
+      removeAll(
+        of: { projectId: string; environment?: string },
+        onDeleted: (links: readonly LinkRow[], transaction: TransactionContext) => Promise<unknown>,
+      ): Promise<void>
       show(link: LinkRow): Promise<Link>
     }
   }

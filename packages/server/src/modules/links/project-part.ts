@@ -4,15 +4,14 @@ import { allLinks, linksTo, type ProjectPart } from '../projects/index.ts'
 import type { LinksDeps } from './deps.ts'
 import { enqueueNetworkRemoval } from './link-network-job.ts'
 
-/** The links of a project or environment, and how they are deleted with it. Their rows are deleted with the project's own. */
+/** The links of a project or environment, and how they are deleted with it. */
 export const linksPart = (deps: LinksDeps): ProjectPart => ({
   describe: 'links',
   previewDeletion: async (project) => deletionItems(await linksOf(project, deps), deps),
-  remove: async (project) => removeNetworks(await linksOf(project, deps), project, deps),
+  remove: (project) => removeLinks(project, undefined, deps),
   ofEnvironment: {
     previewDeletion: async ({ id }, environment) => deletionItems(await allLinks(deps.database.db, id, environment), deps),
-    remove: async (project, environment) =>
-      removeNetworks(await allLinks(deps.database.db, project.id, environment), project, deps),
+    remove: (project, environment) => removeLinks(project, environment, deps),
   },
 })
 
@@ -30,7 +29,8 @@ const deletionItems = (links: readonly LinkRow[], { projects }: LinksDeps): Prom
     }),
   )
 
-const removeNetworks = (links: readonly LinkRow[], project: ProjectRow, { database }: LinksDeps): Promise<void> =>
-  database.transaction(async (transaction) => {
+/** Rows and networks in one transaction: while a link exists, a deployment may create its network. */
+const removeLinks = (project: ProjectRow, environment: string | undefined, { projects }: LinksDeps): Promise<void> =>
+  projects.links.removeAll({ projectId: project.id, ...(environment ? { environment } : {}) }, async (links, transaction) => {
     for (const { id } of links) await enqueueNetworkRemoval(id, project, transaction)
   })

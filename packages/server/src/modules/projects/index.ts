@@ -19,8 +19,9 @@ import { createDeletion } from './lifecycle/deletion.ts'
 import { createEnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 import { powerJob } from './lifecycle/power.ts'
 import { updateProject } from './lifecycle/update-project.ts'
+import { existingLinks } from './link-store.ts'
 import { findDeployedLinks } from './links/link-networks.ts'
-import { createLink, deleteLink, showLink } from './links/links.ts'
+import { createLink, deleteAllLinks, deleteLink, showLink } from './links/links.ts'
 import { openLinkedSecrets, openResolvedEnv } from './links/resolved-env.ts'
 import { projectsLoaders } from './loaders.ts'
 import { createMeteredEnvironments, projectMetrics } from './metrics/metered-environments.ts'
@@ -171,8 +172,11 @@ export function createProjects(deps: ProjectsDeps) {
         createLink(project, service, body, createdBy, deps),
       remove: (link: LinkRow, onDeleted: (transaction: TransactionContext) => Promise<unknown>) =>
         deleteLink(link, deps, onDeleted),
+      removeAll: (of: Parameters<typeof deleteAllLinks>[0], onDeleted: Parameters<typeof deleteAllLinks>[2]) =>
+        deleteAllLinks(of, deps, onDeleted),
       show: (link: LinkRow) => showLink(link, deps),
       ofDeployment: (deployment: Parameters<typeof findDeployedLinks>[0]) => findDeployedLinks(deployment, deps),
+      existing: (ids: readonly string[]) => existingLinks(deps.database.db, ids),
     },
     save: (projectId: string) => snapshotProject(projectId, deps),
     bringBack: (saved: SavedProject, organizationId: string) => restoreProject(saved, organizationId, deps),

@@ -29,6 +29,12 @@ export const linksTo = (db: Db, serviceProjectId: string): Promise<LinkRow[]> =>
 export const findLink = (db: Db, id: string): Promise<LinkRow | undefined> =>
   db.selectFrom('projectLinks').selectAll().where('id', '=', id).executeTakeFirst()
 
+/** Returns the ids of links that were not deleted. */
+export async function existingLinks(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  return new Set((await db.selectFrom('projectLinks').select('id').where('id', 'in', ids).execute()).map(({ id }) => id))
+}
+
 export const insertLinkRow = (db: Db, row: LinkRow): Promise<unknown> => db.insertInto('projectLinks').values(row).execute()
 
 /** False if the link does not exist any more. */

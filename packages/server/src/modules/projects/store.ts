@@ -173,7 +173,6 @@ export const renameEnvironment = (
 
 export async function deleteEnvironment(db: Db, { id, projectId, slug }: EnvironmentRow): Promise<void> {
   await db.deleteFrom('envVariables').where('projectId', '=', projectId).where('environment', '=', slug).execute()
-  await db.deleteFrom('projectLinks').where('projectId', '=', projectId).where('environment', '=', slug).execute()
   await db.deleteFrom('environments').where('id', '=', id).execute()
 }
 

@@ -87,6 +87,10 @@ describeNeeding(['docker', 'busyboxImage'], 'Networks of links in Docker', () =>
     for (const name of ['other', ...addresses]) expect(await get(shop, name)).toBe('')
     expect((await linkNetworks()).map(({ Internal }) => Internal)).toEqual([true, true])
 
+    // Replicas and previews that come later need addresses too.
+    const prefixes = (await linkNetworks()).map(({ IPAM }) => Number(IPAM?.Config?.[0]?.Subnet?.split('/')[1]))
+    for (const bits of prefixes) expect(2 ** (32 - bits)).toBeGreaterThanOrEqual(64)
+
     // The service stops: the networks stay for its next instance, which joins at its start.
     await runtime.stop(db.instanceId, { graceSeconds: 0 }, neverAborted)
     expect(await linkNetworks()).toHaveLength(2)

@@ -1,6 +1,7 @@
-import type { LinkNetwork, StartRequest } from '../../../drivers/runtime/runtime.ts'
+import type { Instance, LinkNetwork, StartRequest } from '../../../drivers/runtime/runtime.ts'
 import type { DeploymentRow, InstanceRow } from '../../../platform/db/tables/deployments.ts'
 import type { LinkRow } from '../../../platform/db/tables/projects.ts'
+import type { DeployedLinks } from '../../projects/index.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import type { DeploymentsDeps } from '../deps.ts'
 import { listInstances } from '../instance-store.ts'
@@ -9,23 +10,69 @@ import { isFromFork, planOf, replicasOf, type Unit } from '../plan/deployed.ts'
 /** Name of the network between a project and the service that it is linked to. */
 export const linkNetworkName = (linkId: string): string => `link/${linkId}`
 
-/** Adds the networks of links to the request, and joins running instances of linked services to them. */
-export async function withLinks(
+interface LinkContext {
+  deps: DeploymentsDeps
+  report: (message: string) => void
+  abort: AbortSignal
+}
+
+/**
+ * Starts an instance on the networks of its project's links, and joins running instances of linked services to them. A link that is
+ * deleted meanwhile leaves no network.
+ */
+export async function startLinked(
   request: StartRequest,
-  { service }: Pick<Unit, 'service'>,
+  unit: Pick<Unit, 'service'>,
   deployment: DeploymentRow,
-  { deps, report, abort }: { deps: DeploymentsDeps; report: (message: string) => void; abort: AbortSignal },
-): Promise<StartRequest> {
-  const { projectId, environment } = deployment
-  const { uses, serves } = await deps.projects.links.ofDeployment({ projectId, environment, fromFork: isFromFork(deployment) })
-  const containers = planOf(deployment).units.reduce((sum, unit) => sum + replicasOf(unit), 1)
+  context: LinkContext,
+  start: (request: StartRequest) => Promise<Instance>,
+): Promise<{ instance: Instance; links: LinkNetwork[] }> {
+  const { uses, serves } = await deployedLinks(deployment, context.deps)
+  const containers = planOf(deployment).units.reduce((sum, each) => sum + replicasOf(each), 1)
   const used = uses.map(({ id }): LinkNetwork => ({ name: linkNetworkName(id), aliases: [], containers }))
-  for (const [index, link] of uses.entries())
-    await joinService(link, used[index] as LinkNetwork, deployment, { deps, report, abort })
-  const served =
-    serves?.service === service ? serves.links.map(({ id, host }) => ({ name: linkNetworkName(id), aliases: [host] })) : []
-  const links = [...used, ...served]
-  return links.length === 0 ? request : { ...request, links }
+  const links = [...used, ...servedNetworks(serves, unit)]
+  if (links.length === 0) return { instance: await start(request), links }
+  try {
+    for (const [index, link] of uses.entries()) await joinService(link, used[index] as LinkNetwork, deployment, context)
+    return { instance: await start({ ...request, links }), links }
+  } finally {
+    await removeDeleted([...uses, ...(serves?.links ?? [])], deployment, context)
+  }
+}
+
+/**
+ * Joins an instance of a service to links that were created during its start. Called when it is known as running: a deployment of a
+ * linked project joins running instances itself.
+ */
+export async function joinNewLinks(
+  instanceId: string,
+  joined: readonly LinkNetwork[],
+  unit: Pick<Unit, 'service'>,
+  deployment: DeploymentRow,
+  { deps, abort }: LinkContext,
+): Promise<void> {
+  const known = new Set(joined.map(({ name }) => name))
+  const { serves } = await deployedLinks(deployment, deps)
+  for (const link of servedNetworks(serves, unit))
+    if (!known.has(link.name)) await deps.runtimes.for(deployment.serverId).joinLink?.(instanceId, link, abort)
+}
+
+const deployedLinks = (deployment: DeploymentRow, { projects }: DeploymentsDeps): Promise<DeployedLinks> => {
+  const { projectId, environment } = deployment
+  return projects.links.ofDeployment({ projectId, environment, fromFork: isFromFork(deployment) })
+}
+
+const servedNetworks = (serves: DeployedLinks['serves'], { service }: Pick<Unit, 'service'>): LinkNetwork[] =>
+  serves?.service === service ? serves.links.map(({ id, host }) => ({ name: linkNetworkName(id), aliases: [host] })) : []
+
+/** Removes the networks of links that were deleted since they were read: the start may have created them again. */
+async function removeDeleted(
+  links: readonly LinkRow[],
+  { serverId }: DeploymentRow,
+  { deps, abort }: Pick<LinkContext, 'deps' | 'abort'>,
+): Promise<void> {
+  const existing = await deps.projects.links.existing(links.map(({ id }) => id))
+  for (const { id } of links) if (!existing.has(id)) await removeLinkNetwork(id, serverId, deps, abort)
 }
 
 /** Joins the instances of a linked service that run already. Others join at their start. */
@@ -33,7 +80,7 @@ async function joinService(
   link: LinkRow & { service: string },
   network: LinkNetwork,
   { serverId }: DeploymentRow,
-  { deps, report, abort }: { deps: DeploymentsDeps; report: (message: string) => void; abort: AbortSignal },
+  { deps, report, abort }: LinkContext,
 ): Promise<void> {
   const runtime = deps.runtimes.for(serverId)
   if (!runtime.joinLink)

@@ -13,7 +13,7 @@ import { artifactsOf, type DeployPlan, deployedConfig, planOf, replicasOf, type 
 import { inDependencyOrder } from '../plan/run-concurrently.ts'
 import { withSecrets } from '../plan/snapshot.ts'
 import { environmentOf } from '../plan/unit-environment.ts'
-import { withLinks } from './link-networks.ts'
+import { joinNewLinks, startLinked } from './link-networks.ts'
 import type { StartContext, UnitStartContext } from './run-parts.ts'
 import { stopForTakeover } from './takeover.ts'
 import { volumesFor } from './unit-volumes.ts'
@@ -77,7 +77,7 @@ async function startUnit(unit: Unit, replica: number, context: UnitStartContext)
   if (handover.shared) {
     const runtime = deps.runtimes.for(handover.shared.serverId)
     const request = await withLogins(requestFor(handover.shared, unit, volumes, context), unit, deps)
-    await runtime.start(await withLinks(request, unit, deployment, context), abort)
+    await startLinked(request, unit, deployment, context, (linked) => runtime.start(linked, abort))
     return handover.shared
   }
   const row = await instanceFor(deployment, unit, replica, deps)
@@ -89,7 +89,7 @@ async function startUnit(unit: Unit, replica: number, context: UnitStartContext)
     // An instance that the runtime does not know has no output yet.
     if (row.logPosition !== null && !existing) await updateInstance(db, row.id, { logPosition: null })
     const request = await withLogins(requestFor(row, unit, volumes, context, handover.usedBy), unit, deps)
-    const instance = await runtime.start(await withLinks(request, unit, deployment, context), abort)
+    const { instance, links } = await startLinked(request, unit, deployment, context, (linked) => runtime.start(linked, abort))
     const found = { state: 'running' as const, ...addressOf(instance) }
     if (!(await markStarted(db, row.id, found))) {
       // The instance was stopped, or its project deleted, while it was starting.
@@ -97,6 +97,7 @@ async function startUnit(unit: Unit, replica: number, context: UnitStartContext)
       throw new DeployFailed('stopped', 'The instance was stopped while it was starting')
     }
     deps.database.signals.publish(instancesTopic, { started: row.id })
+    await joinNewLinks(row.id, links, unit, deployment, context)
     return { ...row, ...found }
   } catch (error) {
     if (error instanceof StartFailed) throw new DeployFailed('start_failed', error.message, [], { cause: error })

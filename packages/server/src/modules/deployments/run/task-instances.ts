@@ -7,7 +7,7 @@ import { findLive } from '../live-environments.ts'
 import { artifactsOf, type Unit } from '../plan/deployed.ts'
 import { envOf, withSecrets } from '../plan/snapshot.ts'
 import { findDeployment } from '../store.ts'
-import { withLinks } from './link-networks.ts'
+import { startLinked } from './link-networks.ts'
 import { requestFor, runningUnits, withLogins } from './run-units.ts'
 import { volumesFor } from './unit-volumes.ts'
 
@@ -101,8 +101,9 @@ async function startTask(
   const context = { deployment, env, artifacts: artifactsOf(deployment), report: () => undefined, abort, deps }
   try {
     const request = requestFor({ id: instanceId }, unit, await volumesFor(unit, context), context)
-    const linked = await withLinks(await withLogins(request, unit, deps), unit, deployment, context)
-    await deps.runtimes.for(serverId).start(asTask(linked, command), abort)
+    await startLinked(await withLogins(request, unit, deps), unit, deployment, context, (linked) =>
+      deps.runtimes.for(serverId).start(asTask(linked, command), abort),
+    )
   } catch (error) {
     if (error instanceof StartFailed || error instanceof DeployFailed) throw new TaskNotStarted(error.message, { cause: error })
     throw error

@@ -7,7 +7,7 @@ import { job, sharedKind } from '../../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { updateProjectWebhook } from '../hostnames/delivery-address.ts'
-import { linksTo, raiseLinkedVersions } from '../link-store.ts'
+import { linksTo } from '../link-store.ts'
 import { logsPart } from '../logs/logs.ts'
 import { filterByRule } from '../operations/conflict-table.ts'
 import { lockProject, refuseOperation, waitUntilNoLeases } from '../operations/operation.ts'
@@ -126,7 +126,6 @@ async function removeAll(project: ProjectRow, options: DeletionOptions, deps: Pr
   await deps.database.transaction(async (transaction) => {
     const environments = await allEnvironments(transaction.db, project.id)
     if (project.webhookDomain !== null) await updateProjectWebhook(project, transaction)
-    await raiseLinkedVersions(transaction.db, project.id)
     await deleteProject(transaction.db, project.id)
     for (const { uploadSessionId } of [project, ...environments])
       if (uploadSessionId) await releaseUpload(transaction, uploadSessionId, deps)

@@ -8,8 +8,9 @@ import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
-import { allLinks, deleteLinkRow, insertLinkRow, linksTo } from '../link-store.ts'
+import { allLinks, deleteLinkRow, insertLinkRow, linksTo, raiseLinkedVersions } from '../link-store.ts'
 import { changeProject } from '../operations/change-project.ts'
+import { lockProject } from '../operations/operation.ts'
 import { requireEnvironment } from '../require-environment.ts'
 import { findAnyProject, listVariables } from '../store.ts'
 import { findProjectTemplate } from './template-store.ts'
@@ -68,12 +69,15 @@ async function insertLink(project: ProjectRow, service: Service, link: NewLink, 
   const { prefix, named, createdBy } = link
   let row: LinkRow | undefined
   try {
-    await changeProject(project, deps, async ({ id, envVersion }, { db }) => {
+    await changeProject(project, deps, async ({ id, envVersion }, transaction) => {
+      const { db } = transaction
+      // The service could otherwise be deleted meanwhile without a warning. Two projects that link each other may deadlock: retried.
+      await lockProject(transaction, service.project.id)
       const { slug: environment, deletingSince } = await requireEnvironment(db, id, named)
       if (deletingSince !== null) fail('conflict', { message: `The environment ${environment} is being deleted` })
       const current = await findAnyProject(db, service.project.id)
       if (!current || current.deletingSince !== null) fail('conflict', { message: `${service.project.name} is being deleted` })
-      const host = await freeHost(id, service.project.slug, environment, db)
+      const host = await freeHost(id, current, db)
       row = {
         id: newId('lnk'),
         projectId: id,
@@ -119,9 +123,13 @@ async function refuseSameVariables(row: LinkRow, service: Service, db: Db): Prom
   }
 }
 
-/** A host name that no other link of the environment has: a service that was renamed keeps its name in existing links. */
-async function freeHost(projectId: string, slug: string, environment: string, db: Db): Promise<string> {
-  const taken = new Set((await allLinks(db, projectId, environment)).map(({ host }) => host))
+/**
+ * A host name that leads to no other service from the project: a service that was renamed keeps its name in existing links, and a
+ * preview has the links of several environments.
+ */
+async function freeHost(projectId: string, { id: serviceId, slug }: ProjectRow, db: Db): Promise<string> {
+  const others = (await allLinks(db, projectId)).filter(({ serviceProjectId }) => serviceProjectId !== serviceId)
+  const taken = new Set(others.map(({ host }) => host))
   for (let number = 1; ; number++) {
     const host = `${slug}${number === 1 ? '' : `-${number}`}.${privateDomain}`
     if (!taken.has(host)) return host
@@ -141,6 +149,21 @@ export async function deleteLink(
     return link.environment === 'production' ? { envVersion: envVersion + 1 } : {}
   })
 }
+
+/** Deletes the links of a project that is being deleted, or of its environment, and those to it. `onDeleted` runs in the same transaction. */
+export const deleteAllLinks = (
+  { projectId, environment }: { projectId: string; environment?: string },
+  { database }: Pick<ProjectsDeps, 'database'>,
+  onDeleted: (links: readonly LinkRow[], transaction: TransactionContext) => Promise<unknown>,
+): Promise<void> =>
+  database.transaction(async (transaction) => {
+    const { db } = transaction
+    const to = environment === undefined ? await linksTo(db, projectId) : []
+    if (to.length > 0) await raiseLinkedVersions(db, projectId)
+    const links = [...(await allLinks(db, projectId, environment)), ...to]
+    for (const { id } of links) await deleteLinkRow(db, id)
+    await onDeleted(links, transaction)
+  })
 
 const variablesOf = ({ prefix }: Pick<LinkRow, 'prefix'>, template: ProjectTemplateRow): string[] =>
   Object.keys(projectTemplateJson.linkVariables(template)).map((name) => `${prefix ?? ''}${name}`)

@@ -52,6 +52,12 @@ const ownNetworkSize = (containers: number): NetworkSize => ({
   bits: [Math.min(smallestPrefixBits, bitsFor(containers))],
   from: 'end',
 })
+/** A link's network outlives versions: space for the replicas of two versions, and for previews, that come later. */
+const linkNetworkSize = (containers: number): NetworkSize => {
+  const smallest = ownNetworkSize(containers)
+  return { ...smallest, bits: [Math.min(linkPrefixBits, ...smallest.bits), ...smallest.bits] }
+}
+const linkPrefixBits = 26
 const bridgeName = 'com.docker.network.bridge.name'
 
 const namePrefix = 'berth-'
@@ -176,7 +182,7 @@ export class Networks {
     for (const { name, aliases, containers = defaultContainers } of links) {
       const network = this.#nameOf(name)
       if (!(await callEngineOrMissing(() => this.#engine.getNetwork(network).inspect())))
-        await this.#create(network, {}, this.#labels.of('link', { network: name }), ownNetworkSize(2 * containers), true)
+        await this.#create(network, {}, this.#labels.of('link', { network: name }), linkNetworkSize(2 * containers), true)
       await this.#connect(container, network, aliases)
     }
   }
