@@ -36,7 +36,7 @@ export interface Berth extends AsyncDisposable {
   kill9(): Promise<void>
   /** SIGINT, which stops the edge and the projects too; resolves with the exit code once it has ended. */
   stop(): Promise<number | null>
-  /** Starts again on the same folder and ports. A running instance gets SIGTERM first: its edge and projects serve on. */
+  /** Starts again on the same folder and ports. A running instance gets SIGTERM first: its edge and projects keep serving. */
   restart(env?: NodeJS.ProcessEnv): Promise<void>
 }
 

@@ -90,7 +90,7 @@ const titles: Readonly<Record<Step, string>> = {
   install: 'install',
   rehearse: 'migrate a copy of the database',
   backup: 'back up the database and the keys',
-  stop: 'stop the control plane; the edge and the projects serve on',
+  stop: 'stop the control plane; the edge and the projects keep serving',
   copy: 'copy the database',
   migrate: 'migrate the database',
   start: 'start the new version',

@@ -31,7 +31,7 @@ export function addService(program: Command): void {
       const args = [...scope(user), '--output=cat', '--no-pager', `--lines=${lines}`, `--unit=${unitName}`]
       process.exitCode = await runAttached('journalctl', follow ? [...args, '--follow'] : args)
     })
-  add('restart', 'restart the control plane; the edge and the projects serve on').action(
+  add('restart', 'restart the control plane; the edge and the projects keep serving').action(
     async ({ user = false }: Options, command: Command) => {
       requireSystemd()
       await systemctl(serviceLocation(user).isSystem, 'restart', unitName)

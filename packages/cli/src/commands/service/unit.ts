@@ -23,7 +23,7 @@ StartLimitBurst=10
 [Service]
 Type=exec
 EnvironmentFile=-${environmentFile.replaceAll('%', '%%')}
-# A restart ends the control plane alone: the edge and the projects serve on. berth down stops them.
+# A restart ends the control plane alone: the edge and the projects keep serving. berth down stops them.
 Environment=BERTH_ON_STOP=keep
 KillMode=process
 ExecStart=${words}
