@@ -12,7 +12,7 @@ import { RootDirectoryError } from './root-directory-error.ts'
 import { runtimeVersions } from './runtime-versions.ts'
 import { SourceFileError } from './source-file-error.ts'
 import { type App, firstMatch, type Match, type Plan, readApp, type Stack } from './stack.ts'
-import { anyCompose, composeNotUsedWarning } from './stacks/compose.ts'
+import { anyCompose, composeNotUsedWarning, isComposeOfOne } from './stacks/compose.ts'
 import { dockerfileAt } from './stacks/docker.ts'
 import { appStacks, stacks } from './stacks/index.ts'
 import { chooseOne } from './stacks/monorepo.ts'
@@ -35,6 +35,12 @@ export interface DetectOptions {
   without?: readonly string[]
   /** The project's variables, for files that reference them. Without them, files with values (`.env`) are not opened. */
   variables?: Readonly<Record<string, string>>
+}
+
+/** Warnings about files that the runtime does not support. */
+const notUsed = {
+  dockerfile: 'its Dockerfile is not used: that needs Docker',
+  compose: 'its Compose file is not used: that needs Docker',
 }
 
 /** Stacks that define build and start entirely: no other file counts. */
@@ -113,8 +119,8 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
   const versions = isImage ? named : await withNodeForOldWebpack(app, named)
   const examples = await exampleVariables(app.folder)
   const composeWarning =
-    match && match.stack.framework !== 'compose' && !without.includes('compose') ? await composeNotUsedWarning(app) : null
-  const unused = excluded === 'dockerfile' ? ['its Dockerfile is not used: that needs Docker'] : []
+    match && ![match.stack.framework, excluded, ...without].includes('compose') ? await composeNotUsedWarning(app) : null
+  const unused = excluded && excluded in notUsed ? [notUsed[excluded as keyof typeof notUsed]] : []
   const other = managerWarnings(app, plan, packageManager)
   const warnings = [
     ...(plan.warnings ?? []),
@@ -161,8 +167,12 @@ async function chosenRow(app: App, rows: readonly Stack[]): Promise<Match> {
 /** The first usable stack, and the excluded one that would have come first. */
 async function chooseStack(app: App, without: readonly string[]): Promise<{ match: Match | null; leftOut?: string }> {
   const first = await firstMatch(app, stacks)
-  if (!first || !without.includes(first.stack.framework)) return { match: first }
-  const usable = stacks.filter(({ framework }) => !without.includes(framework))
+  if (!first) return { match: null }
+  // Without Docker, a Compose file that only wraps the project's Dockerfile is excluded with it.
+  const isWrapper = first.stack.framework === 'compose' && without.includes('dockerfile') && (await isComposeOfOne(app))
+  const excluded = isWrapper ? [...without, 'compose'] : without
+  if (!excluded.includes(first.stack.framework)) return { match: first }
+  const usable = stacks.filter(({ framework }) => !excluded.includes(framework))
   return { match: await firstMatch(app, usable), leftOut: first.stack.framework }
 }
 

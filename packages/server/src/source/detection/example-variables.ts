@@ -17,8 +17,8 @@ const maxText = 100_000
 const maxVariables = 100
 const maxValue = 1_000
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/
-/** Variables that Berth sets itself: the value of a developer's machine would replace them. */
-const setByBerth = new Set(['PORT', 'HOST', 'HOSTNAME', 'NODE_ENV'])
+/** Variables that Berth sets itself: the value of a developer's machine would replace them. `BUILDPACK_URL` is for Heroku only. */
+const notOffered = new Set(['PORT', 'HOST', 'HOSTNAME', 'NODE_ENV', 'BUILDPACK_URL'])
 
 /** The variables that the project's template of a `.env` file names, with their example values; null without a template. */
 export async function exampleVariables(folder: Folder): Promise<ExampleVariables | null> {
@@ -43,7 +43,7 @@ async function appJsonVariables(folder: Folder): Promise<ExampleVariables | null
 
 function namedVariables(file: string, values: Readonly<Record<string, string | undefined>>): ExampleVariables | null {
   const variables = Object.entries(values)
-    .filter(([key]) => namePattern.test(key) && !setByBerth.has(key))
+    .filter(([key]) => namePattern.test(key) && !notOffered.has(key))
     .slice(0, maxVariables)
     .map(([key, value = '']) => ({ key, value: isPlain(value) ? value : '' }))
   return variables.length > 0 ? { file, variables } : null

@@ -114,3 +114,16 @@ test.each([
   const { startCommand } = await detectFolder(await temporaryFolder({ 'package.json': npm({ next: '15' }, { start }) }))
   expect(startCommand).toBe(command)
 })
+
+test('without Docker a Compose file of one service that builds the project is left out with its Dockerfile; others are kept', async () => {
+  const app = { 'package.json': npm({}, { start: 'node .' }), Dockerfile: 'FROM node\nEXPOSE 80\n' }
+  const detected = async (compose: string) =>
+    detectFolder(await temporaryFolder({ ...app, 'compose.yaml': compose }), { without: ['dockerfile'] })
+  expect(await detected('services: { web: { build: { context: ., target: dev } } }')).toMatchObject({
+    framework: 'node',
+    startCommand: 'node .',
+    leftOut: 'compose',
+    warnings: expect.arrayContaining(['its Compose file is not used: that needs Docker']),
+  })
+  expect(await detected('services: { web: { build: . }, db: { image: postgres } }')).toMatchObject({ framework: 'compose' })
+})

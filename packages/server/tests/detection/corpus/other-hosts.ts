@@ -74,7 +74,7 @@ export const otherHosts: readonly CorpusCase[] = [
             { type: 'startup', path: '/ready' },
           ],
         },
-        env: { SECRET: { generator: 'secret' }, REGION: 'eu', LATER: { required: false }, PORT: '1' },
+        env: { SECRET: { generator: 'secret' }, REGION: 'eu', LATER: { required: false }, PORT: '1', BUILDPACK_URL: 'x' },
       },
     },
     is: {

@@ -25,3 +25,12 @@ test('a failed start or build names unset variables of the template; other failu
   expect(unsetVariables(example, { DATABASE_URL: '', SESSION_SECRET: '' })).toBeUndefined()
   expect(unsetVariables(undefined, {})).toBeUndefined()
 })
+
+test('a failed installation of packages names unset variables only if its output does', () => {
+  const unset = unsetVariables(example, {})
+  const failed = (line: string) =>
+    new DeployFailed('build_command_failed', '`npm ci` ended with exit code 1: github.com could not be found in DNS', [line])
+  expect(withUnsetVariables(failed('gyp ERR! not ok'), unset, ['npm ci']).message).not.toContain('.env.example')
+  expect(withUnsetVariables(failed('DATABASE_URL is not set'), unset, ['npm ci']).message).toContain('.env.example')
+  expect(withUnsetVariables(failed('boom'), unset, ['npm install']).message).toContain('.env.example')
+})

@@ -24,9 +24,15 @@ export function unsetVariablesText({ file, names }: UnsetVariables): string {
   return `${file} names variables that are not set: ${names.slice(0, maxNamed).join(', ')}${more}`
 }
 
-/** Adds the unset variables to a failure that they may have caused. */
-export function withUnsetVariables(failure: DeployFailed, unset: UnsetVariables | undefined): DeployFailed {
+/** Adds the unset variables to a failure that they may have caused. The installation of packages has to name one of them. */
+export function withUnsetVariables(
+  failure: DeployFailed,
+  unset: UnsetVariables | undefined,
+  installCommands: readonly (string | null)[] = [],
+): DeployFailed {
   if (!unset || !ownFailures.has(failure.code)) return failure
+  const isInstallation = installCommands.some((command) => command !== null && failure.message.startsWith(`\`${command}\``))
+  if (isInstallation && !unset.names.some((name) => failure.logTail.join('\n').includes(name))) return failure
   const message = `${failure.message.replace(/\.$/, '')}. ${unsetVariablesText(unset)}. Set them with berth env set, then deploy again`
   return new DeployFailed(failure.code, message, failure.logTail, { cause: failure })
 }

@@ -143,7 +143,9 @@ async function endFailed(deployment: DeploymentRow, error: unknown, deps: Deploy
     deps.log.warn({ err: error, deploymentId: deployment.id }, 'deployments: final steps of a live deployment failed')
     return
   }
-  const failure = withUnsetVariables(failureOf(error, current, deps), storedPlan(current)?.unsetVariables)
+  const plan = storedPlan(current)
+  const installCommands = plan?.units.map(({ build }) => build?.installCommand ?? null)
+  const failure = withUnsetVariables(failureOf(error, current, deps), plan?.unsetVariables, installCommands)
   log?.line(failure.message)
   const failed = await recordFailure(current, failure, deps, log)
   if (failed || current.status === 'cancelled' || current.status === 'failed') await discard(current, deps)

@@ -33,6 +33,13 @@ export const anyCompose: readonly Stack[] = [
   { framework: 'compose', when: async (app) => evidenceOf(app, () => true), plan: composePlan },
 ]
 
+/** Whether the Compose file only wraps the project's own image: one service, built from this folder. */
+export async function isComposeOfOne(app: App): Promise<boolean> {
+  const { services = [] } = (await composeOf(app))?.file ?? {}
+  const [only, another] = services
+  return only !== undefined && another === undefined && only.build !== null && posix.normalize(only.build.context) === '.'
+}
+
 /** A warning about a Compose file that is not used. */
 export async function composeNotUsedWarning(app: App): Promise<string | null> {
   const found = await composeOf(app)

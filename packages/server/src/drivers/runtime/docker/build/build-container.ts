@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Container } from 'dockerode'
-import { commandFailedMessage, lockfileHint } from '../../outdated-lockfile.ts'
+import { failureHint } from '../../failure-hint.ts'
+import { commandFailedMessage } from '../../outdated-lockfile.ts'
 import { lineSplitter } from '../../process/build/build.ts'
 import { argvOfCommand } from '../../process/build/command-words.ts'
 import type { OutputLine, ResourceLimits } from '../../runtime.ts'
@@ -115,7 +116,7 @@ export class BuildContainer {
 
   report(stream: OutputLine['stream'], message: string): void {
     this.tail.push(message)
-    this.#failureHint ??= lockfileHint(message)
+    this.#failureHint ??= failureHint(message)
     if (this.tail.length > tailLines) this.tail.shift()
     this.#onLine({ time: new Date().toISOString(), stream, message })
   }

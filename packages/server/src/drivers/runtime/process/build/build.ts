@@ -3,7 +3,8 @@ import { cp, mkdir, rmdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CommandFailed, CommandTimedOut, ProgramMissing } from '../../../shell/command-errors.ts'
 import { buildCores } from '../../build-cores.ts'
-import { commandFailedMessage, lockfileHint } from '../../outdated-lockfile.ts'
+import { failureHint } from '../../failure-hint.ts'
+import { commandFailedMessage } from '../../outdated-lockfile.ts'
 import type { Artifact, BuildRequest, OutputLine } from '../../runtime.ts'
 import { BuildFailed } from '../../runtime-errors.ts'
 import { DiskMeasurement } from '../disk/disk-use.ts'
@@ -102,10 +103,10 @@ async function runCommands(
   const group = createControlGroup(taskOf(target), limits)
   const deadline = performance.now() + request.timeoutMs
   const tail: string[] = []
-  let failureHint: string | null = null
+  let reason: string | null = null
   const report = (stream: OutputLine['stream'], message: string) => {
     tail.push(message)
-    failureHint ??= lockfileHint(message)
+    reason ??= failureHint(message)
     if (tail.length > tailLines) tail.shift()
     onLine({ time: new Date().toISOString(), stream, message })
   }
@@ -126,7 +127,7 @@ async function runCommands(
       report('stdout', `$ ${command}`)
       const launched = launchFor(command, request, target, group, parts, tools)
       await runCommand(launched, deadline - performance.now(), report, signal).catch((error: unknown) => {
-        throw asBuildFailure(error, command, limitWatch, request, { tail, reason: failureHint })
+        throw asBuildFailure(error, command, limitWatch, request, { tail, reason })
       })
     }
   } finally {

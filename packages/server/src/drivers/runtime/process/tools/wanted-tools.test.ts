@@ -39,6 +39,16 @@ describe('the requested tools', () => {
     expect(request({ packageManager: 'poetry' }).wanted).toEqual([])
   })
 
+  test('include the npm that was released with an old Node, which the npm of the machine does not support', () => {
+    const npm = (node: string, more: Record<string, string> = {}) =>
+      request({ packageManager: 'npm', runtimeVersion: { node, ...more } }).wanted.find(({ tool }) => tool === 'npm')?.range
+    expect(['16', '16.x', '^16.13.0', '16.13.1', 'lts/gallium', '>=12 <17'].map((node) => npm(node))).toEqual(Array(6).fill('8'))
+    expect([npm('14'), npm('12.22.1'), npm('18'), npm('^18.12')]).toEqual(['6', '6', '10', '10'])
+    expect([npm('20'), npm('>=14'), npm('>=16 <23'), npm('22.1.0'), npm('24')]).toEqual(Array(5).fill(undefined))
+    expect(npm('16', { npm: '7.24.2' })).toBe('7.24.2')
+    expect(request({ packageManager: 'yarn', runtimeVersion: { node: '16' } }, ['npm', 'yarn']).wanted).toHaveLength(1)
+  })
+
   test('are packages for the platform of the machine', () => {
     const machine = { platform: 'linux', arch: 'arm64' }
     const nameOf = (tool: Parameters<typeof packageOf>[0], range: string) => packageOf(tool, range, machine).name

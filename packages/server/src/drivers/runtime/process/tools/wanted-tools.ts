@@ -33,7 +33,7 @@ export function nodeRange(text: string): string | null {
 export function wantedTools(plan: BuildPlan, present: MachineTools): { wanted: WantedTool[]; warnings: string[] } {
   const warnings: string[] = []
   const node = wantedNode(plan.runtimeVersion.node, present, warnings)
-  const manager = wantedManager(plan, present, warnings)
+  const manager = wantedManager(plan, present, warnings) ?? (plan.packageManager === 'npm' ? npmForOldNode(node) : null)
   return { wanted: [...(node ? [node] : []), ...(manager ? [manager] : [])], warnings }
 }
 
@@ -46,6 +46,28 @@ function wantedNode(text: string | undefined, { node }: MachineTools, warnings: 
   // A project pinned to an exact version usually runs on other versions of the same major.
   const isSameMajor = isExact(range) && versionOf(range.replace(/^=/, ''))?.[0] === present[0]
   return { tool: 'node', range, fallback: isSameMajor ? `Node ${node}` : null }
+}
+
+/** Node versions that the npm of this machine may not support, with the npm that they were released with. */
+const npmOfOldNode: readonly [node: number, npm: string][] = [
+  [19, '10'],
+  [18, '10'],
+  [17, '8'],
+  [16, '8'],
+  [15, '6'],
+  [14, '6'],
+  [12, '6'],
+  [10, '6'],
+]
+
+/** The npm for a Node that is older than every version that current npm supports. */
+function npmForOldNode(node: WantedTool | null): WantedTool | null {
+  if (!node) return null
+  // The newest version in the range is fetched. An exact version is only allowed as such.
+  const exact = isExact(node.range) ? versionOf(node.range.replace(/^=/, ''))?.[0] : undefined
+  const isNewer = exact === undefined && [20, 21, 22, 23].some((major) => allows(node.range, [major, 999, 999]))
+  const old = npmOfOldNode.find(([major]) => (exact === undefined ? allows(node.range, [major, 999, 999]) : exact === major))
+  return old && !isNewer ? { tool: 'npm', range: old[1], fallback: 'the npm of this machine' } : null
 }
 
 function wantedManager(
