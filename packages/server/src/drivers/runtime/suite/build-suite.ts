@@ -18,6 +18,12 @@ export function buildSuite(suite: SuiteBench): void {
       expect(lines.map(({ message }) => message)).toContain(JSON.stringify(value))
     })
 
+    test('its commands get the working folder as PWD, which scripts of Yarn need', async () => {
+      lines.length = 0
+      await build('pwd', { buildCommand: `node -e "console.log('same: ' + (process.env.PWD === process.cwd()))"` })
+      expect(lines.map(({ message }) => message)).toContain('same: true')
+    })
+
     test('the home folder of a preview build is not visible to a production build', async () => {
       const inHome = (code: string) =>
         `node -e "const [fs, file] = [require('fs'), require('os').homedir() + '/left-behind']; ${code}"`

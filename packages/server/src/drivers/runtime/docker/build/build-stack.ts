@@ -187,6 +187,7 @@ async function environmentFor(base: string, { request, recipe, parts }: Build): 
     ...recipe.env,
     ...recipe.buildEnv,
     PATH: searchPath(await inspectImage(base, parts), request),
+    PWD: workFolder(request),
     PORT: String(request.plan.port),
     ...request.secrets,
   }

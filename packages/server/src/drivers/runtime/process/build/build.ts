@@ -164,6 +164,7 @@ function launchFor(
     env: {
       ...baseEnv,
       HOME: sandbox.pathInside(home),
+      PWD: cwd,
       PATH: searchPath(cwd, sandbox, baseEnv, tools.path),
       CI: '1',
       PORT: String(plan.port),

@@ -71,6 +71,7 @@ export class ExecCommands {
         ...baseEnv,
         PATH: searchPath(cwd, sandbox, baseEnv, toolsIn(shown, paths)),
         HOME: home,
+        PWD: cwd,
         NODE_ENV: 'production',
         ...Object.fromEntries(volumes),
         ...command.env,

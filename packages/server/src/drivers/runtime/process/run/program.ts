@@ -41,6 +41,7 @@ export async function programFor(
   const env = {
     ...baseEnv,
     HOME: sandbox.pathInside(home),
+    PWD: cwd,
     PATH: searchPath(cwd, sandbox, baseEnv, tools.path),
     NODE_ENV: 'production',
     ...(port === null ? {} : { HOST: '127.0.0.1' }),
