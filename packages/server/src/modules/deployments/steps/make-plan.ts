@@ -34,8 +34,9 @@ export const makePlan: DeployStep = {
               abort,
               organizationId: project.organizationId,
               variables: await variablesForDetection(deploying),
-              // Without containers, a project that can also run without its Dockerfile does so.
-              without: kind === 'process' ? ['dockerfile'] : [],
+              // Without containers, a project that can also run without its Dockerfile does so, and one with a start command of
+              // its own without its Compose file.
+              without: kind === 'docker' ? [] : config.startCommand ? ['dockerfile', 'compose'] : ['dockerfile'],
               ...(config.rootDirectory ? { rootDirectory: config.rootDirectory } : {}),
               ...(config.composePath ? { composePath: config.composePath } : {}),
               ...(config.composeProfiles ? { composeProfiles: config.composeProfiles } : {}),
