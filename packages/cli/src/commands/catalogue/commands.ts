@@ -31,9 +31,7 @@ export function addCatalogue(program: Command): void {
     .action(async (templateId: string, { name, set, wait }: AddOptions, command: Command) => {
       const client = connect(command)
       const body = { ...(name ? { name } : {}), ...(Object.keys(set).length > 0 ? { variables: set } : {}) }
-      const answer = await client.call(contract.catalogue.add, { params: { templateId }, body })
-      const { data: project } = answer
-      for (const warning of (answer as { warnings?: string[] }).warnings ?? []) output(command).warning(warning)
+      const { data: project } = await client.call(contract.catalogue.add, { params: { templateId }, body })
       if (!wait) return output(command).result(project, () => `created ${project.slug} (${project.id})`)
       const { data: deployments } = await client.call(contract.projects.listDeployments, {
         params: { id: project.id },

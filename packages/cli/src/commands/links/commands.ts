@@ -32,7 +32,6 @@ export function addLinks(program: Command): void {
         ...(environment ? { environment } : {}),
       }
       const answer = await client.call(contract.links.create, { params: { id }, body })
-      for (const warning of (answer as { warnings?: string[] }).warnings ?? []) output(command).warning(warning)
       const restarted = restart && (await restartWith(answer.data, client, command))
       const next = restarted ? '' : '; the next deployment gets them'
       output(command).result(

@@ -87,7 +87,8 @@ const workspaceTools = ['turborepo', 'nx', 'lerna', 'pnpm-workspaces', 'workspac
 /** Applies the framework from the settings; one that the runtime does not support is left to detection. */
 async function applyFramework(own: Detection, root: Folder, path: string, options: DetectOptions): Promise<Detection> {
   const { framework, without = [] } = options
-  const isDecided = !framework || framework === own.framework || without.includes(framework) || workspaceTools.includes(framework)
+  const isUnsupported = framework !== undefined && [own.leftOut, ...without].includes(framework)
+  const isDecided = !framework || framework === own.framework || isUnsupported || workspaceTools.includes(framework)
   const rows = isDecided ? [] : stacks.filter((stack) => stack.framework === framework)
   if (rows.length === 0) return own
   return detectAt(root, path, options, rows).catch((error: unknown) => {

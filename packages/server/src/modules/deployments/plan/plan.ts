@@ -109,6 +109,8 @@ function imagePlan(config: DeployedConfig, image: string): DeployPlan {
 /** The type of the project: `composePath` decides; else a start command makes it an app; else detection decides. */
 function typeOf({ type, composePath, startCommand }: DeployedConfig, detected: Detection | null): DeployPlan['type'] {
   if (detected && composePath !== null) return detected.type
+  // The project was created as the services of a Compose file that the runtime does not support.
+  if (type === 'services' && detected?.leftOut === 'compose') return detected.type
   return type === 'app' && detected && !startCommand ? detected.type : type
 }
 

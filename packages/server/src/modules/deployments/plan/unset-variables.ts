@@ -24,15 +24,19 @@ export function unsetVariablesText({ file, names }: UnsetVariables): string {
   return `${file} names variables that are not set: ${names.slice(0, maxNamed).join(', ')}${more}`
 }
 
-/** Adds the unset variables to a failure that they may have caused. The installation of packages has to name one of them. */
+/**
+ * Adds the unset variables to a failure that they may have caused. An installation of packages and the build of an image, which gets
+ * none of them, have to name one in their output.
+ */
 export function withUnsetVariables(
   failure: DeployFailed,
   unset: UnsetVariables | undefined,
   installCommands: readonly (string | null)[] = [],
 ): DeployFailed {
   if (!unset || !ownFailures.has(failure.code)) return failure
+  const isImageBuild = failure.code === 'build_command_failed' && !failure.message.startsWith('`')
   const isInstallation = installCommands.some((command) => command !== null && failure.message.startsWith(`\`${command}\``))
-  if (isInstallation && !unset.names.some((name) => failure.logTail.join('\n').includes(name))) return failure
+  if ((isInstallation || isImageBuild) && !unset.names.some((name) => failure.logTail.join('\n').includes(name))) return failure
   const message = `${failure.message.replace(/\.$/, '')}. ${unsetVariablesText(unset)}. Set them with berth env set, then deploy again`
   return new DeployFailed(failure.code, message, failure.logTail, { cause: failure })
 }
