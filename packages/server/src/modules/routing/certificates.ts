@@ -75,7 +75,9 @@ async function saveCertificate(
   try {
     await order(hostname, deps, edge, abort)
     await endOrder(hostname, startedAt, 'issued', { database })
-    await name.transition(database.db, 'active')
+    // Another claim of the name may be served by now, of another project too.
+    const current = await findCertifiedName(database.db, hostname, deps, edge.state)
+    await current?.transition(database.db, 'active')
   } catch (error) {
     const isRefused = error instanceof OrderRefused
     const retryAt = isRefused ? error.retryAt : null

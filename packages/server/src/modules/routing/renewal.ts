@@ -76,11 +76,11 @@ export async function requestNew({ database, settings }: EdgeDeps): Promise<void
   const wanting = serving.filter(({ tls }) => tls === 'none' || tls === 'pending')
   if (wanting.length === 0) return
   await database.transaction(async ({ db, enqueue }) => {
-    for (const { id, hostname, projectId, tls, reason } of wanting) {
+    for (const { id, hostname, projectId, tls, reason, createdAt } of wanting) {
       if (tls === 'none') await transitionTls(db, [id], 'pending', reason)
-      const { isRunning } = await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
-      // The running order may have been started for a claim of the same name that was removed meanwhile.
-      if (isRunning) await enqueue(certifyKind.of({ projectId }), { hostname }, orderAgainKeys(hostname))
+      const order = await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
+      // The running order was requested for an older claim of the same name, which was removed meanwhile.
+      if (order.isRunning && order.createdAt < createdAt) await enqueue(certifyKind.of({ projectId }), { hostname }, orderAgainKeys(hostname))
     }
   })
 }

@@ -28,6 +28,8 @@ export interface Enqueued {
   isNew: boolean
   /** The existing job is running, and may be past the point where it would notice the reason for the new request. */
   isRunning: boolean
+  /** When the job with this id was requested. */
+  createdAt: number
 }
 
 /** Tells the workers that a job or schedule may have become due, or that a running job is to be aborted. */
@@ -51,12 +53,12 @@ export async function insertJob<Payload>(
       .onConflict((conflict) => conflict.doNothing())
       .returning('id')
       .executeTakeFirst()
-    if (inserted) return { id, isNew: true, isRunning: false }
+    if (inserted) return { id, isNew: true, isRunning: false, createdAt: now.getTime() }
     const { uniqueKey } = options
     const existing = uniqueKey === undefined ? undefined : await findActive(db, uniqueKey)
     if (existing) {
       if (existing.priority < (options.priority ?? 0)) await raisePriority(db, existing.id, options.priority ?? 0)
-      return { id: existing.id, isNew: false, isRunning: existing.status === 'running' }
+      return { id: existing.id, isNew: false, isRunning: existing.status === 'running', createdAt: existing.createdAt }
     }
     if (attempt === 10)
       throw new Error(`the job ${kind} could not be enqueued: its key ${uniqueKey} was repeatedly taken by other jobs`)
@@ -90,7 +92,7 @@ const rowsPerStatement = 100
 const findActive = (db: Db, uniqueKey: string) =>
   db
     .selectFrom('jobs')
-    .select(['id', 'priority', 'status'])
+    .select(['id', 'priority', 'status', 'createdAt'])
     .where('uniqueKey', '=', uniqueKey)
     .where('status', 'in', isActive)
     .executeTakeFirst()
