@@ -1,6 +1,7 @@
 import type { DeploymentRow, LiveEnvironmentRow } from '../../../platform/db/tables/deployments.ts'
+import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { sharedKind } from '../../../platform/jobs/declare.ts'
-import { findAnyProject, type ProjectPower, runLeasedOperation } from '../../projects/index.ts'
+import { findAnyProject, lockProject, type ProjectPower, runLeasedOperation } from '../../projects/index.ts'
 import { startOrRebuild } from '../build/rebuild.ts'
 import { type DeploymentsDeps, nowOf } from '../deps.ts'
 import { waitUntilHealthy } from '../health/health.ts'
@@ -109,17 +110,24 @@ export async function restoreReplacedInstances(
 async function startLocked(live: LiveEnvironmentRow, from: readonly LiveState[], deps: DeploymentsDeps, abort: AbortSignal) {
   const { db } = deps.database
   const current = await findLive(db, live.projectId, live.environment)
-  const project = await findAnyProject(db, live.projectId)
-  if (!current?.deploymentId || !from.includes(current.state) || !project?.enabled || project.deletingSince !== null) return
-  if (project.presence !== 'here' && project.presence !== 'landing') return
+  if (!current?.deploymentId || !from.includes(current.state) || !mayRun(await findAnyProject(db, live.projectId))) return
   const deployment = await findDeployment(db, current.deploymentId)
   if (deployment?.artifacts) await startUntilHealthy(deployment, deps, abort)
   const now = nowOf(deps)
   const { deploymentId } = current
   const changes = { health: 'healthy', healthReason: null, lastRequestAt: now, changedAt: now } as const
-  if (await transitionLive(db, current, { to: 'live', from, deploymentId, changes })) await deps.edge.sync()
+  const isLive = await deps.database.transaction(async (transaction) => {
+    // The project may have been disabled or moved during the start, and what is stopped must not be marked live.
+    await lockProject(transaction, live.projectId)
+    if (!mayRun(await findAnyProject(transaction.db, live.projectId))) return false
+    return transitionLive(transaction.db, current, { to: 'live', from, deploymentId, changes })
+  })
+  if (isLive) await deps.edge.sync()
   else await stopInstances(await listInstances(db, { deploymentId }), deps, abort)
 }
+
+const mayRun = (project: ProjectRow | undefined): boolean =>
+  project?.enabled === 1 && project.deletingSince === null && (project.presence === 'here' || project.presence === 'landing')
 
 async function startUntilHealthy(deployment: DeploymentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   await requireReachable([deployment], deps)
