@@ -48,7 +48,7 @@ describeNeeding(['chromium'], 'a new user in a browser', () => {
     await page.goto(`/projects/${id}/environments`)
     await page.getByRole('button', { name: 'Clone Production' }).click()
     await page.getByRole('button', { name: 'Clone', exact: true }).last().click()
-    await page.getByRole('cell', { name: 'Production copy', exact: true }).waitFor()
+    await page.getByText('Production copy', { exact: true }).waitFor()
     expect(problems).toEqual([])
   })
 })

@@ -17,7 +17,7 @@ const serves = (text: string) => [
   `mkdir -p /tmp/w; echo ${text} > /tmp/w/index.html; exec httpd -f -p 7000 -h /tmp/w`,
 ]
 
-describeNeeding(['docker', 'busyboxImage'], 'Networks of links in Docker', () => {
+describeNeeding(['docker', 'dockerIsolation', 'busyboxImage'], 'Networks of links in Docker', () => {
   const seed = randomBytes(4).toString('hex')
   let folder: string
   let engine: Engine
