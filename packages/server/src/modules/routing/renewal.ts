@@ -80,7 +80,8 @@ export async function requestNew({ database, settings }: EdgeDeps): Promise<void
       if (tls === 'none') await transitionTls(db, [id], 'pending', reason)
       const order = await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
       // The running order was requested for an older claim of the same name, which was removed meanwhile.
-      if (order.isRunning && order.createdAt < createdAt) await enqueue(certifyKind.of({ projectId }), { hostname }, orderAgainKeys(hostname))
+      if (order.isRunning && order.createdAt < createdAt)
+        await enqueue(certifyKind.of({ projectId }), { hostname }, orderAgainKeys(hostname))
     }
   })
 }

@@ -176,7 +176,11 @@ describeOnEachDatabase('a job', (open) => {
     const first = await jobs.enqueue(work, {}, { uniqueKey: 'project:1' })
     expect(await jobs.enqueue(work, {}, { uniqueKey: 'project:1' })).toMatchObject({ id: first.id, isNew: false })
     await started.promise
-    expect(await jobs.enqueue(work, {}, { uniqueKey: 'project:1' })).toMatchObject({ id: first.id, isNew: false, isRunning: true })
+    expect(await jobs.enqueue(work, {}, { uniqueKey: 'project:1' })).toMatchObject({
+      id: first.id,
+      isNew: false,
+      isRunning: true,
+    })
     mayEnd.resolve()
     await jobs.whenIdle()
     expect((await jobs.enqueue(work, {}, { uniqueKey: 'project:1' })).isNew).toBe(true)
