@@ -1,9 +1,9 @@
-// npm run pack: leaves one package in dist/ that `npm install -g` turns into a working `berth`.
+// npm run pack: leaves two packages in dist/ for `npm install -g`: a whole Berth, and the command line without the server.
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { canBeBuilt, isFresh, targets } from './build/targets.mjs'
 import { install } from './install.mjs'
-import { packageManifest } from './pack/manifest.mjs'
+import { commandLineManifest, packageManifest } from './pack/manifest.mjs'
 import { thirdPartyLicenses } from './pack/third-party-licenses.mjs'
 import { bundledNode, endBy, root, runProgram } from './programs.mjs'
 
@@ -22,18 +22,25 @@ async function buildIfNeeded() {
 }
 
 async function pack() {
+  await packOne(packageManifest(), 'berth', writePackage)
+  await packOne(commandLineManifest(), 'berth-cli', writeCommandLine)
+}
+
+async function packOne(manifest, fileName, write) {
   const folder = join(root, 'node_modules', '.cache', `berth-pack-${process.pid}`)
   const dist = join(root, 'dist')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   mkdirSync(dist, { recursive: true })
   try {
-    const manifest = packageManifest()
-    writePackage(folder, manifest)
+    cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+    writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+    writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), thirdPartyLicenses())
+    write(folder)
     // npm orders the files and gives them a fixed time: the same sources make the same bytes.
     const output = await run('npm', ['pack', folder, '--ignore-scripts', '--json', '--pack-destination', folder], { quiet: true })
     const [{ filename, entryCount, unpackedSize }] = JSON.parse(output.slice(output.indexOf('[')))
-    const file = join(dist, `berth-${manifest.version}.tgz`)
+    const file = join(dist, `${fileName}-${manifest.version}.tgz`)
     renameSync(join(folder, basename(filename)), file)
     const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`
     console.log(`${file}: ${manifest.name} ${manifest.version}, ${megabytes(statSync(file).size)}`)
@@ -44,18 +51,15 @@ async function pack() {
 }
 
 /** The folders are those of a clone, since the programs find each other by relative paths. */
-function writePackage(folder, manifest) {
-  for (const file of ['LICENSE', 'README.md']) cpSync(join(root, file), join(folder, file))
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-  writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), thirdPartyLicenses())
-  for (const path of [
+function writePackage(folder) {
+  cpSync(join(root, 'README.md'), join(folder, 'README.md'))
+  copyShipped(folder, [
     'packages/cli/bin',
     'packages/cli/dist',
     'packages/server/dist',
     'packages/server/templates',
     'packages/dashboard/dist',
   ])
-    cpSync(join(root, path), join(folder, path), { recursive: true, filter: isShipped })
   // The server finds its own folder by this name.
   const { name, version, type, exports } = JSON.parse(readFileSync(join(root, 'packages/server/package.json'), 'utf8'))
   const server = {
@@ -66,6 +70,15 @@ function writePackage(folder, manifest) {
     exports: { '.': exports['.'].default, './package.json': './package.json' },
   }
   writeFileSync(join(folder, 'packages/server/package.json'), `${JSON.stringify(server, null, 2)}\n`)
+}
+
+function writeCommandLine(folder) {
+  cpSync(join(root, 'packages/cli/README.md'), join(folder, 'README.md'))
+  copyShipped(folder, ['packages/cli/bin', 'packages/cli/dist'])
+}
+
+function copyShipped(folder, paths) {
+  for (const path of paths) cpSync(join(root, path), join(folder, path), { recursive: true, filter: isShipped })
 }
 
 /** Left out: source maps, which are two thirds of the size and not read at run time, declarations, and files of the build. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageName } from '../../packages/cli/bin/versions.js'
+import { commandLineName, packageName } from '../../packages/cli/bin/versions.js'
 import { root } from '../programs.mjs'
 
 /** The published manifest: no dependency but Node 24, which is a package of its own for each platform. */
@@ -18,5 +18,12 @@ export function packageManifest() {
     optionalDependencies: clone.optionalDependencies,
   }
 }
+
+/** The command line alone: the same launcher, so the same version and the same Node. */
+export const commandLineManifest = () => ({
+  ...packageManifest(),
+  name: commandLineName,
+  description: 'The command line of Berth, without the server: deploy to an instance from a laptop or from CI',
+})
 
 const readManifest = (path) => JSON.parse(readFileSync(join(root, path), 'utf8'))

@@ -6,6 +6,9 @@ import { join, resolve } from 'node:path'
 /** The name on the registry. `berth` and the scope `@berth` belong to other projects (docs/decisions/package.md). */
 export const packageName = '@berthhost/berth'
 
+/** The command line without the server, for laptops and CI. */
+export const commandLineName = '@berthhost/berth-cli'
+
 /** The data folder of these settings, as the server reads them. */
 export function dataFolder(env) {
   const home = env.HOME?.trim() || homedir()

@@ -1,4 +1,5 @@
 import type * as Server from '@berth/server'
+import { packageName } from '../bin/versions.js'
 import { CliError } from './exit-codes.ts'
 
 /** The settings of an instance. */
@@ -12,7 +13,9 @@ export async function loadServer(): Promise<typeof Server> {
     return await import('@berth/server')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new CliError('The server is not installed here. Run npm run build in a checkout of Berth.')
+    throw new CliError(
+      `This is the command line without the server. Install both: npm install -g ${packageName}. In a clone: npm run build`,
+    )
   }
 }
 
