@@ -53,7 +53,7 @@ describe('the command line as a package of its own', () => {
     }, 60_000)
     afterAll(() => hosting?.[Symbol.asyncDispose]())
 
-    /** What docs/ci.md tells users to create. */
+    /** Creates the token that docs/ci.md describes. */
     const createToken = async (): Promise<string> => {
       const scopes = ['project:list', 'project:read', 'project:write']
       return (await hosting.api('POST', '/tokens', { name: 'ci', scopes, projectIds: [projectId] })).body.data.token
