@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -123,7 +123,27 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
       runId: run.id,
       projectId: project.id,
     })
+    await openByGuide(folder, key)
   })
+
+  /** Runs each block of docs/backup-archives.md in a copy of a run, and finds the file that was backed up. */
+  async function openByGuide(run: string, key: string): Promise<void> {
+    const page = await readFile(join(import.meta.dirname, '../../docs/backup-archives.md'), 'utf8')
+    const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block = '']) => block)
+    expect(blocks).toHaveLength(3)
+    const hasJq = await promisify(execFile)('jq', ['--version']).then(
+      () => true,
+      () => false,
+    )
+    for (const block of blocks.filter((block) => hasJq || !block.includes('jq '))) {
+      await using place = await tempFolder('by-guide')
+      await cp(run, place.path, { recursive: true })
+      await cp(key, join(place.path, 'backup.key'))
+      const script = `set -e\n${block.replace('/path/of/the/destination', stored())}`
+      await promisify(execFile)('bash', ['-c', script], { cwd: place.path })
+      expect(await readFile(join(place.path, 'deep/er/file.txt'), 'utf8')).toBe('without Berth')
+    }
+  }
 
   test.each(runtime === 'docker' ? ['uploading'] : ['preparing', 'dumping', 'uploading', 'verifying'])(
     'kill -9 while a run is %s: the run succeeds completely or fails',

@@ -41,3 +41,24 @@ test('berth login --setup creates the first owner of a new instance and signs in
   expect(await signIn('--url', origin)).toMatchObject({ code: 0 })
   expect(await signIn('berth.example.test')).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a URL') })
 })
+
+test('berth admin create makes an owner in a data folder; berth secrets rotate replaces its key', async () => {
+  await using data = await tempFolder('data')
+  const env = { PATH: process.env.PATH, HOME: data.path, XDG_CONFIG_HOME: data.path, BERTH_DATA_DIR: join(data.path, 'berth') }
+  const cli = (args: string[], input = '') =>
+    new Promise<{ code: number; stdout: string }>((resolve) => {
+      const child = execFile(process.execPath, [launcher, ...args], { env, timeout: 180_000 }, (error, stdout) =>
+        resolve({ code: error ? Number(error.code ?? 1) : 0, stdout }),
+      )
+      child.stdin?.end(input)
+    })
+  const owner = ['--email', 'ada@example.test', '--password-stdin']
+  expect(await cli(['admin', 'create', ...owner], 'short')).toMatchObject({ code: 2 })
+  expect(await cli(['admin', 'create', ...owner], 'correct horse')).toMatchObject({
+    code: 0,
+    stdout: 'ada@example.test is an owner and can sign in\n',
+  })
+  const key = await readFile(join(env.BERTH_DATA_DIR, 'secret-keys.json'), 'utf8')
+  expect(await cli(['secrets', 'rotate'])).toMatchObject({ code: 0, stdout: expect.stringContaining('a new key is in use') })
+  expect(await readFile(join(env.BERTH_DATA_DIR, 'secret-keys.json'), 'utf8')).not.toBe(key)
+})

@@ -25,6 +25,18 @@ test('the request names the organisation of BERTH_ORGANIZATION', async () => {
   expect(cli.requests[0]).toMatchObject({ path: '/projects', headers: { 'x-organization-id': 'org_1' } })
 })
 
+test('an address that does not exist is named; a message of the server is kept', async () => {
+  await using cli = await cliFixture(({ path }) => ({
+    status: 404,
+    body: { code: 'not_found', error: path === '/projects/prj_1' ? 'Not found' : 'Service db does not exist' },
+  }))
+  expect(await cli.berth('api', 'get', '/projects/prj_1')).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining('Not found: GET /api/projects/prj_1'),
+  })
+  expect((await cli.berth('api', 'GET', '/other')).stderr).toContain('error: Service db does not exist')
+})
+
 test('every berth api command of the docs works as it is written', async () => {
   await using cli = await cliFixture()
   const docs = join(import.meta.dirname, '..', '..', '..', '..', 'docs')

@@ -1,4 +1,5 @@
-import { errorOf } from '@berth/contract/client'
+import { errors } from '@berth/contract'
+import { ApiError, errorOf } from '@berth/contract/client'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../credentials.ts'
 import { CliError } from '../exit-codes.ts'
@@ -38,11 +39,18 @@ async function send(
   const address = new URL(`${url}/api/${path.replace(/^\/?(api\/)?/, '')}`)
   try {
     const response = await fetch(address, { method: method.toUpperCase(), headers, ...(body === undefined ? {} : { body }) })
-    if (!response.ok) throw await errorOf(response)
+    if (!response.ok) throw nameAddress(await errorOf(response), method, address)
     return response
   } catch (error) {
     throw withContext(error)
   }
+}
+
+/** Adds the request to the plain "Not found". */
+function nameAddress(error: unknown, method: string, { pathname }: URL): unknown {
+  if (error instanceof ApiError && error.message === errors.not_found[1])
+    error.message = `Not found: ${method.toUpperCase()} ${pathname}`
+  return error
 }
 
 function checkJson(body: string | undefined): string | undefined {

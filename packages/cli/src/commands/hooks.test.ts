@@ -20,7 +20,7 @@ async function run(...words: string[]) {
 
 describe('berth hooks', () => {
   test('list shows hooks without URLs', async () => {
-    const { code, stdout } = await run()
+    const { code, stdout } = await run('list')
     expect(code).toBe(0)
     expect(stdout.split('\n')[1]?.split(/ {2,}/)).toEqual([ci.id, 'ci', 'production', 'never'])
   })

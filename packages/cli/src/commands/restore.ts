@@ -28,7 +28,10 @@ export function addRestore(program: Command): void {
         const result = await restoreFile({ file, keyFile: key, to, onProgress: progress.show, abort: stop.signal })
         progress.end('restored')
         const excluded = result.leftOut > 0 ? `; ${result.leftOut} devices or pipes skipped` : ''
-        print.result(result, () => `${result.files} files, ${byteSize(result.bytes)}, in ${to}${excluded}`)
+        print.result(
+          result,
+          () => `${result.files} ${result.files === 1 ? 'file' : 'files'}, ${byteSize(result.bytes)}, in ${to}${excluded}`,
+        )
       } catch (error) {
         progress.end('not restored')
         throw asCliError(error)

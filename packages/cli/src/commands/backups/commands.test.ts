@@ -100,6 +100,8 @@ test('berth backups policies add sends the options; list, run and remove call th
       payload: { volumes: ['data', 'logs'], exclude: ['tmp'], databases: 'off' },
     },
   })
+  await cli.berth('backups', 'policies', 'run', 'bkp_1')
+  expect(cli.requests.find(({ path }) => path === '/backup-policies/bkp_1/run')).toMatchObject({ method: 'POST' })
   expect(await cli.berth('backups', 'policies', 'remove', 'bkp_1')).toMatchObject({ code: 0 })
   expect(cli.requests.at(-1)).toMatchObject({ method: 'DELETE', path: '/backup-policies/bkp_1' })
 })

@@ -73,6 +73,18 @@ test.each([
   })
 })
 
+test('berth deploy in a subfolder names the linked folder that it deploys', async () => {
+  await using cli = await cliFixture(() => ({ status: 400, body: { code: 'x', error: 'enough' } }))
+  writeLink(cli.folder, { projectId: 'prj_linked', url: cli.url })
+  const inside = join(cli.folder, 'inside')
+  mkdirSync(inside)
+  const cwd = vi.spyOn(process, 'cwd').mockReturnValue(inside)
+  const message = `deploying ${cli.folder}, which is linked to the project`
+  expect((await cli.berth('deploy')).stderr).toContain(message)
+  cwd.mockReturnValue(cli.folder)
+  expect((await cli.berth('deploy')).stderr).not.toContain(message)
+})
+
 /** An instance that accepts an upload and refuses the next request; `has` returns whether the upload contained a file. */
 async function uploading() {
   let uploaded = ''

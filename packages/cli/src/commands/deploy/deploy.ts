@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { basename, resolve, sep } from 'node:path'
 import { contract, type Deployment, type ProjectFile, type ReplyOf } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../../credentials.ts'
@@ -46,6 +46,9 @@ export function addDeploy(program: Command): void {
     const requested = existingFolder(folder ?? '.')
     const targets = await findTargets(requested, folder !== undefined, options, command)
     if (options.name !== undefined) refuseNameIfLinked(options, requested, targets)
+    const [first] = targets as [DeployTarget]
+    if (first.linked && !options.git && requested.startsWith(first.linkFolder + sep))
+      print.note(`deploying ${first.linkFolder}, which is linked to the project`)
     const deployments: Deployment[] = []
     for (const target of targets) {
       if (targets.length > 1) print.note(`deploying ${target.settings.name} (${deployments.length + 1} of ${targets.length})`)
@@ -55,9 +58,8 @@ export function addDeploy(program: Command): void {
     const [only, another] = deployments
     if (only && !another) print.result(only, () => liveText(only))
     else print.result(deployments, () => `deployed ${deployments.length} projects`)
-    const [{ linked, settings, location }] = targets as [DeployTarget]
-    if (targets.length === 1 && !linked && !settings.image && isAtTerminal(command) && only)
-      await offerLink(connect(command, requested), location, only.projectId, print)
+    if (targets.length === 1 && !first.linked && !first.settings.image && isAtTerminal(command) && only)
+      await offerLink(connect(command, requested), first.location, only.projectId, print)
   })
 }
 

@@ -12,6 +12,7 @@ import { needsDocker, PlanRefused } from '../plan/plan-refused.ts'
 import { routeWarnings } from '../plan/service-routes.ts'
 import { withPlaceholders } from '../plan/snapshot.ts'
 import { unsetVariables, unsetVariablesText } from '../plan/unset-variables.ts'
+import { volumeWarnings } from '../plan/volume-warnings.ts'
 import { secretKeysOf } from '../project-scrubbers.ts'
 import type { DeployStep, StepContext } from '../step.ts'
 import { updateDeployment } from '../store.ts'
@@ -53,6 +54,7 @@ export const makePlan: DeployStep = {
       const plan: DeployPlan = { ...planned, ...(unset ? { unsetVariables: unset } : {}) }
       if (kind === 'process') refuseWithoutDocker(plan)
       for (const line of resourceLines(plan, config)) log.line(line)
+      for (const warning of volumeWarnings(config.volumes, plan)) log.line(`Warning: ${warning}`)
       for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)
       const changes = { plan: JSON.stringify(plan) }
       await updateDeployment(deps.database.db, deployment.id, changes)
