@@ -51,25 +51,29 @@ function write(credentials: Credentials): string {
  * that of `berth up`.
  */
 export function instanceUrl(command: Command, folder = '.', named?: string): string {
-  const { url, project } = command.optsWithGlobals() as { url?: string; project?: string }
-  const linked = project ? null : findLink(folder)?.url
-  const address = named ?? url ?? environment.url() ?? linked ?? read().current ?? defaultUrl
+  const { url } = command.optsWithGlobals() as { url?: string }
+  const address = named ?? url ?? environment.url() ?? linkedUrl(command, folder) ?? read().current ?? defaultUrl
   if (!URL.canParse(address)) throw new CliError(`${address} is not a URL. Write it like ${defaultUrl}.`, 2)
   return new URL(address).origin
 }
 
+const linkedUrl = (command: Command, folder: string): string | undefined =>
+  command.optsWithGlobals().project ? undefined : findLink(folder)?.url
+
 /** An API client with the caller's token. */
 export function connect(command: Command, folder = '.') {
   const url = instanceUrl(command, folder)
-  const environmentToken = tokenFromEnvironment(url, command)
+  const isNamed = Boolean(command.optsWithGlobals().url ?? environment.url())
+  const isFromLink = !isNamed && linkedUrl(command, folder) !== undefined
+  const environmentToken = tokenFromEnvironment(url, isNamed)
   const token = environmentToken ?? read().tokens[url]
-  if (!token) throw new NotSignedIn(url)
+  if (!token) throw new NotSignedIn(url, isFromLink)
   const organizationId = environment.organizationId()
   const onWarnings = (warnings: readonly string[]) => {
     for (const warning of warnings) output(command).warning(warning)
   }
   const context = {
-    url,
+    ...{ url, isFromLink },
     ...(environmentToken ? variableContext : { tokenSource: file(), tokenRemedy: 'Sign in again with: berth login' }),
   }
   const client = createClient({ baseUrl: url, token, onWarnings, ...(organizationId ? { organizationId } : {}) })
@@ -92,12 +96,11 @@ const variableContext = {
  * BERTH_TOKEN is sent only to an instance that the user named or signed in to: the link file of an untrusted folder may name any
  * URL.
  */
-function tokenFromEnvironment(url: string, command: Command): string | null {
+function tokenFromEnvironment(url: string, isNamed: boolean): string | null {
   const token = environment.token()
   if (token === null) return null
   const { current, tokens } = read()
-  const isConfirmed = Boolean(command.optsWithGlobals().url ?? environment.url())
-  if (isConfirmed || url === (current ?? defaultUrl) || Object.hasOwn(tokens, url)) return token
+  if (isNamed || url === (current ?? defaultUrl) || Object.hasOwn(tokens, url)) return token
   throw new CliError(
     `BERTH_TOKEN was not sent: ${url} comes from this folder's .berth/project.json only. Set BERTH_URL or --url to confirm it.`,
     3,

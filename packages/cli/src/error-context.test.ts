@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { cliFixture } from './cli-fixture.ts'
 import { saveToken } from './credentials.ts'
+import { writeLink } from './project-link.ts'
 
 const refuse = (status: number, code: string, error: string) => cliFixture(() => ({ status, body: { code, error } }))
 
@@ -45,4 +46,7 @@ test('an unreachable instance is 7 with and without a token; a reachable one wit
       })
   }
   expect(await cli.berth('list')).toMatchObject({ code: 3, stderr: expect.stringContaining('You are not signed in') })
+  writeLink(cli.folder, { projectId: 'prj_linked', url: 'http://127.0.0.1:9' })
+  vi.stubEnv('BERTH_URL', undefined)
+  expect((await cli.berth('status')).stderr).toContain('This folder is linked to a project there')
 })

@@ -4,6 +4,8 @@ import { isUnreachable, Unreachable } from './exit-codes.ts'
 
 interface Context {
   url: string
+  /** The address is from the folder's link. */
+  isFromLink: boolean
   /** Where the token comes from: `the variable BERTH_TOKEN`, or a file. */
   tokenSource: string
   /** The remedy for a refused token. */
@@ -47,8 +49,8 @@ function kindText(kind: string): string {
 }
 
 /** A 401 of the API means the token: the message says where it comes from and how to replace it. */
-export function addContext(error: unknown, { url, tokenSource, tokenRemedy }: Context): unknown {
-  if (isUnreachable(error)) return new Unreachable(url)
+export function addContext(error: unknown, { url, isFromLink, tokenSource, tokenRemedy }: Context): unknown {
+  if (isUnreachable(error)) return new Unreachable(url, isFromLink)
   // An error with a field is about a password or code in the request.
   if (error instanceof ApiError && error.code === 'unauthorized' && !error.field)
     error.message = `${url} refused the token from ${tokenSource}. ${tokenRemedy}`

@@ -13,15 +13,21 @@ export class CliError extends Error {
 /** No token is known for the instance. Whether the instance is reachable is not known either. */
 export class NotSignedIn extends CliError {
   readonly url: string
-  constructor(url: string) {
+  readonly isFromLink: boolean
+  constructor(url: string, isFromLink = false) {
     super(`You are not signed in to ${url}. Run berth login, or set BERTH_TOKEN.`, 3)
     this.url = url
+    this.isFromLink = isFromLink
   }
 }
 
 export class Unreachable extends CliError {
-  constructor(url: string) {
-    super(`The instance at ${url} is unreachable. Start it with berth up, or correct --url.`, 7)
+  /** `isFromLink`: the address is from the folder's link, so the user did not type it. */
+  constructor(url: string, isFromLink = false) {
+    const remedy = isFromLink
+      ? 'This folder is linked to a project there. Start it with berth up, name another instance with --url, or run berth unlink.'
+      : 'Start it with berth up, or correct --url.'
+    super(`The instance at ${url} is unreachable. ${remedy}`, 7)
   }
 }
 
@@ -32,7 +38,7 @@ export async function unreachableFirst(error: unknown): Promise<unknown> {
   if (!(error instanceof NotSignedIn)) return error
   return fetch(`${error.url}/api/health`, { signal: AbortSignal.timeout(probeMs) }).then(
     () => error,
-    () => new Unreachable(error.url),
+    () => new Unreachable(error.url, error.isFromLink),
   )
 }
 

@@ -27,6 +27,7 @@ test.each([
   [['--health-path', 'x'], '--health-path must begin with /'],
   [['--compose-profiles', '-x'], '--compose-profiles must be'],
   [['--volume', 'data'], '--volume data is not a name and a path. Write it as name:/path'],
+  [['--volume', 'data:/'], '--volume data:/: no volume can be mounted at /. Set another path, for example data:/data.'],
   [['--volume', 'data:data'], '--volume must'],
   [['--volume', 'data:/a/../b'], '--volume must'],
   [['--volume', 'data:/a\nb'], '--volume must'],

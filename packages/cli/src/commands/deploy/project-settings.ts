@@ -37,6 +37,8 @@ function parseVolume(value: string): Volume {
   const [, name, mountPath] = /^([^:]+):(.+)$/s.exec(value) ?? []
   if (!name || !mountPath)
     throw new CliError(`--volume ${value} is not a name and a path. Write it as name:/path, for example data:/app/data.`, 2)
+  if (/^\/+$/.test(mountPath))
+    throw new CliError(`--volume ${value}: no volume can be mounted at /. Set another path, for example ${name}:/data.`, 2)
   return { name, mountPath }
 }
 
