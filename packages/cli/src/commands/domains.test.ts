@@ -77,6 +77,12 @@ describe('berth domains', () => {
     expect(unresolved).toMatchObject({ code: 0, stdout: `${shop} is verified\n`, stderr: `${reason}\n` })
   })
 
+  test('list says when the records lead other machines to themselves', async () => {
+    const hint = '127.0.0.1 is reachable only from this machine. Set BERTH_PUBLIC_ADDRESS to the public address of the server'
+    expect((await run([], [free, { ...waiting, reason: `Not verified. ${hint}` }])).stdout).toContain(`\n${hint}\n`)
+    expect((await run([], [free, waiting])).stdout).not.toContain('reachable')
+  })
+
   test('primary says that the address follows when the domain is active', async () => {
     const { code, stdout, stderr, asked: requested } = await run(['primary', shop], waiting)
     expect({ code, stdout, last: requested.at(-1) }).toEqual({

@@ -81,7 +81,7 @@ function listText(domains: readonly ProjectDomain[], { routes }: Pick<Project, '
   )
   return [
     columns([['ADDRESS', 'KIND', 'STATE', 'CERTIFICATE', ''], ...rows, ...serviceRows]),
-    ...domains.filter(isWaitingForDns).map((domain) => `\n${checkedText(domain)}`),
+    ...domains.filter(isWaitingForDns).map((domain) => [`\n${checkedText(domain)}`, ...loopbackHint(domain)].join('\n')),
   ].join('\n')
 }
 
@@ -101,5 +101,9 @@ const checkedText = ({ hostname, records, verified, pointsHere }: ProjectDomain)
   const rows = records.map(({ type, name, value }) => [type, name, value, foundText(found(type))])
   return [`create these records where ${hostname} is managed:`, columns([['TYPE', 'NAME', 'VALUE', 'FOUND'], ...rows])].join('\n')
 }
+
+/** The part of the reason that says that the records lead other machines to themselves. */
+const loopbackHint = ({ reason }: ProjectDomain): string[] =>
+  /\S+ is reachable only from this machine\..*/s.exec(reason ?? '')?.slice(0, 1) ?? []
 
 const foundText = (found: boolean | null) => (found === null ? 'unknown' : found ? 'yes' : 'no')

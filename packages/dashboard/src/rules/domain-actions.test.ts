@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { statusLabel, toneOf } from '../text/status-text.ts'
-import { domainActions, domainReason, domainStatus, recordStatus } from './domain-actions.ts'
+import { domainActions, domainReason, domainStatus, loopbackHint, recordStatus } from './domain-actions.ts'
 
 const works = { pointsHere: true, tls: 'active' } as const
 
@@ -48,4 +48,11 @@ test('for a waiting domain the reason is its first sentence only', () => {
   expect(domainReason(waiting)).toBe('Served, but not verified.')
   expect(domainReason({ ...waiting, verified: true })).toBe(reason)
   expect(domainReason({ ...waiting, reason: null })).toBeNull()
+})
+
+test('records that lead other machines to themselves have a hint', () => {
+  const hint = '127.0.0.1 is reachable only from this machine. Set BERTH_PUBLIC_ADDRESS to the public address of the server'
+  expect(loopbackHint({ reason: `Served, but not verified. Create the A record. ${hint}` })).toBe(hint)
+  expect(loopbackHint({ reason: 'Served, but not verified.' })).toBeNull()
+  expect(loopbackHint({ reason: null })).toBeNull()
 })

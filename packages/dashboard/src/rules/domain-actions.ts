@@ -24,6 +24,10 @@ export const waitsForDns = ({ verified, pointsHere, tls }: Omit<Facts, 'kind' | 
 export const domainReason = ({ reason, ...domain }: Facts & Pick<ProjectDomain, 'reason'>): string | null =>
   reason !== null && domainActions(domain).showsRecords ? reason.replace(/(?<=\.) .*$/s, '') : reason
 
+/** The part of the reason that says that the records lead other machines to themselves; null if they do not. */
+export const loopbackHint = ({ reason }: Pick<ProjectDomain, 'reason'>): string | null =>
+  /\S+ is reachable only from this machine\..*/s.exec(reason ?? '')?.[0] ?? null
+
 /** Whether the last check found a DNS record: the TXT record decides `verified`, the others `pointsHere`. */
 export const recordStatus = (type: string, { verified, pointsHere }: Pick<ProjectDomain, 'verified' | 'pointsHere'>): string => {
   const isFound = type === 'TXT' ? verified : pointsHere

@@ -1,12 +1,12 @@
 import type { Deployment, Project } from '@berth/contract'
-import { ExternalLink } from '../../components/external-link.tsx'
 import { FrameworkIcon } from '../../components/framework-icon.tsx'
 import { PlainLink } from '../../components/plain-link.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { addressOf, sourceText } from '../../rules/find-projects.ts'
+import { sourceText } from '../../rules/find-projects.ts'
 import { lastErrorOf } from '../../rules/last-error.ts'
 import { deploymentText } from '../../rules/newest-deployments.ts'
+import { ProjectAddress } from './project-address.tsx'
 import classes from './project-list.module.css'
 
 interface Props {
@@ -15,7 +15,6 @@ interface Props {
 }
 
 export function ProjectCard({ project, deployment }: Props) {
-  const address = addressOf(project)
   const framework = deployment?.plan?.framework ?? project.config.framework
   const error = lastErrorOf(project, deployment)
   return (
@@ -28,11 +27,7 @@ export function ProjectCard({ project, deployment }: Props) {
         {project.location === 'cloud' && <span className={classes.cloud}>cloud</span>}
       </div>
       <StatusBadge status={project.status} title={project.statusReason} />
-      {address && (
-        <span className={classes.address}>
-          <ExternalLink url={address} />
-        </span>
-      )}
+      <ProjectAddress project={project} />
       <div className={classes.foot}>
         {error ? (
           <div className={`${classes.line} ${classes.error}`} title={error}>

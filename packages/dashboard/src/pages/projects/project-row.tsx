@@ -1,10 +1,9 @@
 import type { Deployment, Project } from '@berth/contract'
-import { ExternalLink } from '../../components/external-link.tsx'
 import { FrameworkIcon } from '../../components/framework-icon.tsx'
 import { PlainLink } from '../../components/plain-link.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { addressOf } from '../../rules/find-projects.ts'
+import { ProjectAddress } from './project-address.tsx'
 import classes from './project-list.module.css'
 
 interface Props {
@@ -13,7 +12,6 @@ interface Props {
 }
 
 export function ProjectRow({ project, deployment }: Props) {
-  const address = addressOf(project)
   return (
     <article className={`${classes.card} ${classes.flat}`}>
       <FrameworkIcon
@@ -26,7 +24,7 @@ export function ProjectRow({ project, deployment }: Props) {
       <span className={classes.status}>
         <StatusBadge status={project.status} title={project.statusReason} />
       </span>
-      <span className={classes.address}>{address && <ExternalLink url={address} />}</span>
+      <ProjectAddress project={project} />
       <span className={classes.foot}>
         {deployment ? 'deployed ' : 'created '}
         <TimeAgo time={deployment?.createdAt ?? project.createdAt} />

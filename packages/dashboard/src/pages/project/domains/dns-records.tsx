@@ -1,10 +1,11 @@
 import type { ProjectDomain } from '@berth/contract'
+import { Text } from '@mantine/core'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { CopyText } from '../../../components/copy-text.tsx'
 import { DataTable } from '../../../components/data-table.tsx'
 import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
-import { recordStatus, waitsForDns } from '../../../rules/domain-actions.ts'
+import { loopbackHint, recordStatus, waitsForDns } from '../../../rules/domain-actions.ts'
 
 interface Props {
   domain: ProjectDomain
@@ -17,6 +18,7 @@ interface Props {
 export function DnsRecords({ domain, refusal, isChecking, onCheck }: Props) {
   const { hostname, records } = domain
   const isWaiting = waitsForDns(domain)
+  const hint = loopbackHint(domain)
   return (
     <Section
       isFlush
@@ -52,6 +54,11 @@ export function DnsRecords({ domain, refusal, isChecking, onCheck }: Props) {
           { title: 'Last check', cell: ({ type }) => <StatusBadge status={recordStatus(type, domain)} /> },
         ]}
       />
+      {hint && (
+        <Text size="sm" c="dimmed" p="sm">
+          {hint}.
+        </Text>
+      )}
     </Section>
   )
 }

@@ -79,7 +79,7 @@ export function RouteTable({ project, domains, onShown, onRemoved }: Props) {
     )
   }
   const columns: Column<Row>[] = [
-    { title: 'Address', isHeading: true, cell: ({ route }) => <Address route={route} /> },
+    { title: 'Address', isHeading: true, cell: (row) => <Address {...row} /> },
     { title: 'Route', cell: (row) => <RouteState {...row} /> },
     { title: 'Certificate', cell: ({ route, domain = route }) => tlsText[domain.tls] },
     { title: '', isNumber: true, cell: actionsOf },
@@ -113,9 +113,10 @@ export function RouteTable({ project, domains, onShown, onRemoved }: Props) {
   )
 }
 
-const Address = ({ route: { url, primary, kind, service } }: Pick<Row, 'route'>) => (
+/** A link, unless the domain waits for DNS: then the address may lead to another site. */
+const Address = ({ route: { url, hostname, primary, kind, service }, domain }: Row) => (
   <Group gap="xs" miw="15rem">
-    <ExternalLink url={url} />
+    {domain && domainActions(domain).showsRecords ? <Text size="sm">{hostname}</Text> : <ExternalLink url={url} />}
     {primary && (
       <Badge size="sm" variant="default">
         primary

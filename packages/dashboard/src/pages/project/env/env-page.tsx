@@ -26,7 +26,7 @@ export function EnvPage() {
   return (
     <ProjectPage
       title="Variables"
-      description="Environment variables of the project. Changes take effect with the next deployment."
+      description="Environment variables of the project. Changes take effect after a restart or the next deployment."
     >
       {(project) => (
         <>

@@ -20,7 +20,7 @@ export function ResourcesPage() {
                 projectId={id}
                 side="production"
                 title="Runtime limits"
-                description="Takes effect with the next deployment. A project that exceeds its memory limit is restarted."
+                description="Takes effect after a restart or the next deployment. A project that exceeds its memory limit is restarted."
                 resources={production}
               />
               <ResourcesSection

@@ -21,7 +21,10 @@ export function ResourcesSection({ projectId, side, title, description, resource
   const refusal = useProjectRefusal(projectId, 'write')
   const save = useChange(contract.projects.setResources, {
     refreshes: [...projectReads, contract.projects.getResources],
-    successMessage: 'Saved. Takes effect with the next deployment.',
+    successMessage:
+      side === 'build'
+        ? 'Saved. Takes effect with the next build.'
+        : 'Saved. Takes effect after a restart or the next deployment.',
   })
   const field = (name: keyof typeof values) => ({
     value: values[name],
