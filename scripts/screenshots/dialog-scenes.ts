@@ -78,7 +78,15 @@ export const dialogScenes = ({ projectId, deploymentId, serverId, brokenId, long
       address: '/backups',
       act: (page) => page.getByRole('button', { name: /^Change local/ }).click(),
     },
-    { name: 'channel-kinds', isWhole: true, address: '/notifications/settings', act: (page) => choose(page, 'Kind', 'slack') },
+    {
+      name: 'channel-kinds',
+      isWhole: true,
+      address: '/notifications/settings',
+      async act(page) {
+        await press(page, 'Add…')
+        await choose(page, 'Kind', 'slack')
+      },
+    },
     {
       name: 'token-scopes',
       isWhole: true,

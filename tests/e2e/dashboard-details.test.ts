@@ -48,7 +48,7 @@ describeNeeding(['chromium'], 'small things of the dashboard', () => {
     expect(others.problems).toEqual([])
   })
 
-  test('on a touch screen the controls of the variable dialog are at least 44 px high', async () => {
+  test('on a touch screen the controls of the variable dialog and a choice of sources are at least 44 px high', async () => {
     await using hosting = await startHosting()
     await writeApp(join(hosting.folder, 'shop'), serving('shop'))
     const { id } = await hosting.makeProject({ name: 'Shop', localPath: join(hosting.folder, 'shop') })
@@ -69,6 +69,13 @@ describeNeeding(['chromium'], 'small things of the dashboard', () => {
     expect(heights.length).toBe(3)
     for (const height of [...heights, secret?.height ?? 0]) expect(height).toBeGreaterThanOrEqual(44)
     await dialog.getByRole('button', { name: 'Close' }).click()
+    await page.goto('/new')
+    await page.getByText('Repository', { exact: true }).waitFor()
+    const choices = await page
+      .locator('.mantine-SegmentedControl-label')
+      .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().height))
+    expect(choices.length).toBeGreaterThan(3)
+    for (const height of choices) expect(height).toBeGreaterThanOrEqual(44)
     expect(problems).toEqual([])
   })
 })

@@ -15,7 +15,7 @@ import { StoreApp } from './store-app.tsx'
 const providers: { value: GitHostProvider; label: string }[] = [
   { value: 'github', label: 'GitHub' },
   { value: 'gitlab', label: 'GitLab' },
-  { value: 'gitea', label: 'Gitea' },
+  { value: 'gitea', label: 'Gitea, Forgejo' },
 ]
 
 /** Search parameters of a browser that returns from a git host: the result of a connection, or the code of a new app. */

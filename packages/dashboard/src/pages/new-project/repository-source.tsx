@@ -35,7 +35,7 @@ export function RepositorySource({ onChosen }: ChooserProps) {
         data={[
           { value: 'github', label: 'GitHub' },
           { value: 'gitlab', label: 'GitLab' },
-          { value: 'gitea', label: 'Gitea' },
+          { value: 'gitea', label: 'Gitea, Forgejo' },
         ]}
         onChange={(event) => setProvider(event.currentTarget.value as GitHostProvider)}
       />

@@ -2,8 +2,8 @@ import { type ChannelKind, contract } from '@berth/contract'
 import { Group, NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../components/action-button.tsx'
+import { AddSection } from '../../components/add-section.tsx'
 import { SecretOnce } from '../../components/secret-once.tsx'
-import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { useChange } from '../../data/change.ts'
 
@@ -26,7 +26,8 @@ const kinds = [
   { value: 'in_app', label: 'In-app notifications' },
 ]
 
-export function AddChannel() {
+/** `isFirst`: the user has no channel outside the dashboard, so the form is open. */
+export function AddChannel({ isFirst }: { isFirst: boolean }) {
   const [kind, setKind] = useState<ChannelKind>('email')
   const [label, setLabel] = useState('')
   const [target, setTarget] = useState('')
@@ -48,7 +49,7 @@ export function AddChannel() {
       },
     )
   return (
-    <Section title="Add a channel">
+    <AddSection title="Add a channel" isFirst={isFirst} refusal={undefined}>
       <form onSubmit={submitting(add)}>
         <Group align="flex-end" gap="sm">
           <NativeSelect
@@ -83,6 +84,6 @@ export function AddChannel() {
         </Group>
       </form>
       <SecretOnce title="Webhook signing secret" secret={secret} onClose={() => setSecret(undefined)} />
-    </Section>
+    </AddSection>
   )
 }

@@ -18,7 +18,7 @@ export function NotificationSettingsPage() {
       <Section title="Channels" isFlush description="A channel must pass a test before it is used.">
         <Loaded query={channels}>{(rows) => <ChannelTable channels={rows} />}</Loaded>
       </Section>
-      <AddChannel />
+      <Loaded query={channels}>{(rows) => <AddChannel isFirst={rows.every(({ kind }) => kind === 'in_app')} />}</Loaded>
       <Section title="Notifications" isFlush description="Your choice overrides the default.">
         <Loaded query={channels}>{(rows) => <ChoiceMatrix channels={rows} />}</Loaded>
       </Section>

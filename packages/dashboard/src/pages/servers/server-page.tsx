@@ -47,7 +47,7 @@ export function ServerPage() {
           actions={
             <>
               <ActionButton variant="default" refusal={adminRefusal} onClick={() => setConfirming(true)}>
-                Forget
+                Remove
               </ActionButton>
               <ActionButton variant="default" refusal={writeRefusal} onClick={() => setEditing(true)}>
                 Change
@@ -80,7 +80,7 @@ export function ServerPage() {
               <Text size="sm" mt="md" component="div">
                 A reinstalled server has a new key, so the connection is rejected.{' '}
                 <RowButton refusal={writeRefusal} onClick={() => update.mutate({ params: { id }, body: { hostKey: null } })}>
-                  Forget the pinned key
+                  Remove the pinned key
                 </RowButton>
               </Text>
             )}
@@ -89,8 +89,8 @@ export function ServerPage() {
           {isEditing && <EditServer server={one} onClose={() => setEditing(false)} />}
           <ConfirmDialog
             isOpen={isConfirming}
-            title={`Forget ${one.name}?`}
-            action="Forget"
+            title={`Remove ${one.name}?`}
+            action="Remove"
             isPending={remove.isPending}
             onConfirm={() =>
               remove.mutate(
@@ -100,7 +100,7 @@ export function ServerPage() {
             }
             onClose={() => setConfirming(false)}
           >
-            Berth forgets the server and its credentials. Nothing on the server changes.
+            Berth deletes its record of the server and the credentials. Nothing on the server changes.
           </ConfirmDialog>
         </Page>
       )}
