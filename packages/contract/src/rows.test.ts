@@ -119,6 +119,7 @@ const spec: Partial<Record<ModuleName, string>> = {
 const extra: Partial<Record<ModuleName, string>> = {
   instance: `
     GET /health | public
+    GET /instance/machine | organization:read
   `,
   access: `
     POST /auth/login | public
@@ -390,6 +391,7 @@ describe('an operator of the instance', () => {
       )
     })
     expect(request).toEqual([
+      'GET /instance/machine always',
       'POST /auth/sign-up/invitations always',
       'GET /quotas/:organizationId always',
       'PUT /quotas/:organizationId always',

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { data, oneOf } from '../shape.ts'
+import { Machine } from './machine-shapes.ts'
 
 /** How projects are isolated from each other; shown only to signed-in users. */
 const isolation = Type.Object({ kind: oneOf('docker', 'bubblewrap', 'own-users', 'none'), message: Type.String() })
@@ -24,5 +25,11 @@ export const instance = {
     ),
     errors: ['starting'],
     summary: 'Whether the instance is up and its first owner can sign in',
+  }),
+  machine: route('GET /instance/machine', {
+    summary: 'Disk, memory, load and clock of the machine that runs the projects, and what is wrong with them; for operators',
+    permission: 'organization:read',
+    operator: true,
+    returns: data(Machine),
   }),
 }

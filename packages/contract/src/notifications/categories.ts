@@ -98,6 +98,24 @@ export const categories = [
     defaultEnabled: true,
   },
   {
+    id: 'machine.disk_low',
+    label: 'Disk of the machine low',
+    description: 'For operators: the disk of the data folder is nearly full, in bytes or in inodes.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'machine.memory_low',
+    label: 'Memory of the machine low',
+    description: 'For operators: the machine had little memory left three minutes in a row.',
+    defaultEnabled: true,
+  },
+  {
+    id: 'machine.clock_wrong',
+    label: 'Clock of the machine wrong',
+    description: 'For operators: the clock is more than a minute off.',
+    defaultEnabled: true,
+  },
+  {
     id: 'git.disconnected',
     label: 'Git host disconnected',
     description: 'The git host refuses the stored connection; pushes no longer arrive.',

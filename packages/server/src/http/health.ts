@@ -1,4 +1,4 @@
-import type { contract } from '@berth/contract'
+import type { contract, Machine } from '@berth/contract'
 import type { Awaitable } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import type { Handlers } from './handler.ts'
@@ -15,10 +15,11 @@ export interface InstanceFacts {
   worker(): Promise<WorkerState>
   /** Whether the first owner exists. */
   isSetUp(): Awaitable<boolean>
+  machine(): Promise<Machine>
 }
 
 /** Handlers about the instance itself. */
-export function createInstance({ version, mode, isolation, isReady, isSetUp, worker }: InstanceFacts) {
+export function createInstance({ version, mode, isolation, isReady, isSetUp, worker, machine }: InstanceFacts) {
   const handlers: Handlers<typeof contract.instance> = {
     health: async (_, { isSignedIn }) => {
       if (!(await isReady())) fail('starting', { retryAfterSeconds: 1 })
@@ -34,6 +35,7 @@ export function createInstance({ version, mode, isolation, isReady, isSetUp, wor
         },
       }
     },
+    machine: async () => ({ data: await machine() }),
   }
   return { handlers }
 }

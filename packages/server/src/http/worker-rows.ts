@@ -6,7 +6,8 @@ import { mayBeInCloud } from './cloud-proxy.ts'
  * which has the runtimes, the edge, the logs and the connections to the outside.
  */
 const ownRows: Partial<Record<ModuleName, { except: readonly string[] } | { only: readonly string[] }>> = {
-  instance: { except: [] },
+  // The worker is on the machine that runs the projects.
+  instance: { except: ['machine'] },
   access: {
     // They depend on how the worker isolates projects (`one-person.ts`), or end projects.
     except: [

@@ -1,6 +1,8 @@
+import type { MachineProblem } from '@berth/contract'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findOperators } from '../../src/modules/access/setup-organization.ts'
 import { prune } from '../../src/modules/notifications/delivery/prune.ts'
-import type { ExpiringCertificate, MissedBackup, WatchedServer } from '../../src/modules/notifications/index.ts'
+import type { ExpiringCertificate, MissedBackup, WatchedMachine, WatchedServer } from '../../src/modules/notifications/index.ts'
 import { makeToken } from '../kit/people.ts'
 import { asPerson, days, hours, makePeople, minutes, type People, type Scene, startScene } from './scene.ts'
 
@@ -9,6 +11,8 @@ const certificates: ExpiringCertificate[] = []
 const missed: MissedBackup[] = []
 const servers: WatchedServer[] = []
 const silent = new Set<string>()
+const machineProblems: MachineProblem[] = []
+let operators: WatchedMachine['operators']
 const watched = {
   certificates: { expiring: async (until: Date) => certificates.filter(({ expiresAt }) => expiresAt <= until) },
   backups: { missed: async () => missed },
@@ -18,12 +22,13 @@ const watched = {
       if (silent.has(id)) throw new Error('connection refused')
     },
   },
+  machine: { problems: async () => machineProblems, operators: () => operators() },
 }
 
 let scene: Scene
 let people: People
 beforeEach(async () => {
-  for (const list of [certificates, missed, servers]) list.length = 0
+  for (const list of [certificates, missed, servers, machineProblems]) list.length = 0
   silent.clear()
   scene = await startScene({ parts: { watched: { tokens: undefined, ...watched } } })
   people = await makePeople(scene)
@@ -89,6 +94,49 @@ describe('missed backups', () => {
     missed.push({ ...due, dueAt: new Date(now()) })
     await pass(6 * minutes)
     expect(await reported()).toHaveLength(2)
+  })
+})
+
+const sortedById = (list: { userId: string; organizationId: string }[]) =>
+  list.toSorted((left, right) => left.userId.localeCompare(right.userId))
+
+describe('the machine', () => {
+  const problem = (kind: MachineProblem['kind']): MachineProblem => ({ kind, message: 'Little is left.', remedy: 'Clean up.' })
+  beforeEach(() => {
+    operators = async () => [{ userId: people.owner.userId, organizationId: people.organizationId }]
+  })
+
+  test('a disk that is low is reported to operators only, at once, and again each day while it lasts', async () => {
+    machineProblems.push(problem('disk_low'))
+    for (let check = 0; check < 5; check++) await pass(61_000)
+    expect(await reported()).toEqual(['The disk of the machine is nearly full'])
+    expect(await reported('member')).toEqual([])
+    await pass(1 * days + 2 * hours)
+    await pass(61_000)
+    expect(await reported()).toHaveLength(2)
+    machineProblems.length = 0
+    for (let day = 0; day < 3; day++) await pass(1 * days)
+    expect(await reported()).toHaveLength(2)
+  })
+  test('memory that is low is reported after three readings in a row', async () => {
+    for (let round = 0; round < 3; round++) {
+      machineProblems.push(problem('memory_low'))
+      await pass(61_000)
+      await pass(61_000)
+      machineProblems.length = 0
+      await pass(61_000)
+    }
+    expect(await reported()).toEqual([])
+    machineProblems.push(problem('memory_low'))
+    for (let check = 0; check < 4; check++) await pass(61_000)
+    expect(await reported()).toEqual(['The machine has little memory left'])
+  })
+  test('operators are the owners and admins of the set-up organisation', async () => {
+    await makePeople(scene)
+    const { organizationId } = people
+    expect(sortedById(await findOperators(scene.database.db))).toEqual(
+      sortedById([people.owner, people.admin].map(({ userId }) => ({ userId, organizationId }))),
+    )
   })
 })
 

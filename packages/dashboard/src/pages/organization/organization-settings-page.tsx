@@ -14,6 +14,7 @@ import { activeOrganization } from '../../data/active-organization.ts'
 import { useChange } from '../../data/change.ts'
 import { useRefusal } from '../../data/refusal.ts'
 import { useSession } from '../../data/session.ts'
+import { MachineSection } from './machine-section.tsx'
 import { RegistrySection } from './registry-section.tsx'
 import { StorageSection } from './storage-section.tsx'
 
@@ -31,6 +32,7 @@ export function OrganizationSettingsPage() {
               patterns={organization.memberRepositories}
             />
             <RegistrySection />
+            <MachineSection />
             <StorageSection />
             <AnotherOrganization />
             <DeleteOrganization id={organization.id} name={organization.name} />

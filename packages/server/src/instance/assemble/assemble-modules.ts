@@ -4,6 +4,8 @@ import { createCloudApi } from '../../drivers/cloud-api/http-cloud-api.ts'
 import { createNameServers } from '../../drivers/dns/name-servers.ts'
 import { createGit, type Git } from '../../drivers/git/git.ts'
 import { publicAddresses } from '../../drivers/git/public-addresses.ts'
+import { clockOffset } from '../../drivers/machine/clock-offset.ts'
+import { createMachineReader, type MachineReader } from '../../drivers/machine/machine-reader.ts'
 import { folderReader } from '../../drivers/reader/folder-reader.ts'
 import { createImageRegistry, type ImageRegistry } from '../../drivers/registry/image-registry.ts'
 import { createServerReader } from '../../drivers/runtime/server/read-server.ts'
@@ -26,6 +28,7 @@ import type { EdgeDeps } from '../../modules/routing/index.ts'
 import { createServers, type ServerPorts, type ServersDeps } from '../../modules/servers/index.ts'
 import { fail } from '../../platform/failure.ts'
 import { createLogStore, type LogStore } from '../../platform/log-store/log-store.ts'
+import { machineProblems } from '../../platform/machines/machine-problems.ts'
 import type { Config } from '../config/config.ts'
 import { allowedRegistries } from '../drivers/choose-runtime.ts'
 import { limitReader } from '../drivers/driver-limits.ts'
@@ -165,12 +168,18 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
     ...(await listServerUses(db, serverId)),
     ...((await migration?.usesOf(db, serverId)) ?? []),
   ]
+  const machineReader = parts.machineReader ?? machineReaderOf(config)
+  const machine = async () => {
+    const readings = await machineReader.read()
+    return { ...readings, problems: machineProblems(readings) }
+  }
   const watched: NotificationsDeps['watched'] = {
     tokens: {
       expiring: async (...span) => [...(await access.expiringTokens(...span)), ...((await cloud?.expiringTokens(...span)) ?? [])],
     },
     ...(running ? { certificates: running.certificates, backups: running.modules.backups.watched } : {}),
     ...(servers ? { servers: servers.watched } : {}),
+    ...(running ? { machine: { problems: async () => (await machine()).problems, operators: access.operators } } : {}),
     ...parts.watched,
   }
   const modules: Partial<Record<ModuleName, Module>> = {
@@ -181,6 +190,7 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
       isolation,
       isReady: access.isReady,
       isSetUp: access.isSetUp,
+      machine,
     }),
     access,
     gitHost,
@@ -233,6 +243,15 @@ const uploadStoreOf = ({ mode, uploads }: Config, log: Logger): UploadStore | un
   if (mode !== 'cloud' || bucket === null || accessKeyId === null || secretAccessKey === null) return undefined
   const location = { bucket, region, prefix, ...(endpoint === null ? {} : { endpoint }) }
   return s3UploadStore({ kind: 's3', ...location, accessKeyId, secretAccessKey, mayBeHere: true }, log)
+}
+
+/** Without TLS at the edge no certificate authority is known whose clock could be compared. */
+const machineReaderOf = ({ dataDir, acmeDirectory, edgeTlsPort }: Config): MachineReader => {
+  const web = createWebRequest({ allowPrivate: true })
+  return createMachineReader({
+    dataDir,
+    clockOffset: async () => (edgeTlsPort === null ? null : clockOffset(acmeDirectory, web)),
+  })
 }
 
 const logStoreOf = ({ dataDir }: Config, logger: Logger): LogStore =>

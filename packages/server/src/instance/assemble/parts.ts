@@ -2,6 +2,7 @@ import type { RateLimitName } from '@berth/contract'
 import type { CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
 import type { Dns } from '../../drivers/dns/dns.ts'
 import type { Git } from '../../drivers/git/git.ts'
+import type { MachineReader } from '../../drivers/machine/machine-reader.ts'
 import type { ImageRegistry } from '../../drivers/registry/image-registry.ts'
 import type { UploadStore } from '../../drivers/upload-store/upload-store.ts'
 import type { Resolve } from '../../drivers/web-request/resolve.ts'
@@ -70,6 +71,8 @@ export interface Parts {
   logStore?: LogStore
   /** Reads a server; replaced in tests. */
   serverReader?: ServersDeps['readerOf']
+  /** Reads this machine; replaced in tests. */
+  machineReader?: MachineReader
   /** Notification delivery and watchers; replaced in tests. */
   deliveryDrivers?: NotificationsDeps['drivers']
   watched?: NotificationsDeps['watched']

@@ -10,7 +10,7 @@ import { invitationMailJob } from './invitation-mail.ts'
 import { accessLoaders } from './loaders.ts'
 import { tooManyUsers } from './one-person.ts'
 import { passwordResetMailJob, resetAccount } from './password-reset.ts'
-import { isSetupOrganization } from './setup-organization.ts'
+import { findOperators, isSetupOrganization } from './setup-organization.ts'
 import { signUpMailJob } from './sign-up-mail.ts'
 import { findOrganization, memberRepositories } from './store.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
@@ -47,6 +47,7 @@ export function createAccess(deps: AccessDeps) {
     },
     /** Whether this is the set-up organisation, whose owners and admins operate the instance. */
     isOperatorsOrganization: (organizationId: string) => isSetupOrganization(deps.database.db, organizationId),
+    operators: () => findOperators(deps.database.db),
     /** Patterns (`owner/*`, `owner/repo`) of repositories that members may see; null: all. */
     memberRepositories: (organizationId: string) => memberRepositories(deps.database.db, organizationId),
     nameOf: async (organizationId: string) => (await findOrganization(deps.database.db, organizationId))?.name,

@@ -18,3 +18,16 @@ export const noteSetupOrganization = (db: Db, organizationId: string): Promise<u
     .values({ key, value: organizationId })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
+
+/** The users who operate the instance: owners and admins of the set-up organisation. */
+export const findOperators = async (db: Db): Promise<{ userId: string; organizationId: string }[]> => {
+  const organization = await findSetupOrganization.first(db, {})
+  if (!organization) return []
+  const rows = await db
+    .selectFrom('members')
+    .select(['userId', 'organizationId'])
+    .where('organizationId', '=', organization.id)
+    .where('role', 'in', ['owner', 'admin'])
+    .execute()
+  return rows
+}

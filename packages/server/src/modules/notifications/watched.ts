@@ -1,9 +1,12 @@
+import type { MachineProblem } from '@berth/contract'
+
 /** Conditions in other modules that watchers poll. A source may return the same item at every poll. */
 export interface Watched {
   tokens?: TokenExpiries
   certificates?: CertificateExpiries
   backups?: MissedBackups
   servers?: WatchedServers
+  machine?: WatchedMachine | undefined
 }
 
 export interface ExpiringToken {
@@ -58,4 +61,11 @@ export interface WatchedServers {
   list(): Promise<WatchedServer[]>
   /** Resolves when the server answers; rejects with a readable reason. */
   check(serverId: string, abort: AbortSignal): Promise<void>
+}
+
+/** The machine that runs the projects. */
+export interface WatchedMachine {
+  problems(): Promise<MachineProblem[]>
+  /** Who is told: operators, in the organisation in which they operate the instance. */
+  operators(): Promise<{ userId: string; organizationId: string }[]>
 }

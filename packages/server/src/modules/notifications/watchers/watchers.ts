@@ -2,6 +2,7 @@ import { type Job, job } from '../../../platform/jobs/declare.ts'
 import type { NotificationsDeps } from '../deps.ts'
 import { backupNotices } from './backups.ts'
 import { certificateNotices } from './certificates.ts'
+import { machineNotices } from './machine.ts'
 import { announceNew, type Notice } from './once.ts'
 import { watchServers } from './servers.ts'
 import { tokenNotices } from './tokens.ts'
@@ -14,7 +15,7 @@ export interface Watcher {
 
 /** The watchers whose source is present. */
 export function watchers({ watched, database, clock }: NotificationsDeps): Watcher[] {
-  const { tokens, certificates, backups, servers } = watched
+  const { tokens, certificates, backups, servers, machine } = watched
   const now = () => clock.now()
   const notices = (name: string, everySeconds: number, find: (now: Date) => Promise<Notice[]>): Watcher =>
     watcher(name, everySeconds, async () => announceNew(database, await find(now())))
@@ -22,6 +23,7 @@ export function watchers({ watched, database, clock }: NotificationsDeps): Watch
     ...(tokens ? [notices('tokens', 3600, (at) => tokenNotices(tokens, at))] : []),
     ...(certificates ? [notices('certificates', 3600, (at) => certificateNotices(certificates, at))] : []),
     ...(backups ? [notices('backups', 300, (at) => backupNotices(backups, at))] : []),
+    ...(machine ? [notices('machine', 60, machineNotices(machine))] : []),
     ...(servers ? [watcher('servers', 60, (abort) => watchServers(servers, database, now(), abort))] : []),
   ]
 }

@@ -1,0 +1,46 @@
+import { contract, type Machine } from '@berth/contract'
+import { Alert, Stack } from '@mantine/core'
+import { type Fact, Facts } from '../../components/facts.tsx'
+import { Section } from '../../components/section.tsx'
+import { useRead } from '../../data/read.ts'
+import { useSession } from '../../data/session.ts'
+import { numberText, sizeText } from '../../text/sizes.ts'
+
+/** Disk, memory, load and clock of the machine, shown only to operators of the instance. */
+export function MachineSection() {
+  const isOperator = useSession().data?.operator ?? false
+  const machine = useRead(contract.instance.machine, {}, { isEnabled: isOperator })
+  if (!machine.data) return null
+  const { problems } = machine.data
+  return (
+    <Section
+      title="Machine"
+      description="The machine that runs the projects. Operators are notified before its disk or memory runs out, and when its clock is wrong."
+    >
+      <Stack>
+        {problems.map(({ kind, message, remedy }) => (
+          <Alert key={kind} color="red" title={message}>
+            {remedy}
+          </Alert>
+        ))}
+        <Facts facts={factsOf(machine.data)} />
+      </Stack>
+    </Section>
+  )
+}
+
+const factsOf = ({ disk, memory, load, clock }: Machine): Fact[] => [
+  ['Disk', `${sizeText(disk.freeBytes)} of ${sizeText(disk.totalBytes)} free`],
+  ['Inodes', disk.totalInodes > 0 ? `${numberText(disk.freeInodes)} of ${numberText(disk.totalInodes)} free` : null],
+  ['Memory', `${sizeText(memory.availableBytes)} of ${sizeText(memory.totalBytes)} available`],
+  ['Load, 1 min', `${load.oneMinute.toFixed(2)} on ${load.cores} cores`],
+  ['Load, 5 min', load.fiveMinutes.toFixed(2)],
+  ['Load, 15 min', load.fifteenMinutes.toFixed(2)],
+  ['Clock', clockText(clock.offsetSeconds)],
+]
+
+function clockText(offsetSeconds: number | null): string {
+  if (offsetSeconds === null) return 'not compared'
+  const seconds = Math.round(Math.abs(offsetSeconds))
+  return seconds <= 1 ? 'correct' : `${seconds} s ${offsetSeconds > 0 ? 'ahead' : 'behind'}`
+}
