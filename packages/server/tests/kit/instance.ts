@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assemble, type Parts } from '../../src/instance/assemble/assemble.ts'
@@ -25,6 +25,7 @@ export interface TestInstance extends ReturnType<typeof assemble> {
 export async function startInstance(env: Record<string, string> = {}, parts: Partial<Parts> = {}): Promise<TestInstance> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
   const config = readConfig({ HOME: folder, BERTH_DATA_DIR: join(folder, 'data'), ...env })
+  mkdirSync(config.dataDir, { recursive: true })
   const database = await openTestDatabase()
   const scrubber = createScrubber()
   const logger = await createLogger({ level: 'silent', scrubber, format: 'json' })

@@ -40,9 +40,9 @@ const announced = async (category: string, cronJobId: string): Promise<number> =
   return (await query.execute()).filter(({ payload }) => payload.includes(category) && payload.includes(cronJobId)).length
 }
 
-/** The schedule fires now, as if its time had come `lateMs` ago. */
+/** The schedule fires now, as if its time had come `lateMs` ago; resolves once the run is recorded and the next one can fire. */
 async function fire(cronJobId: string, lateMs = 0): Promise<void> {
-  const at = Math.floor((Date.now() + moved - lateMs) / minute) * minute
+  const at = Date.now() + moved - lateMs
   await db().updateTable('schedules').set({ nextRunAt: at }).where('key', '=', `cron-job:${cronJobId}`).execute()
   scene.instance.database.signals.publish('jobs', { schedules: true })
   await expect
@@ -51,7 +51,12 @@ async function fire(cronJobId: string, lateMs = 0): Promise<void> {
       return row?.nextRunAt !== at
     })
     .toBe(true)
+  await expect.poll(() => listActive(`schedule:cron-job:${cronJobId}`)).toEqual([])
 }
+
+const listActive = (uniqueKey: string) =>
+  db().selectFrom('jobs').select('id').where('uniqueKey', '=', uniqueKey).where('status', 'in', ['queued', 'running']).execute()
+
 /** A command that runs until the test releases it. */
 function held() {
   const [begun, going] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()]
