@@ -4,7 +4,7 @@ import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Hosting, keepRequesting, startHosting, writeApp } from '../kit/hosting.ts'
-import { missingLines, numberedLinesApp, numberedLinesOf } from '../kit/numbered-lines.ts'
+import { collectNumberedLines, missingLines, numberedLinesApp } from '../kit/numbered-lines.ts'
 import { npmEnvironment, type Packed, packClone } from '../kit/package-variants.ts'
 import { type TempFolder, tempFolder } from '../kit/temp-folder.ts'
 
@@ -65,6 +65,7 @@ describe('berth upgrade', () => {
     ]
     const before = await page()
     const requests = keepRequesting(hosting.berth.edgeUrl, `${project.slug}.localhost`, { everyMs: 5 })
+    const lines = collectNumberedLines(hosting, project.id)
 
     const upgraded = await berth(['upgrade', '--to', good])
     expect(upgraded, hosting.berth.output()).toMatchObject({ code: 0, stdout: 'Berth 0.1.1 serves. No project was stopped.\n' })
@@ -79,17 +80,11 @@ describe('berth upgrade', () => {
     ])
     expect(await servingVersion()).toBe('0.1.1')
     expect(await berth(['--version'])).toMatchObject({ stdout: '0.1.1\n' })
-    // Read after each change of the version: one answer has the newest lines only.
-    const lines = await numberedLinesOf(hosting, project.id)
-    const readMoreLines = async () => {
-      for (const [line, count] of await numberedLinesOf(hosting, project.id)) lines.set(line, count)
-    }
 
     const broken = await berth(['upgrade', '--to', ends])
     expect(broken).toMatchObject({ code: 8, stderr: expect.stringContaining('before it had started. Berth 0.1.1 serves again') })
     expect(readJson('upgrade.json')).toMatchObject({ state: 'went-back', from: '0.1.1', to: '0.1.2' })
     await expect.poll(servingVersion).toBe('0.1.1')
-    await readMoreLines()
 
     // The supervisor is killed while the new version starts.
     const hanging = berth(['upgrade', '--to', hangs])
@@ -104,8 +99,7 @@ describe('berth upgrade', () => {
     expect(failures).toEqual([])
     expect([...bodies.keys()]).toEqual([before])
     expect(count).toBeGreaterThan(500)
-    await readMoreLines()
-    expect(missingLines(lines, 1)).toEqual([])
+    expect(missingLines(await lines.stop(), 1)).toEqual([])
     expect(readJson('versions', 'current.json')).toEqual({ version: '0.1.1', installed: '0.1.0' })
     expect(readdirSync(inData('backups', 'upgrades'))).toHaveLength(3)
   })

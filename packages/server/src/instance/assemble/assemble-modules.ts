@@ -245,7 +245,7 @@ const uploadStoreOf = ({ mode, uploads }: Config, log: Logger): UploadStore | un
   return s3UploadStore({ kind: 's3', ...location, accessKeyId, secretAccessKey, mayBeHere: true }, log)
 }
 
-/** Without TLS at the edge no certificate authority is known whose clock could be compared. */
+/** The clock is compared with that of the certificate authority, which is used only with TLS at the edge. */
 const machineReaderOf = ({ dataDir, acmeDirectory, edgeTlsPort }: Config): MachineReader => {
   const web = createWebRequest({ allowPrivate: true })
   return createMachineReader({

@@ -66,6 +66,6 @@ export interface WatchedServers {
 /** The machine that runs the projects. */
 export interface WatchedMachine {
   problems(): Promise<MachineProblem[]>
-  /** Who is told: operators, in the organisation in which they operate the instance. */
+  /** The users to notify, each with the organisation in which they operate the instance. */
   operators(): Promise<{ userId: string; organizationId: string }[]>
 }

@@ -9,10 +9,10 @@ const gb = 1_000 * mb
 const minFreeBytes = (totalBytes: number) => Math.max(gb, Math.min(totalBytes / 10, 10 * gb))
 const minFreeInodesShare = 0.05
 const minAvailableMemory = (totalBytes: number) => Math.min(totalBytes / 10, 512 * mb)
-/** One-time codes and signatures of requests to S3 are refused beyond about this. */
+/** With a larger offset, one-time codes and signatures of requests to S3 may be refused. */
 const maxClockOffsetSeconds = 60
 
-/** What is wrong with the machine, with the values and a remedy. */
+/** The problems of the machine, each with its values and a remedy. */
 export function machineProblems({ disk, memory, clock }: MachineReadings): MachineProblem[] {
   const problems: MachineProblem[] = []
   if (disk.freeBytes < minFreeBytes(disk.totalBytes))
