@@ -9,7 +9,7 @@ const gb = 1_000 * mb
 const minFreeBytes = (totalBytes: number) => Math.max(gb, Math.min(totalBytes / 10, 10 * gb))
 const minFreeInodesShare = 0.05
 const minAvailableMemory = (totalBytes: number) => Math.min(totalBytes / 10, 512 * mb)
-/** One-time codes and signatures of requests to S3 may be refused if the clock is further off. */
+/** Signatures of requests to S3 and one-time codes may be refused if the clock is further off. */
 const maxClockOffsetSeconds = 60
 
 /** The problems of the machine, each with its values and a remedy. */
