@@ -4,7 +4,7 @@ import { lengthOf, writtenSince } from '../processes/detached.ts'
 import type { InstanceRecord, InstanceRecords } from '../processes/instance-record.ts'
 import { isAlive } from '../processes/process-table.ts'
 import { PortFinder } from './own-port.ts'
-import { takenPortIn, takenPorts } from './taken-port.ts'
+import { readTakenPorts, takenPortIn } from './taken-port.ts'
 
 const streams = ['stdout', 'stderr'] as const
 /** Share of the time spent on searching the processes of one instance: the project determines how long a search takes. */
@@ -70,12 +70,12 @@ export class ProgramPorts {
   async findTakenPort(): Promise<number | null> {
     const { exitCode, hintedPort = null, listensAt } = this.#record
     const output = streams.map((stream) => writtenSince(this.#file(stream), this.#lengthsAtStart[stream])).join('\n')
-    const isTaken = await takenPorts()
-    const port = takenPortIn(output, hintedPort, isTaken)
+    const takenPorts = await readTakenPorts()
+    const port = takenPortIn(output, hintedPort, (candidate) => takenPorts.has(candidate))
     if (port !== null) return port
     // Some programs ignore the error and exit because they have nothing to do.
     const isSilent = exitCode === 0 && listensAt === undefined
-    return isSilent && hintedPort && isTaken(hintedPort) ? hintedPort : null
+    return isSilent && hintedPort && takenPorts.has(hintedPort) ? hintedPort : null
   }
 
   #file = (stream: (typeof streams)[number]) => this.#records.outputFile(this.#record.instanceId, stream)

@@ -20,6 +20,25 @@ describe('the unavailable port of a program, from its last lines of output', () 
     expect(takenPortIn(output, null, isTaken)).toBe(port)
   })
 
+  test.each([
+    ['2026-01-01 10:22:05 Error: listen EADDRINUSE: address already in use :::3000', 3000],
+    ['2026-01-01T10:22:25.080Z [25] address already in use 0.0.0.0:3000', 3000],
+    ['2026/01/01 10:22:53 main.go:22: listen tcp :8080: bind: address already in use', 8080],
+    ["[22] [ERROR] Connection in use: ('0.0.0.0', 8000)", 8000],
+    ['nginx: [emerg] bind() to 0.0.0.0:80 failed (98: Address already in use)', 80],
+    ['listen EADDRINUSE: address already in use ::1:3000\n    at listen (/app/server.js:22:25)', 3000],
+    ['10:22:05 listen EADDRINUSE: address already in use :::4321', null],
+    ['[01.01.2026 10:22] listen EADDRINUSE: address already in use :::4321', null],
+  ])('is not part of a time, a process id or a line number: %j', (output, port) => {
+    const isListening = (candidate: number) => isTaken(candidate) || [22, 25, 53, 80, 98, 2026].includes(candidate)
+    expect(takenPortIn(output, null, isListening)).toBe(port)
+  })
+
+  test('without a number in the message, is the nearest one before it', () => {
+    const output = 'database at localhost:5000\nlistening on port 3000\none\ntwo\nEADDRINUSE\none\ntwo\nsee port 8000'
+    expect(takenPortIn(output, null, isTaken)).toBe(3000)
+  })
+
   test('is the port of the source, else one of the preceding lines', () => {
     const trace =
       "  server = HTTPServer(('127.0.0.1', 8000), Handler)\n    at\n    one\n    two\n    three\nOSError: [Errno 98] Address already in use"
