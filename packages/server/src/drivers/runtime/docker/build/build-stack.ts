@@ -79,7 +79,7 @@ export async function runCommands(build: Build): Promise<BuildContainer> {
   const base = await ensureImage(recipe.buildImage, parts, userOf(request), report, abort).catch((error) => {
     throw asBuildFailure(error)
   })
-  const manifests = await dependencyFiles(recipe.stack, request.plan, {
+  const manifests = await dependencyFiles(request.plan, {
     paths: build.entries.filter(({ type }) => type === 'file').map(({ path }) => path),
     read: async (path) => (await readInside(await realpath(request.sourceFolder), path, { maxBytes: maxManifestLength })).text,
   })

@@ -1,5 +1,6 @@
+import { posix } from 'node:path'
 import type { BuildPlan } from '../../build-plan.ts'
-import type { StackName } from './base-images.ts'
+import { type Installer, installers, needsNoFiles } from './installers.ts'
 
 /** Read access to a source folder. Paths are relative, with `/`. */
 export interface SourceFiles {
@@ -8,78 +9,111 @@ export interface SourceFiles {
   read(path: string): Promise<string | null>
 }
 
-interface InstallRule {
-  /** Files that an install reads. */
-  files: RegExp
-  /** Content of these files that shows that the install needs other files as well. */
-  needsOtherFiles: RegExp | null
-}
-
-const nodeRule: InstallRule = {
-  files:
-    /(^|\/)(package(-lock)?\.json|npm-shrinkwrap\.json|pnpm-(lock|workspace)\.yaml|yarn\.lock|bun\.lockb?|bunfig\.toml|\.npmrc|\.yarnrc(\.yml)?|\.pnpmfile\.c?js|lerna\.json|\.nvmrc|\.node-version|(\.yarn\/(releases|plugins|patches)|patches)\/[^/]+)$/,
-  needsOtherFiles: /"(pre|post)?install"\s*:\s*"|"(pre|post)?prepare"\s*:\s*"|"prepublish"\s*:\s*"|"(file|link|portal):/,
-}
-
-const installRules: Partial<Record<StackName, InstallRule>> = {
-  node: nodeRule,
-  static: nodeRule,
-  bun: nodeRule,
-  deno: { files: /(^|\/)(deno\.jsonc?|deno\.lock|package\.json)$/, needsOtherFiles: null },
-  python: {
-    files:
-      /(^|\/)([^/]*requirements[^/]*\.txt|constraints[^/]*\.txt|requirements\/[^/]+\.txt|pyproject\.toml|uv\.lock|poetry\.(lock|toml)|pdm\.lock|Pipfile(\.lock)?|\.python-version)$/,
-    // The project itself, or a folder of it, is one of the dependencies.
-    needsOtherFiles: /^[ \t]*(-e\b|--editable|\.|file:)|^\[build-system\]|\bpath\s*=/m,
-  },
-  go: { files: /(^|\/)go\.(mod|sum|work|work\.sum)$/, needsOtherFiles: /=>\s*\.{1,2}\// },
-  ruby: {
-    files: /(^|\/)(Gemfile(\.lock)?|\.ruby-version|\.tool-versions)$/,
-    needsOtherFiles: /\bgemspec\b|\bpath:|eval_gemfile|require_relative/,
-  },
-  php: {
-    files: /(^|\/)(composer\.(json|lock)|package(-lock)?\.json|yarn\.lock|pnpm-lock\.yaml|\.npmrc)$/,
-    needsOtherFiles: /"(scripts|classmap|files)"\s*:\s*[{[]|"type"\s*:\s*"path"/,
-  },
-  dotnet: {
-    files:
-      /(^|\/)([^/]+\.(cs|fs|vb)proj|[^/]+\.slnx?|Directory\.[^/]+\.(props|targets)|nuget\.config|NuGet\.Config|packages\.lock\.json|global\.json)$/,
-    needsOtherFiles: /<Import\b/,
-  },
-  elixir: {
-    files: /(^|\/)(mix\.(exs|lock)|config\/[^/]+\.exs)$/,
-    needsOtherFiles: /\bpath:|Code\.(require|eval)_file|File\.read/,
-  },
-}
-
 /**
- * Files that determine the result of an install, which is repeated only when one of them changes. Null: the install reads
+ * Files that determine the result of an install, which is repeated only when one of them changes. Null: the install may read
  * other files as well, and must run on the whole source.
  */
 export async function dependencyFiles(
-  stack: StackName,
-  { installCommand }: Pick<BuildPlan, 'installCommand'>,
+  { installCommand, rootDirectory }: Pick<BuildPlan, 'installCommand' | 'rootDirectory'>,
   { paths, read }: SourceFiles,
 ): Promise<string[] | null> {
-  const rule = installRules[stack]
-  if (!installCommand || !rule || !isKnownInstall(installCommand)) return null
-  const found = paths.filter((path) => rule.files.test(path)).sort()
+  const installs = installCommand && parseInstalls(installCommand)
+  if (!installs || installs.length === 0) return null
+  const found = paths.filter((path) => installs.some(({ installer }) => installer.files.test(path))).sort()
   if (found.length === 0) return null
-  if (rule.needsOtherFiles)
+  for (const { installer, namedFiles } of installs) {
+    if (paths.some((path) => installer.otherFiles?.test(path))) return null
+    if (!namedFiles.every((file) => found.includes(posix.join(rootDirectory, file)))) return null
     for (const path of found) {
-      if (/(\.lock|-lock\.(json|yaml)|\.lockb|\.sum)$/.test(path)) continue
+      if (!installer.files.test(path) || isLockfile(path)) continue
       const text = await read(path)
-      if (text === null || rule.needsOtherFiles.test(text)) return null
+      if (text === null || installer.needsOtherFiles(text, path)) return null
+      const referenced = installer.referencedFiles?.(text, path) ?? []
+      if (!referenced.every((file) => found.includes(posix.join(posix.dirname(path), file)))) return null
     }
+  }
   return found
 }
 
-/** Whether the command is known to read only these files. A user's own command may read anything. */
-const isKnownInstall = (command: string) =>
-  command
-    .split('&&')
-    .every((part) =>
-      /^\s*(npm (ci|install)|pnpm (i|install)|yarn( install)?|bun (i|install)|deno install|pip3? install -r|uv sync|poetry install|pdm (sync|install)|pipenv (sync|install)|go mod download|bundle install|composer install|dotnet restore|mix deps\.get)(\s|$)/.test(
-        part,
-      ),
-    )
+const isLockfile = (path: string) => /(\.lock|-lock\.(json|yaml)|\.lockb|\.sum)$/.test(path)
+
+interface Install {
+  installer: Installer
+  /** Files in the command, relative to its working folder. */
+  namedFiles: string[]
+}
+
+/** Parses commands joined with `&&`. Null if a part has an option or an operand whose files are unknown. */
+function parseInstalls(command: string): Install[] | null {
+  const installs: Install[] = []
+  for (const part of command.trim().split('&&')) {
+    if (needsNoFiles.test(part.trim())) continue
+    const words = splitIntoWords(part)
+    const install = words && parseInstall(words)
+    if (!install) return null
+    installs.push(install)
+  }
+  return installs
+}
+
+/** A word of a shell command without expansions, substitutions, redirections and operators. */
+const shellWord = /'([^'\n]*)'|"([^"$`\\\n]*)"|([\w@%+=:,./-]+)/y
+
+/** Words of a simple shell command; null for any other command. */
+function splitIntoWords(command: string): string[] | null {
+  const words: string[] = []
+  const text = command.replace(/^[ \t]+|[ \t]+$/g, '')
+  for (let at = 0; at < text.length; ) {
+    shellWord.lastIndex = at
+    const match = shellWord.exec(text)
+    if (!match) return null
+    words.push(match[1] ?? match[2] ?? match[3] ?? '')
+    const space = /^(?:[ \t]+|$)/.exec(text.slice(shellWord.lastIndex))
+    if (!space) return null
+    at = shellWord.lastIndex + space[0].length
+  }
+  return words
+}
+
+function parseInstall(words: readonly string[]): Install | null {
+  const name = [3, 2, 1].map((length) => words.slice(0, length).join(' ')).find((start) => findInstaller(start))
+  const installer = name && findInstaller(name)
+  if (!installer) return null
+  const rest = words.slice(name.split(' ').length)
+  const namedFiles: string[] = []
+  for (let at = 0; at < rest.length; at += 1) {
+    const word = rest[at] as string
+    const [option, inlineValue] = word.startsWith('--') ? splitOnce(word, '=') : [word, undefined]
+    if (installer.flags.has(word)) continue
+    if (installer.valueOptions?.has(option)) {
+      const value = inlineValue ?? rest[++at]
+      if (value === undefined || !harmlessValue.test(value)) return null
+    } else if (installer.fileOptions?.has(option)) {
+      const file = inlineValue ?? rest[++at]
+      if (!file) return null
+      namedFiles.push(file)
+    } else if (installer.takesFiles && !word.startsWith('-')) namedFiles.push(word)
+    else return null
+  }
+  if (installer.needsNamedFile && namedFiles.length === 0) return null
+  const alsoInstallsProject = installer.excludeProject !== undefined && !rest.includes(installer.excludeProject.option)
+  return { installer: alsoInstallsProject ? withProject(installer) : installer, namedFiles }
+}
+
+/** A web address, or a value without folders. */
+const harmlessValue = /^(https:\/\/[\w./:@%-]+|[\w,:][\w.,:-]*)$/
+
+const findInstaller = (name: string) => installers.find(({ commands }) => commands.includes(name))
+
+/** The installer also installs the project, whose files are unknown, unless its manifest excludes that. */
+const withProject = (installer: Installer): Installer => ({
+  ...installer,
+  needsOtherFiles: (text, path) =>
+    installer.needsOtherFiles(text, path) ||
+    (path.endsWith('pyproject.toml') && !(installer.excludeProject?.setting.test(text) ?? true)),
+})
+
+function splitOnce(text: string, separator: string): [string, string | undefined] {
+  const at = text.indexOf(separator)
+  return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
+}
