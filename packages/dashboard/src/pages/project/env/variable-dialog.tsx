@@ -3,6 +3,7 @@ import { Button, Group, Modal, Stack, Switch, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
+import { variableChange } from '../../../rules/variable-change.ts'
 
 interface Props {
   projectId: string
@@ -18,7 +19,7 @@ export function VariableDialog({ projectId, environment, variable, onClose, onSa
   const save = useChange(contract.projects.changeEnv, { refreshes: [contract.projects.listEnv] })
   const submit = () =>
     save.mutate(
-      { params: { id: projectId }, body: { environment, upserts: [{ key: variable.key, value, isSecret }] } },
+      { params: { id: projectId }, body: { environment, upserts: [variableChange(variable, value, isSecret)] } },
       { onSuccess: onSaved },
     )
   return (
@@ -27,7 +28,7 @@ export function VariableDialog({ projectId, environment, variable, onClose, onSa
         <Stack>
           <Textarea
             label="Value"
-            description={variable.isSecret ? 'The stored value is never shown. Enter a new value.' : undefined}
+            description={variable.isSecret ? 'The stored value is never shown. Leave this empty to keep it.' : undefined}
             autosize
             minRows={2}
             maxRows={12}

@@ -64,7 +64,7 @@ export function VariableTable({ projectId, environment, variables, onSaved }: Pr
     { title: 'Changed', isWide: true, cell: ({ updatedAt }) => <TimeAgo time={updatedAt} /> },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (one) => (
         <Group gap={4} wrap="nowrap" justify="flex-end">
           <ActionIcon
