@@ -54,7 +54,7 @@ export function EnvironmentTable({ project, environments }: Props) {
     { title: 'Created', isWide: true, cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (one) => (
         <Group gap={4} justify="flex-end">
           <RowButton

@@ -38,7 +38,7 @@ export function PullRequests({ project }: { project: Project }) {
     },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: ({ state, number, commit }) =>
         state === 'waiting' && (
           <RowButton

@@ -5,7 +5,9 @@ import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { Loaded } from '../../../components/loaded.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useRead } from '../../../data/read.ts'
+import { deletionQuery } from '../../../rules/running-operations.ts'
 import { DeletionItems } from '../settings/deletion-items.tsx'
+import { RunningOperations } from '../settings/running-operations.tsx'
 
 interface Props {
   projectId: string
@@ -21,17 +23,18 @@ export function RemoveEnvironment({ projectId, environment, onClose }: Props) {
     refreshes: [contract.projects.listEnvironments],
     successMessage: 'Removed.',
   })
-  const force = (preview.data?.blockedBy.length ?? 0) > 0
+  const running = preview.data?.blockedBy ?? []
   return (
     <ConfirmDialog
       isOpen
       title={`Remove ${environment.name}?`}
       action="Remove"
       isPending={remove.isPending}
-      onConfirm={() => remove.mutate({ params, query: { deleteVolumes, ...(force ? { force } : {}) } }, { onSuccess: onClose })}
+      onConfirm={() => remove.mutate({ params, query: deletionQuery(deleteVolumes, running) }, { onSuccess: onClose })}
       onClose={onClose}
     >
       <Loaded query={preview}>{({ items }) => <DeletionItems items={items} deletesVolumes={deleteVolumes} />}</Loaded>
+      <RunningOperations operations={running} />
       <Checkbox
         label="Also delete volumes and their data"
         checked={deleteVolumes}

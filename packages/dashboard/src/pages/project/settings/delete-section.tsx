@@ -1,5 +1,5 @@
 import { contract, type Project } from '@berth/contract'
-import { Alert, Checkbox } from '@mantine/core'
+import { Checkbox } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
@@ -10,7 +10,9 @@ import { useChange } from '../../../data/change.ts'
 import { useRead } from '../../../data/read.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
 import { deletionLines } from '../../../rules/deletion-lines.ts'
+import { deletionQuery } from '../../../rules/running-operations.ts'
 import { DeletionItems } from './deletion-items.tsx'
+import { RunningOperations } from './running-operations.tsx'
 
 /** Lists what deleting would remove and keep, item by item, before it happens. */
 export function DeleteSection({ project }: { project: Project }) {
@@ -31,7 +33,7 @@ export function DeleteSection({ project }: { project: Project }) {
           : ''
       }`,
   })
-  const busy = preview.data?.blockedBy ?? []
+  const running = preview.data?.blockedBy ?? []
   return (
     <Section
       isDanger
@@ -50,19 +52,12 @@ export function DeleteSection({ project }: { project: Project }) {
         action="Delete permanently"
         isPending={remove.isPending}
         onConfirm={() =>
-          remove.mutate(
-            { params, query: { deleteVolumes, ...(busy.length > 0 ? { force: true } : {}) } },
-            { onSuccess: () => void navigate({ to: '/' }) },
-          )
+          remove.mutate({ params, query: deletionQuery(deleteVolumes, running) }, { onSuccess: () => void navigate({ to: '/' }) })
         }
         onClose={() => setConfirming(false)}
       >
         <Loaded query={preview}>{({ items }) => <DeletionItems items={items} deletesVolumes={deleteVolumes} />}</Loaded>
-        {busy.length > 0 && (
-          <Alert color="yellow" title="Another operation is running">
-            {busy.map(({ kind, status }) => `${kind} (${status})`).join(', ')}: it is cancelled first.
-          </Alert>
-        )}
+        <RunningOperations operations={running} />
         <Checkbox
           label="Also delete volumes and their data"
           checked={deleteVolumes}

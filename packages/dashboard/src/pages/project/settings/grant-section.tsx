@@ -44,7 +44,7 @@ export function GrantSection({ project: { id }, title = 'Access', actions }: Pro
             { title: 'Changed', isWide: true, cell: ({ updatedAt }) => <TimeAgo time={updatedAt} /> },
             {
               title: '',
-              isNumber: true,
+              alignRight: true,
               cell: (one) => (
                 <RowButton
                   refusal={refusal}
