@@ -5,11 +5,11 @@ import type { Failure } from '../../platform/failure.ts'
 import type { CloudProjects } from '../projects/index.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link, Links } from './links.ts'
-import { CloudAnswerTooLong, requestCloud } from './request-cloud.ts'
+import { CloudAnswerTooLong, requestCloud, usualBytes } from './request-cloud.ts'
 
 /** Time limit for all pages together. */
 const limitMs = 4_500
-const maxPages = 40
+const maxRequests = 100
 const pageSize = 200
 const minPageSize = 10
 /** Limit for all pages together: the list is returned as a whole. */
@@ -44,13 +44,14 @@ async function listCloudProjects(
   }
 }
 
+/** Returns all projects. Throws if a limit ends the list early: an incomplete list is never returned as complete. */
 async function allPages({ address }: Link, api: CloudApi): Promise<Project[]> {
   const abort = AbortSignal.timeout(limitMs)
   const projects: Project[] = []
   let bytes = 0
   let cursor: string | null = null
   let limit = pageSize
-  for (let page = 0; page < maxPages; page += 1) {
+  for (let requests = 0; requests < maxRequests; requests += 1) {
     const query = new URLSearchParams({ limit: String(limit), ...(cursor ? { cursor } : {}) })
     const answer = await requestCloud(api, address, { method: 'GET', path: `/api/projects?${query}`, abort }).catch(
       (error: Failure) => {
@@ -60,7 +61,7 @@ async function allPages({ address }: Link, api: CloudApi): Promise<Project[]> {
       },
     )
     if (answer === null) {
-      limit = Math.floor(limit / 2)
+      limit = Math.max(minPageSize, Math.floor(limit / 2))
       continue
     }
     const { status, body, bytes: pageBytes } = answer
@@ -69,9 +70,11 @@ async function allPages({ address }: Link, api: CloudApi): Promise<Project[]> {
     if (bytes > maxBytes) throw new Error(`the cloud lists more than ${maxBytes / 1024 / 1024} MB of projects`)
     for (const project of body.data) if (isProject(project)) projects.push({ ...project, location: 'cloud' as const })
     cursor = typeof body.nextCursor === 'string' ? body.nextCursor : null
-    if (cursor === null) break
+    if (cursor === null) return projects
+    // One page of large projects does not slow down the rest of the list.
+    if (pageBytes < usualBytes / 4) limit = Math.min(pageSize, limit * 2)
   }
-  return projects
+  throw new Error(`the cloud lists more projects than ${maxRequests} requests can read`)
 }
 
 /** Checks the fields by which the list is sorted and shown. */

@@ -5,7 +5,7 @@ import { Failure } from '../../platform/failure.ts'
 import { inSteadyMemory } from '../../platform/steady-memory.ts'
 
 /** Limit for a page of a list or a single record. Callers that expect more pass their own limit. */
-const usualBytes = 1024 * 1024
+export const usualBytes = 1024 * 1024
 
 interface AnswerBounds {
   maxBytes?: number
