@@ -20,7 +20,7 @@ export function createHooks(client: GitHubClient): Hooks {
       client.request(access, limits, (octokit, signal) =>
         readList(
           { route: 'GET /repos/{owner}/{repo}/hooks', parameters: { owner, repo }, from: (value) => hookFrom(value, title) },
-          { octokit, signal, pages: client.pages, accessId: access.id, title },
+          { octokit, signal, pages: client.pages, credentialId: access.id, title },
         ),
       ),
     createHook: (access, { owner, repo }, hook, limits) =>

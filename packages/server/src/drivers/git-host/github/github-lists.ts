@@ -16,27 +16,39 @@ interface ListContext {
   octokit: Octokit
   signal: AbortSignal
   pages: PageCache
-  /** The access whose list it is: another access may see other items. */
-  accessId: string
+  /** Id of the credential: another credential may see other items. */
+  credentialId: string
   title: string
 }
 
 const perPage = 100
 const maxPages = 200
 
-/** Reads all pages: the first says how many there are, the others are read concurrently. */
+/**
+ * Reads all pages: the first names the number of pages, the others are read concurrently. A page that has not changed keeps the
+ * number of pages of its last response, which may be outdated: further pages are read until one is not full.
+ */
 export async function readList<Item>(request: ListRequest<Item>, reading: ListContext): Promise<Item[]> {
-  const first = await readPage(request, 1, reading)
-  if (first.lastPage > maxPages)
-    throw new GitHostError('refused', `${reading.title} has more than ${maxPages * perPage} results. Filter by owner.`)
-  const others = Array.from({ length: first.lastPage - 1 }, (_, at) => readPage(request, at + 2, reading))
-  const rest = await Promise.all(others)
-  return [first, ...rest].flatMap(({ items }) => items)
+  const pages: ReadPage<Item>[] = [await readPage(request, 1, reading)]
+  for (;;) {
+    const lastPage = Math.max(...pages.map((page) => page.lastPage), pages.length + (mayContinue(pages.at(-1)) ? 1 : 0))
+    if (lastPage > maxPages)
+      throw new GitHostError('refused', `${reading.title} has more than ${maxPages * perPage} results. Filter by owner.`)
+    if (lastPage === pages.length) return pages.flatMap(({ items }) => items)
+    const count = lastPage - pages.length
+    const others = Array.from({ length: count }, (_, at) => readPage(request, pages.length + at + 1, reading))
+    pages.push(...(await Promise.all(others)))
+  }
 }
 
-async function readPage<Item>(request: ListRequest<Item>, page: number, reading: ListContext): Promise<Page<Item>> {
-  const { octokit, signal, pages, accessId, title } = reading
-  const key = `${accessId} ${request.route} ${JSON.stringify(request.parameters)} ${page}`
+type ReadPage<Item> = Page<Item> & { isUnchanged: boolean }
+
+/** True for a full page from the cache: items may have been added after it. */
+const mayContinue = (page: ReadPage<unknown> | undefined) => page?.isUnchanged && page.items.length >= perPage
+
+async function readPage<Item>(request: ListRequest<Item>, page: number, reading: ListContext): Promise<ReadPage<Item>> {
+  const { octokit, signal, pages, credentialId, title } = reading
+  const key = `${credentialId} ${request.route} ${JSON.stringify(request.parameters)} ${page}`
   const cached = pages.get<Item>(key)
   const headers = cached?.etag ? { 'if-none-match': cached.etag } : {}
   const parameters = { ...request.parameters, per_page: perPage, page, headers, request: { signal } }
@@ -50,9 +62,9 @@ async function readPage<Item>(request: ListRequest<Item>, page: number, reading:
       lastPage: parseLastPage(response.headers.link, page),
     }
     if (read.etag) pages.set(key, read)
-    return read
+    return { ...read, isUnchanged: false }
   } catch (error) {
-    if (cached && error instanceof Error && 'status' in error && error.status === 304) return cached
+    if (cached && error instanceof Error && 'status' in error && error.status === 304) return { ...cached, isUnchanged: true }
     throw error
   }
 }

@@ -19,7 +19,7 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
       ),
     repositories: (access, limits) =>
       client.request(access, limits, (octokit, signal) => {
-        const reading = { octokit, signal, pages, accessId: access.id, title }
+        const reading = { octokit, signal, pages, credentialId: access.id, title }
         return access.kind === 'installation'
           ? readList({ route: 'GET /installation/repositories', parameters: {}, under: 'repositories', from }, reading)
           : readList({ ...reachable, from }, reading)
@@ -27,7 +27,7 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
     repositoriesOf: (access, owner, limits) =>
       client.request(access, limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /users/{owner}', { owner, request: { signal } })
-        const reading = { octokit, signal, pages, accessId: access.id, title }
+        const reading = { octokit, signal, pages, credentialId: access.id, title }
         if (accountFrom(data, title).type === 'organization')
           return readList({ route: 'GET /orgs/{owner}/repos', parameters: { owner }, from }, reading)
         // The list of a user contains public repositories only; private ones are in the list of the access.
@@ -63,7 +63,7 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
               parameters: { owner, repo },
               from: (value) => branchFrom(value, title),
             },
-            { octokit, signal, pages, accessId: access.id, title },
+            { octokit, signal, pages, credentialId: access.id, title },
           ),
         ),
       ),
