@@ -1,4 +1,4 @@
-import { contract } from '@berth/contract'
+import { type BackupRun, contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { CliError } from '../../exit-codes.ts'
@@ -13,12 +13,15 @@ export async function runPolicy(policy: string | undefined, command: Command): P
   const policyId = policy ?? (await onlyPolicy(command))
   const { data } = await client.call(contract.backups.startRun, { params: { policyId } })
   const run = await watchRun(client, data.runId, output(command), command.optsWithGlobals().json === true)
-  const unchangedCount = run.artifacts.filter(({ reused }) => reused).length
-  output(command).result(
-    run,
-    () =>
-      `${run.id}: ${run.artifacts.length} stored and read back (${byteSize(run.sizeBytes ?? 0)}), ${unchangedCount} unchanged${run.warning ? `\nWarning: ${run.warning}` : ''}`,
-  )
+  output(command).result(run, () => runText(run))
+}
+
+/** Counts all artifacts of the run; an unchanged one was checked, but not stored again. */
+export function runText({ id, artifacts, sizeBytes, warning }: BackupRun): string {
+  const unchangedCount = artifacts.filter(({ reused }) => reused).length
+  const count = `${artifacts.length} ${artifacts.length === 1 ? 'artifact' : 'artifacts'}`
+  const unchanged = unchangedCount > 0 ? `, ${unchangedCount} of them unchanged since an earlier run` : ''
+  return `${id}: ${count} backed up and verified (${byteSize(sizeBytes ?? 0)})${unchanged}${warning ? `\nWarning: ${warning}` : ''}`
 }
 
 async function onlyPolicy(command: Command): Promise<string> {

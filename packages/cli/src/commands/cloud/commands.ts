@@ -64,8 +64,13 @@ function quotasText(quotas: Quotas | null): string {
   return lines.join('\n')
 }
 
-function linkText({ linked, url, reachable, organizationId, tokenExpiresAt }: CloudLink): string {
-  if (!linked) return 'Not linked to a cloud. Create a token there (berth token create), then run: berth cloud link <address>'
+export function linkText({ linked, url, reachable, organizationId, tokenExpiresAt }: CloudLink): string {
+  if (!linked)
+    return [
+      'Not linked to a cloud.',
+      'Create a token in the cloud:  berth --url <address> token create <name>',
+      'Then link it, with the token on standard input:  berth cloud link <address>',
+    ].join('\n')
   const lines = [
     `Linked to ${url}, organisation ${organizationId}`,
     reachable ? 'The cloud is reachable.' : 'The cloud is unreachable or rejects the token.',
