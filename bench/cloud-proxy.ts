@@ -25,9 +25,9 @@ const env = { ...admin, BERTH_LOG_LEVEL: 'warn', BERTH_RATE_LIMIT_SCALE: '1000',
 
 await using here = await startBerth({ env })
 await using cloud = await startBerth({ env: { ...env, BERTH_MODE: 'cloud' } })
-const [ours, theirs] = [await tokenOf(here), await tokenOf(cloud)]
+const [hereToken, cloudToken] = [await tokenOf(here), await tokenOf(cloud)]
 await using network = await startNetwork(cloud.url, Number(values.roundTripMs) / 2)
-const { data: project } = await request(cloud, theirs, 'POST', '/projects', {
+const { data: project } = await request(cloud, cloudToken, 'POST', '/projects', {
   name: 'Shop',
   gitUrl: 'https://git.example.test/a/b.git',
 })
@@ -47,16 +47,16 @@ if (worst >= limit) {
 
 /** Returns the largest ratio of the medians of a single caller. */
 async function measure(where: string, url: string): Promise<number> {
-  await request(here, ours, 'PUT', '/cloud/link', { url, token: theirs })
+  await request(here, hereToken, 'PUT', '/cloud/link', { url, token: cloudToken })
   const rows: (string | number)[][] = []
   const ratios: number[] = []
   for (const { name, path } of reads)
     for (const connections of [1, 16]) {
       const best = { direct: Infinity, passed: Infinity, directP99: Infinity, passedP99: Infinity, cpu: Infinity }
       for (let round = 0; round < rounds; round++) {
-        const direct = await load(url, theirs, path, connections)
+        const direct = await load(url, cloudToken, path, connections)
         const before = await cpuSecondsOfInstance(here.pid)
-        const passed = await load(here.url, ours, path, connections)
+        const passed = await load(here.url, hereToken, path, connections)
         best.cpu = Math.min(best.cpu, (((await cpuSecondsOfInstance(here.pid)) - before) * 1e6) / passed.requests)
         best.direct = Math.min(best.direct, direct.p50Ms)
         best.passed = Math.min(best.passed, passed.p50Ms)

@@ -1,5 +1,5 @@
-// node bench/compose-public.ts <folder> [--only=name,name] [--list]: each folder in it holds one project's Compose file with what
-// it names. Deploys each file unchanged on Docker, and compares the output of `docker compose config` with that of `docker
+// node bench/compose-public.ts <folder> [--only=name,name]: each subfolder holds a Compose file and the files that it refers to.
+// Deploys each file unchanged on Docker, and compares the output of `docker compose config` with that of `docker
 // inspect`. Every difference has to be announced: in the log of the deployment, by the refusal of the deployment, or as a rule
 // for all projects in docs/compose.md. Ends with 1 where one is silent. Images are stand-ins, except for databases, which are
 // real; digests are removed from image names.
@@ -29,7 +29,7 @@ await using images = new StandIns()
 for (const name of (await readdir(folder)).sort()) {
   if (only && !only.includes(name)) continue
   try {
-    rows.push([name, ...(await tried(name, hosting))])
+    rows.push([name, ...(await deployAndCompare(name, hosting))])
   } catch (error) {
     problems.push(`${name}: ${(error as Error).message.slice(0, 800)}`)
     console.log(`\n## ${problems.at(-1)}`)
@@ -41,7 +41,7 @@ console.log(
 )
 process.exitCode = problems.length === 0 && rows.length > 0 ? 0 : 1
 
-async function tried(
+async function deployAndCompare(
   name: string,
   { makeProject, deploy, deployment, settled, api, folder: sources }: Hosting,
 ): Promise<(string | number)[]> {
@@ -59,7 +59,7 @@ async function tried(
   const log = linesOf((await api('GET', `/deployments/${id}/logs`)).body)
   const count = Object.values(written.services).filter((one) => !isExcluded(one)).length
   try {
-    if (ended.status === 'live') return await compared(name, written, project.id, log, count)
+    if (ended.status === 'live') return await compareWithRunning(name, written, project.id, log, count)
     const message = ended.error?.message ?? ''
     if (ended.error?.code !== 'plan_failed' || !/, line \d+: /.test(message))
       throw new Error(`${ended.status}: ${message}\n${log.slice(-15).join('\n')}`)
@@ -77,7 +77,7 @@ async function tried(
   }
 }
 
-async function compared(
+async function compareWithRunning(
   name: string,
   written: WrittenFile,
   projectId: string,
@@ -86,7 +86,7 @@ async function compared(
 ): Promise<(string | number)[]> {
   const running = await runningOf(projectId, written)
   const internal = new Set((await engine.listNetworks()).filter(({ Internal }) => Internal).map(({ Name }) => Name))
-  const { compared, differences } = await differencesOf(written, running, (network) => internal.has(network))
+  const { compared: comparedCount, differences } = await differencesOf(written, running, (network) => internal.has(network))
   const silent = differences.filter((one) => announcementOf(one, log) === null)
   console.log(`\n## ${name}: live\n`)
   for (const one of differences)
@@ -95,7 +95,7 @@ async function compared(
     )
   for (const one of silent)
     problems.push(`${name}: ${one.service} ${one.field}: ${one.written.slice(0, 200)} → ${one.runs.slice(0, 200)}`)
-  return [count, 'live', compared, differences.length, differences.length - silent.length, silent.length]
+  return [count, 'live', comparedCount, differences.length, differences.length - silent.length, silent.length]
 }
 
 async function runningOf(projectId: string, { services }: WrittenFile): Promise<Map<string, RunningService>> {

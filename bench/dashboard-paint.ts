@@ -40,7 +40,7 @@ other?.close()
 const best = (of: readonly number[]) => String(Math.round(Math.min(...of)))
 console.log(
   table(
-    ['page', 'script over the line, kB', 'first paint, ms', 'first useful paint, ms'],
+    ['page', 'script transferred, kB', 'first paint, ms', 'first useful paint, ms'],
     Object.entries(results).map(([name, all]) => [
       name,
       (all[0]!.scriptBytes / 1000).toFixed(0),

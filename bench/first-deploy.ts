@@ -25,7 +25,7 @@ const rows: (string | number)[][] = []
 await timed('git clone', '', () => run('git', ['clone', '--quiet', '--no-hardlinks', root, clone], folder.path))
 await follow('no Docker', { BERTH_DOCKER_SOCKET: join(folder.path, 'no-docker.sock') }, ['node', 'python', 'static'])
 const docker = lookUp('docker')
-if ('reason' in docker) console.log(`without the half with Docker: ${docker.reason}`)
+if ('reason' in docker) console.log(`the part with Docker is skipped: ${docker.reason}`)
 else {
   const { BERTH_RUNTIME: _auto, ...settings } = settingsFor('docker')
   const mirror = settings.BERTH_BASE_IMAGE_NODE?.split('/')[0]

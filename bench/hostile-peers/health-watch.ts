@@ -6,41 +6,41 @@ import { residentBytesOfInstance } from '../kit/process-memory.ts'
 const { url, referenceUrl, pid, token, everyMs } = workerData as Record<'url' | 'referenceUrl' | 'token', string> &
   Record<'pid' | 'everyMs', number>
 const agent = new Agent({ keepAlive: true })
+/** Time limit of a request, so that a server that never answers does not delay the report without end. */
+const limitMs = 30_000
 const latencies: number[] = []
-/** The p99 of a bare server beside the instance, which shows how busy the machine is. */
-const reference: number[] = []
+/** Latencies of a bare server next to the instance, which show how busy the machine is. */
+const referenceLatencies: number[] = []
 let failures = 0
 let maxBytes = 0
 let isOver = false
-let underWay = 0
+let openRequests = 0
 
 function sendBoth(): void {
-  const begun = performance.now()
-  underWay += 1
-  const done = () => {
-    underWay -= 1
-    reference.push(performance.now() - begun)
-    report()
-  }
-  request(referenceUrl, { agent }, (response) => response.resume().on('end', done))
-    .on('error', done)
-    .end()
-  send()
+  get(referenceUrl, {}, (latencyMs) => referenceLatencies.push(latencyMs))
+  get(`${url}/api/health`, { authorization: `Bearer ${token}` }, (latencyMs, isGood) => {
+    latencies.push(latencyMs)
+    if (!isGood) failures += 1
+  })
 }
 
-function send(): void {
+/** A response that is incomplete, or that does not end within the time limit, counts as a failure. */
+function get(address: string, headers: Record<string, string>, onEnd: (latencyMs: number, isGood: boolean) => void): void {
   const begun = performance.now()
-  underWay += 1
-  const done = (isGood: boolean) => {
-    underWay -= 1
-    latencies.push(performance.now() - begun)
-    if (!isGood) failures += 1
-    report()
-  }
-  request(`${url}/api/health`, { agent, headers: { authorization: `Bearer ${token}` } }, (response) => {
-    response.resume().on('end', () => done(response.statusCode === 200))
+  openRequests += 1
+  let isGood = false
+  request(address, { agent, headers, signal: AbortSignal.timeout(limitMs) }, (response) => {
+    response.resume().on('error', () => undefined)
+    response.on('end', () => {
+      isGood = response.statusCode === 200
+    })
   })
-    .on('error', () => done(false))
+    .on('error', () => undefined)
+    .on('close', () => {
+      openRequests -= 1
+      onEnd(performance.now() - begun, isGood)
+      report()
+    })
     .end()
 }
 
@@ -59,11 +59,11 @@ parentPort?.on('message', () => {
   report()
 })
 
-/** Reports after the last open request has ended: one that is never answered counts with its waiting time. */
+/** Reports after the last open request has ended, so that slow requests count in full. */
 async function report(): Promise<void> {
-  if (!isOver || underWay > 0) return
+  if (!isOver || openRequests > 0) return
   await sampling
-  parentPort?.postMessage({ latencies, reference, failures, maxBytes })
+  parentPort?.postMessage({ latencies, referenceLatencies, failures, maxBytes })
   parentPort?.close()
   agent.destroy()
 }

@@ -15,7 +15,7 @@ const sends =
   (_, response) =>
     response.end(text)
 
-/** A server over SSH whose Docker answers with endless JSON: six checks and scans at once. */
+/** A server over SSH whose Docker answers with megabytes of JSON: rounds of six concurrent checks, then a scan. */
 export const serverAnswers: Scenario = {
   name: 'a server whose Docker answers with megabytes of JSON',
   async run({ hosting, watch, defer }) {

@@ -43,13 +43,13 @@ export async function watchDuring<T>(
     await watching.terminate()
     throw error
   }
-  const { latencies, reference, failures, maxBytes } = await stop(watching)
-  for (const times of [latencies, reference]) times.sort((one, other) => one - other)
+  const { latencies, referenceLatencies, failures, maxBytes } = await stop(watching)
+  for (const times of [latencies, referenceLatencies]) times.sort((one, other) => one - other)
   const share = (part: number, times = latencies) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0
   const figures = {
     p50Ms: share(0.5),
     p99Ms: share(0.99),
-    bareP99Ms: share(0.99, reference),
+    bareP99Ms: share(0.99, referenceLatencies),
     worstMs: latencies.at(-1) ?? 0,
     requests: latencies.length,
     failures,
@@ -60,7 +60,7 @@ export async function watchDuring<T>(
 
 interface Report {
   latencies: number[]
-  reference: number[]
+  referenceLatencies: number[]
   failures: number
   maxBytes: number
 }
