@@ -6,7 +6,7 @@ import type { EnvironmentRow, ProjectRow } from '../../platform/db/tables/projec
 import type { Log } from '../../platform/log.ts'
 import type { createDeployments } from '../deployments/index.ts'
 import type { DroppedInstallation, InboundDelivery, PullRequestDelivery, VerifiedDelivery } from '../git-host/index.ts'
-import type { createProjects, RepositoryAt } from '../projects/index.ts'
+import type { createProjects, RepositoryRef } from '../projects/index.ts'
 
 export interface CommitState {
   state: 'pending' | 'success' | 'failure' | 'error'
@@ -16,7 +16,7 @@ export interface CommitState {
 }
 
 /** Operations of the git host module. */
-export interface HostSide {
+export interface GitHostOperations {
   verifyDelivery(inbound: InboundDelivery): Promise<VerifiedDelivery | null>
   noteDelivery(webhookIds: readonly string[]): Promise<void>
   /** Organisations with an app installation on that owner's account. */
@@ -24,11 +24,16 @@ export interface HostSide {
   dropInstallation(provider: GitHostProvider, installationId: number): Promise<DroppedInstallation[]>
   markInstallation(provider: GitHostProvider, installationId: number, state: 'suspended' | 'resumed'): Promise<void>
   /** Open pull requests of the repository; none without a connection to the host. */
-  openPullRequests(organizationId: string, at: RepositoryAt): Promise<PullRequestDelivery[]>
+  openPullRequests(organizationId: string, repository: RepositoryRef): Promise<PullRequestDelivery[]>
   /** Sets a commit status; does nothing without a connection to the host. */
-  setCommitStatus(organizationId: string, at: RepositoryAt, commit: string, status: CommitState): Promise<void>
+  setCommitStatus(organizationId: string, repository: RepositoryRef, commit: string, status: CommitState): Promise<void>
   /** Writes a comment; a second call with the same marker replaces it. */
-  comment(organizationId: string, at: RepositoryAt, pullRequest: number, body: { marker: string; text: string }): Promise<void>
+  comment(
+    organizationId: string,
+    repository: RepositoryRef,
+    pullRequest: number,
+    body: { marker: string; text: string },
+  ): Promise<void>
 }
 
 type Projects = ReturnType<typeof createProjects>
@@ -38,7 +43,7 @@ export interface GitEventsDeps {
   database: Database
   clock: Clock
   log: Log
-  gitHost: HostSide
+  gitHost: GitHostOperations
   projects: Pick<
     Projects,
     | 'isFollowed'
@@ -49,7 +54,7 @@ export interface GitEventsDeps {
     | 'find'
     | 'ensurePreview'
     | 'removeEnvironment'
-    | 'repositoryAt'
+    | 'repositoryRef'
     | 'environmentUrl'
   >
   deployments: Pick<Deployments, 'deploy' | 'deployMany' | 'find' | 'newestOf'>

@@ -24,7 +24,7 @@ export const findPullRequestsJob = (deps: GitEventsDeps) =>
       if (!project?.enabled || !project.previews || project.deletingSince !== null) return
       let open: PullRequestDelivery[] = []
       await triedAgain(deps, async () => {
-        open = await deps.gitHost.openPullRequests(project.organizationId, deps.projects.repositoryAt(project))
+        open = await deps.gitHost.openPullRequests(project.organizationId, deps.projects.repositoryRef(project))
       })
       for (const pullRequest of open) {
         abort.throwIfAborted()

@@ -7,7 +7,7 @@ import { reportJob } from './report-job.ts'
 import { commentJob } from './tell-pull-request.ts'
 import { expireJob, tidyJob, tidySchedule } from './tidy.ts'
 
-export type { GitEventsDeps, HostSide } from './deps.ts'
+export type { GitEventsDeps, GitHostOperations } from './deps.ts'
 export { follow } from './report-job.ts'
 
 /**

@@ -33,7 +33,7 @@ export const reportJob = (deps: GitEventsDeps) =>
       const project = deployment && (await deps.projects.find(deployment.projectId))
       const commit = deployment && commitOf(deployment)
       if (!project || !commit) return
-      const repository = deps.projects.repositoryAt(project)
+      const repository = deps.projects.repositoryRef(project)
       await triedAgain(deps, () =>
         deps.gitHost.setCommitStatus(project.organizationId, repository, commit, statusOf(project, deployment, deps)),
       )

@@ -24,7 +24,7 @@ export const commentJob = (deps: GitEventsDeps) =>
       if (!project || !row) return
       const deployment = await deps.deployments.newestOf(projectId, row.environment)
       const text = commentText(project, row, deployment, deps)
-      const repository = deps.projects.repositoryAt(project)
+      const repository = deps.projects.repositoryRef(project)
       const { organizationId } = project
       const state = row.state === 'waiting' ? 'pending' : row.state === 'blocked' ? 'failure' : null
       // A rejected commit status must not prevent the comment.

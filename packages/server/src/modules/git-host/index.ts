@@ -16,7 +16,7 @@ export type { CloudLinks, GitHostDeps } from './deps.ts'
 export type { HostSettings } from './hosts/host-settings.ts'
 export { isGitHostProvider } from './hosts/host-titles.ts'
 export type { GitHostDrivers } from './hosts/live-hosts.ts'
-export type { RepositoryAt } from './project-port.ts'
+export type { RepositoryRef } from './project-port.ts'
 export type { InboundDelivery, VerifiedDelivery } from './webhooks/verify-delivery.ts'
 
 /**

@@ -18,7 +18,7 @@ import { findWebhookOf, repositoryKey } from './webhooks/webhook-store.ts'
 import { deleteWebhook, isWorking, registerWebhook } from './webhooks/webhooks.ts'
 
 /** A project's repository. On an unknown host there is no connection, and every query returns nothing. */
-export interface RepositoryAt {
+export interface RepositoryRef {
   provider: string | null
   owner: string | null
   repo: string | null
@@ -34,7 +34,7 @@ interface KnownRepository {
 
 async function findRepository(
   organizationId: string,
-  { provider, owner, repo }: RepositoryAt,
+  { provider, owner, repo }: RepositoryRef,
   deps: GitHostDeps,
 ): Promise<KnownRepository | null> {
   if (!isGitHostProvider(provider) || !owner || !repo) return null
@@ -45,11 +45,11 @@ async function findRepository(
 
 const through = async (
   organizationId: string,
-  at: RepositoryAt,
+  repository: RepositoryRef,
   deps: GitHostDeps,
   work: (...args: [RepositoryName, ...Parameters<ThroughSource<void>>]) => Promise<void>,
 ) => {
-  const found = await findRepository(organizationId, at, deps)
+  const found = await findRepository(organizationId, repository, deps)
   if (found && found.rows.length > 0)
     await throughSources(found.rows, deps, (access, host, row) => work(found.name, access, host, row))
 }
@@ -80,9 +80,13 @@ export function createProjectPort(deps: GitHostDeps) {
       return token
     }
   const hookState = createHookStates(deps)
-  const readHook = async (organizationId: string, { hookId, url }: GitWebhookRow, at: RepositoryAt): Promise<HookState> => {
+  const readHook = async (
+    organizationId: string,
+    { hookId, url }: GitWebhookRow,
+    repository: RepositoryRef,
+  ): Promise<HookState> => {
     let state: HookState = { isActive: false, failure: null }
-    await through(organizationId, at, deps, async (name, access, host) => {
+    await through(organizationId, repository, deps, async (name, access, host) => {
       const hooks = await host.hooks(access, name, { timeoutMs: 4_000 })
       const own = hooks.find(({ id }) => id === hookId)
       if (own) state = { isActive: isWorking(own, url), failure: own.failure }
@@ -90,20 +94,20 @@ export function createProjectPort(deps: GitHostDeps) {
     return state
   }
   /** Whether the app's own webhook covers the repository: it reports every repository that it is installed on. */
-  const isReportedByApp = async (organizationId: string, { provider, owner }: RepositoryAt): Promise<boolean> => {
+  const isReportedByApp = async (organizationId: string, { provider, owner }: RepositoryRef): Promise<boolean> => {
     if (!isGitHostProvider(provider) || owner === null) return false
     await deps.live.refresh()
     if (deps.webhookSecrets[provider] === null) return false
     return (await organizationsWith(deps.database.db, provider, owner)).includes(organizationId)
   }
   /** Why the host cannot deliver to the address of the webhook, or to the one that a webhook would get. */
-  const hookProblem = async (organizationId: string, { provider, owner, repo }: RepositoryAt, row?: GitWebhookRow) => {
+  const hookProblem = async (organizationId: string, { provider, owner, repo }: RepositoryRef, row?: GitWebhookRow) => {
     if (!isGitHostProvider(provider) || !owner || !repo) return null
     const address = row?.url ?? (await deps.hookAddress?.(organizationId, { provider, owner, repo })) ?? deps.publicUrl()
     return unreachableHook(hostTitles[provider], deps.hosts[provider].webUrl, address)
   }
-  const register = async (organizationId: string, at: RepositoryAt) => {
-    const found = await findRepository(organizationId, at, deps)
+  const register = async (organizationId: string, repository: RepositoryRef) => {
+    const found = await findRepository(organizationId, repository, deps)
     const registered = throughSources(found?.rows ?? [], deps, (access, host, { provider }) =>
       registerWebhook({ organizationId, provider, name: found!.name, access, host }, deps),
     )
@@ -111,27 +115,31 @@ export function createProjectPort(deps: GitHostDeps) {
     return { ...webhook, created: isNew }
   }
   return {
-    async credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<RepositoryToken | undefined> {
-      const found = await findRepository(organizationId, at, deps)
-      if (!found || !isAtHost(at.url, deps.hosts[found.provider].webUrl) || found.rows.length === 0) return undefined
+    async credentialFor(
+      organizationId: string,
+      repository: RepositoryRef,
+      abort?: AbortSignal,
+    ): Promise<RepositoryToken | undefined> {
+      const found = await findRepository(organizationId, repository, deps)
+      if (!found || !isAtHost(repository.url, deps.hosts[found.provider].webUrl) || found.rows.length === 0) return undefined
       return throughSources(found.rows, deps, tokenFor(found.name, abort)).catch((error: unknown) => {
         if (error instanceof GitHostError && givesNone.has(error.errorKind)) return undefined
         throw error
       })
     },
-    async credentialRefused(organizationId: string, at: RepositoryAt, token: Secret): Promise<void> {
+    async credentialRefused(organizationId: string, repository: RepositoryRef, token: Secret): Promise<void> {
       for (const [key, cachedToken] of tokens) if (isSame(cachedToken.token, token)) tokens.delete(key)
-      const found = await findRepository(organizationId, at, deps)
+      const found = await findRepository(organizationId, repository, deps)
       for (const row of found?.rows ?? []) if (row.source !== 'app') await verify(row, token, deps)
     },
-    async protectedBranches(organizationId: string, at: RepositoryAt): Promise<ReadonlySet<string>> {
+    async protectedBranches(organizationId: string, repository: RepositoryRef): Promise<ReadonlySet<string>> {
       const names = new Set<string>()
-      await through(organizationId, at, deps, async (name, access, host) => {
+      await through(organizationId, repository, deps, async (name, access, host) => {
         for (const branch of await host.branches(access, name, { timeoutMs: 5_000 })) if (branch.protected) names.add(branch.name)
       }).catch((error: unknown) => deps.log.info({ err: error }, 'git-host: protected branches unknown'))
       return names
     },
-    async webhookOf(organizationId: string, { provider, owner, repo }: RepositoryAt) {
+    async webhookOf(organizationId: string, { provider, owner, repo }: RepositoryRef) {
       const row =
         isGitHostProvider(provider) && owner && repo
           ? await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(owner, repo))
@@ -144,13 +152,13 @@ export function createProjectPort(deps: GitHostDeps) {
         lastDeliveryAt: isoOrNull(row?.lastDeliveryAt ?? null),
       }
     },
-    async ensureWebhook(organizationId: string, at: RepositoryAt): Promise<void> {
-      if (!(await isReportedByApp(organizationId, at))) await register(organizationId, at)
+    async ensureWebhook(organizationId: string, repository: RepositoryRef): Promise<void> {
+      if (!(await isReportedByApp(organizationId, repository))) await register(organizationId, repository)
     },
     registerWebhook: register,
     /** Removes the organisation's hook from the repository, where it has one. */
-    async removeWebhook(organizationId: string, at: RepositoryAt): Promise<void> {
-      const found = await findRepository(organizationId, at, deps)
+    async removeWebhook(organizationId: string, repository: RepositoryRef): Promise<void> {
+      const found = await findRepository(organizationId, repository, deps)
       if (!found) return
       const { provider, name } = found
       const webhook = await findWebhookOf(deps.database.db, organizationId, provider, repositoryKey(name.owner, name.repo))
@@ -164,17 +172,21 @@ export function createProjectPort(deps: GitHostDeps) {
       })
     },
     /** Open pull requests of the repository; none without a connection to its host. */
-    async openPullRequests(organizationId: string, at: RepositoryAt): Promise<PullRequestDelivery[]> {
+    async openPullRequests(organizationId: string, repository: RepositoryRef): Promise<PullRequestDelivery[]> {
       let open: PullRequestDelivery[] = []
-      await through(organizationId, at, deps, async (name, access, host) => {
+      await through(organizationId, repository, deps, async (name, access, host) => {
         open = await host.pullRequests(access, name)
       })
       return open
     },
-    setCommitStatus: (organizationId: string, at: RepositoryAt, commit: string, status: CommitStatus) =>
-      through(organizationId, at, deps, (name, access, host) => host.setCommitStatus(access, name, commit, status)),
-    comment: (organizationId: string, at: RepositoryAt, pullRequest: number, comment: { marker: string; text: string }) =>
-      through(organizationId, at, deps, (name, access, host) => host.comment(access, name, pullRequest, comment)),
+    setCommitStatus: (organizationId: string, repository: RepositoryRef, commit: string, status: CommitStatus) =>
+      through(organizationId, repository, deps, (name, access, host) => host.setCommitStatus(access, name, commit, status)),
+    comment: (
+      organizationId: string,
+      repository: RepositoryRef,
+      pullRequest: number,
+      comment: { marker: string; text: string },
+    ) => through(organizationId, repository, deps, (name, access, host) => host.comment(access, name, pullRequest, comment)),
   }
 }
 

@@ -9,7 +9,7 @@ import { nowOf, type ProjectsDeps } from './deps.ts'
 import { checkJob, checkSchedule } from './domains/domain-checks.ts'
 import { hookJob, updateWebhookJob } from './git/hook-job.ts'
 import { keepRemotes } from './git/keep-remotes.ts'
-import { readRemote, remoteOf, repositoryAt } from './git/project-remote.ts'
+import { readRemote, remoteOf, repositoryRef } from './git/project-remote.ts'
 import { removeHookJob } from './git/transfer-webhook.ts'
 import { projectsHandlers } from './handlers.ts'
 import { deliveryAddress } from './hostnames/delivery-address.ts'
@@ -160,7 +160,7 @@ export function createProjects(deps: ProjectsDeps) {
     ensurePreview: (project: ProjectRow, options: PreviewOptions) => ensurePreview(project, options, deps),
     removeEnvironment: environmentDeletion.remove,
     environmentUrl: (project: ProjectRow, slug: string) => environmentUrl(project, slug, deps),
-    repositoryAt: (project: ProjectRow) => repositoryAt(project, deps),
+    repositoryRef: (project: ProjectRow) => repositoryRef(project, deps),
     openEnv: (projectId: string, environment: string, options?: { fromFork?: boolean }) =>
       openEnv(projectId, environment, deps, options),
     /** The variables with links and references resolved; throws `UnresolvedVariable`. */

@@ -165,41 +165,45 @@ export interface SecretKeeper {
 }
 
 /** A repository as a project names it; `url` is the URL that git would use. */
-export interface RepositoryAt {
+export interface RepositoryRef {
   provider: string | null
   owner: string | null
   repo: string | null
   url?: string | null
 }
 
-/** Git host functions for a project's repository; empty for a host that the module does not know. */
 /** Finds pull requests that were opened before the project had previews. */
 export interface PullRequestSearch {
   findOpen(project: ProjectRow, transaction: Pick<TransactionContext, 'enqueue'>): Promise<void>
 }
 
+/** Git host functions for a project's repository; empty for a host that the module does not know. */
 export interface GitHostConnection {
   webhookOf(
     organizationId: string,
-    at: RepositoryAt,
+    repository: RepositoryRef,
   ): Promise<{ active: boolean; url: string | null; lastDeliveryAt: string | null; problem: string | null }>
   /** Credential for reading that repository alone; undefined where there is none: git then connects without one. */
-  credentialFor(organizationId: string, at: RepositoryAt, abort?: AbortSignal): Promise<GitRemote['credential'] | undefined>
+  credentialFor(
+    organizationId: string,
+    repository: RepositoryRef,
+    abort?: AbortSignal,
+  ): Promise<GitRemote['credential'] | undefined>
   /** Reports that git was refused with this token: it is not issued again, and a login that the host has revoked is disabled. */
-  credentialRefused(organizationId: string, at: RepositoryAt, token: Secret): Promise<void>
+  credentialRefused(organizationId: string, repository: RepositoryRef, token: Secret): Promise<void>
   /** Creates or repairs the organisation's webhook on the repository, unless an app already reports its pushes. */
-  ensureWebhook(organizationId: string, at: RepositoryAt): Promise<void>
+  ensureWebhook(organizationId: string, repository: RepositoryRef): Promise<void>
   /**
    * Creates the organisation's webhook on the repository, or finds the existing one; rejects with a message where it is not
    * permitted.
    */
-  registerWebhook(organizationId: string, at: RepositoryAt): Promise<unknown>
+  registerWebhook(organizationId: string, repository: RepositoryRef): Promise<unknown>
   /**
    * Removes the organisation's webhook from the repository, if there is one; rejects with a message where it is not permitted.
    */
-  removeWebhook(organizationId: string, at: RepositoryAt): Promise<void>
+  removeWebhook(organizationId: string, repository: RepositoryRef): Promise<void>
   /** Predicate of the repositories that a user of that role may use: `memberRepositories` lists those open to members. */
   visibleTo(viewer: { organizationId: string; role: Role }): Promise<(owner: string, repo: string) => boolean>
   /** Protected branches of the repository; the empty set when the host is unreachable. */
-  protectedBranches(organizationId: string, at: RepositoryAt): Promise<ReadonlySet<string>>
+  protectedBranches(organizationId: string, repository: RepositoryRef): Promise<ReadonlySet<string>>
 }

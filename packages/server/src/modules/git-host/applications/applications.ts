@@ -125,7 +125,7 @@ export async function removeApplication(provider: GitHostProvider, deps: GitHost
   await deps.database.transaction(async (transaction) => {
     await transaction.lock(applicationsTopic)
     const row = await deleteApplication(transaction.db, provider)
-    if (!row) return fail('not_found', { message: `No application is stored for ${hostTitles[provider]}` })
+    if (!row) return fail('not_found', { message: `No OAuth application or GitHub App is stored for ${hostTitles[provider]}` })
     const configured = deps.live.configured(provider)
     // The connections of an application that the environment gives stay.
     if (!hasApplication(configured)) {

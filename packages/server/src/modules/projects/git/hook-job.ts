@@ -4,7 +4,7 @@ import type { ProjectsDeps } from '../deps.ts'
 import { deliveryAddress, moveKind, type RepositoryWithHook } from '../hostnames/delivery-address.ts'
 import { hookKind } from '../hostnames/hook-request.ts'
 import { findAnyProject, present } from '../store.ts'
-import { repositoryAt } from './project-remote.ts'
+import { repositoryRef } from './project-remote.ts'
 
 /**
  * Creates or repairs the push webhook on the repository of a project with auto-deploy, as far as the connection's permissions
@@ -17,7 +17,7 @@ export const hookJob = (deps: ProjectsDeps) =>
     async run({ projectId }) {
       const project = await findAnyProject(deps.database.db, projectId)
       if (!project || project.deletingSince !== null || !project.autoDeploy || !present.includes(project.presence)) return
-      const repository = repositoryAt(project, deps)
+      const repository = repositoryRef(project, deps)
       const { gitHost } = deps.projectPorts
       await gitHost?.ensureWebhook(project.organizationId, repository).catch(logPermanentFailure({ projectId }, deps))
     },

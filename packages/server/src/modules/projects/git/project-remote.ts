@@ -4,7 +4,7 @@ import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { hostUrlsOf, isSameHost, repositoryOf } from '../git-remote.ts'
-import type { RepositoryAt } from '../project-ports.ts'
+import type { RepositoryRef } from '../project-ports.ts'
 import { remoteUrl } from '../source.ts'
 import { openCloneToken } from './clone-token.ts'
 import { mayReadRepository } from './hidden-repositories.ts'
@@ -13,7 +13,7 @@ import { mayReadRepository } from './hidden-repositories.ts'
 const credentialTimeoutMs = { person: 5_000, job: 15_000 }
 
 /** The repository of a project, as a git host names it. */
-export const repositoryAt = (project: ProjectRow, { settings }: Pick<ProjectsDeps, 'settings'>): RepositoryAt => ({
+export const repositoryRef = (project: ProjectRow, { settings }: Pick<ProjectsDeps, 'settings'>): RepositoryRef => ({
   provider: project.gitProvider,
   owner: project.gitOwner,
   repo: project.gitRepo,
@@ -54,7 +54,7 @@ export async function readRemote<Result>(
     const refusedToken = project.cloneToken === null ? remote.credential?.token : undefined
     const repository = repositoryOf(remote.url)
     if (!(error instanceof GitAuthFailed) || !refusedToken || !gitHost || !repository) throw error
-    await gitHost.credentialRefused(project.organizationId, { ...repositoryAt(project, deps), ...repository }, refusedToken)
+    await gitHost.credentialRefused(project.organizationId, { ...repositoryRef(project, deps), ...repository }, refusedToken)
     const retryRemote = await remoteOf(project, deps, url, abort)
     if (!retryRemote.credential || retryRemote.credential.token.reveal() === refusedToken.reveal()) throw error
     return request(retryRemote)
@@ -62,7 +62,7 @@ export async function readRemote<Result>(
 }
 
 async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string, abort?: AbortSignal) {
-  const projectRepository = repositoryAt(project, deps)
+  const projectRepository = repositoryRef(project, deps)
   if (!projectRepository.url || !isSameHost(projectRepository.url, url)) return undefined
   const token = openCloneToken(project, deps)
   if (token) return { token }

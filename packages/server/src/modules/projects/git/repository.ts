@@ -12,7 +12,7 @@ import { changeProject } from '../operations/change-project.ts'
 import { changesGitHost, remoteUrl, sourceColumns, sourceKind } from '../source.ts'
 import { noCloneToken } from './clone-token.ts'
 import { hiddenFrom } from './hidden-repositories.ts'
-import { readRemote, repositoryAt } from './project-remote.ts'
+import { readRemote, repositoryRef } from './project-remote.ts'
 
 type Rows = Handlers<typeof contract.projects>
 type ResponseData<Row extends keyof Rows> = Awaited<ReturnType<Rows[Row]>> extends { data: infer Data } ? Data : never
@@ -30,7 +30,7 @@ export async function showRepository(project: ProjectRow, deps: ProjectsDeps): P
   const { gitProvider, gitOwner, gitRepo, gitBranch, autoDeploy } = project
   const noWebhook = { active: false, url: null, lastDeliveryAt: null, problem: null }
   const [webhook, recentCommits, branch] = await Promise.all([
-    deps.projectPorts.gitHost?.webhookOf(project.organizationId, repositoryAt(project, deps)) ?? noWebhook,
+    deps.projectPorts.gitHost?.webhookOf(project.organizationId, repositoryRef(project, deps)) ?? noWebhook,
     readRemote(project, deps, (remote) => deps.git.recentCommits(remote, gitBranch ?? undefined, shownCommits, limits)).catch(
       fallbackIfUnreachable(project, deps, []),
     ),
@@ -105,7 +105,7 @@ export async function listBranches(project: ProjectRow, deps: ProjectsDeps): Pro
   const { gitHost } = deps.projectPorts
   const [{ heads, defaultBranch }, isProtected] = await Promise.all([
     readRemote(project, deps, (remote) => deps.git.listRefs(remote, limits)).catch(failUnreachable),
-    gitHost?.protectedBranches(project.organizationId, repositoryAt(project, deps)),
+    gitHost?.protectedBranches(project.organizationId, repositoryRef(project, deps)),
   ])
   return heads.map(({ name, commit }) => ({
     name,

@@ -5,7 +5,7 @@ import type { TransactionContext } from '../../../platform/transaction.ts'
 import type { ProjectsDeps } from '../deps.ts'
 import { hookGroup, type RepositoryWithHook } from '../hostnames/delivery-address.ts'
 import { findAnyProject, listOfRepository } from '../store.ts'
-import { repositoryAt } from './project-remote.ts'
+import { repositoryRef } from './project-remote.ts'
 
 /**
  * Creates the push webhook of an imported project, so that deploy on push continues. Returns a warning where that is not
@@ -15,7 +15,7 @@ export async function addImportWebhook(projectId: string, deps: ProjectsDeps): P
   const project = await findAnyProject(deps.database.db, projectId)
   const { gitHost } = deps.projectPorts
   if (!project?.autoDeploy || !repositoryWithHook(project) || !gitHost) return null
-  const repository = repositoryAt(project, deps)
+  const repository = repositoryRef(project, deps)
   try {
     await gitHost.ensureWebhook(project.organizationId, repository)
     return null
