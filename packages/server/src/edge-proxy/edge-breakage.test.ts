@@ -69,7 +69,7 @@ describe('failures of clients and upstreams', () => {
     await edge.route({ 'dies.test': serve(upstream) })
     await expect(edge.request('dies.test', '/sized')).rejects.toThrow()
     await expect(edge.request('dies.test', '/chunked')).rejects.toThrow()
-    expect(await edge.driver.switchCounters(`project-${upstream.id}`)).toEqual({ total: 2, failed: 2 })
+    expect(await edge.driver.requestTotals(`project-${upstream.id}`)).toEqual({ total: 2, failed: 2 })
   })
 
   test('a response that ends with the connection is forwarded completely', async () => {

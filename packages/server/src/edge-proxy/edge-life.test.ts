@@ -283,7 +283,7 @@ describe('several workers', () => {
     await edge.apply({ version: 1, hosts: { 'a.test': serve(upstream), 'limited.test': host } })
     const statuses = await Promise.all(Array.from({ length: 60 }, () => statusAt(at.port)))
     expect(statuses).toEqual(Array(60).fill(200))
-    expect(await edge.switchCounters(`project-${upstream.id}`)).toEqual({ total: 60, failed: 0 })
+    expect(await edge.requestTotals(`project-${upstream.id}`)).toEqual({ total: 60, failed: 0 })
     let passed = 0
     for (let round = 0; round < 15; round += 1) {
       const answers = await Promise.all(Array.from({ length: 4 }, () => statusAt(at.port, 'limited.test')))

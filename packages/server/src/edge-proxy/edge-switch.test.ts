@@ -58,7 +58,7 @@ describe('a switch to another deployment', () => {
     running = false
     await Promise.all(clients)
     expect(failures).toEqual([])
-    const counters = await edge.driver.switchCounters(projectId)
+    const counters = await edge.driver.requestTotals(projectId)
     expect(counters.failed).toBe(0)
     expect(counters.total).toBe(sent + 15)
   })
@@ -165,7 +165,7 @@ describe('a sleeping project', () => {
     await edge.route({ 'deep.test': { target: { kind: 'sleeping', projectId: 'deep', holdTimeoutMs: 300 } } })
     const answer = await edge.request('deep.test')
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
-    expect(await edge.driver.switchCounters('deep')).toEqual({ total: 1, failed: 1 })
+    expect(await edge.driver.requestTotals('deep')).toEqual({ total: 1, failed: 1 })
   })
 
   test('holds a limited number of requests', async () => {

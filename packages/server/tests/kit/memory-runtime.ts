@@ -422,7 +422,7 @@ export class InMemoryEdge implements EdgeDriver {
 
   activity = async () => ({})
   ruleHits = async () => ({})
-  switchCounters = async () => ({ total: 0, failed: 0 })
+  requestTotals = async () => ({ total: 0, failed: 0 })
   async stop(): Promise<void> {}
 }
 

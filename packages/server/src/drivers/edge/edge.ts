@@ -1,6 +1,6 @@
 import type { EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
 import type { EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
-import type { RequestRecord, SwitchCounters } from '../../edge-proxy/protocol/request-record.ts'
+import type { RequestRecord, RequestTotals } from '../../edge-proxy/protocol/request-record.ts'
 import type { TrafficMinute } from '../../edge-proxy/protocol/traffic.ts'
 
 export interface EdgeApplied {
@@ -41,7 +41,7 @@ export interface EdgeDriver {
   /** Hits of each rule since the last successful call, dry runs included. */
   ruleHits(): Promise<Record<string, number>>
   /** Request counts by project or deployment id since the edge started: read before and after a switch, and subtract. */
-  switchCounters(id: string): Promise<SwitchCounters>
+  requestTotals(id: string): Promise<RequestTotals>
   /**
    * Stops the driver. `keepServing` only disconnects; otherwise the edge finishes its requests and has ended when this resolves.
    */

@@ -5,7 +5,7 @@ import { type EdgeEvent, EdgeExited } from '../../edge-proxy/protocol/calls.ts'
 import type { EdgeAddress, EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
 import type { EdgeSettings } from '../../edge-proxy/protocol/edge-settings.ts'
 import type { EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
-import type { RequestRecord, SwitchCounters } from '../../edge-proxy/protocol/request-record.ts'
+import type { RequestRecord, RequestTotals } from '../../edge-proxy/protocol/request-record.ts'
 import type { TrafficMinute } from '../../edge-proxy/protocol/traffic.ts'
 import type { EdgeApplied, EdgeDriver } from './edge.ts'
 import { defaultGraceMs, EdgeFinder, endEdge, killEdge, pause } from './edge-finder.ts'
@@ -125,8 +125,8 @@ export class EmbeddedEdge implements EdgeDriver {
     return this.#call('ruleHits', [])
   }
 
-  switchCounters(id: string): Promise<SwitchCounters> {
-    return this.#call('switchCounters', [id])
+  requestTotals(id: string): Promise<RequestTotals> {
+    return this.#call('requestTotals', [id])
   }
 
   async stop({ keepServing, graceMs = defaultGraceMs }: { keepServing: boolean; graceMs?: number }): Promise<void> {

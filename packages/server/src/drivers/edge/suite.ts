@@ -70,7 +70,7 @@ export function describeEdge(title: string, start: () => Promise<SuiteEdge>): vo
 
     test('an upstream without requests is drained at once and has zero counters', async () => {
       expect(await driver.drain('unused', 60_000)).toEqual({ inFlight: 0 })
-      expect(await driver.switchCounters('unused')).toMatchObject({ total: 0, failed: 0 })
+      expect(await driver.requestTotals('unused')).toMatchObject({ total: 0, failed: 0 })
       expect(await driver.activity()).not.toHaveProperty('unused')
       expect(await driver.ruleHits()).toEqual({})
     })

@@ -80,20 +80,20 @@ describe('the password of a registry', () => {
   })
 
   test.each([
-    ['docker.io', 'https://registry-1.docker.io', 'https://auth.docker.io/token', true],
-    ['ghcr.io', 'https://ghcr.io', 'https://ghcr.io/token', true],
-    ['registry.example.com', 'https://registry.example.com', 'https://gitlab.example.com/jwt/auth', true],
-    ['registry.gitlab.com', 'https://registry.gitlab.com', 'https://gitlab.com/jwt/auth', true],
-    ['registry.example.com', 'https://registry.example.com', 'http://gitlab.example.com/jwt/auth', false],
-    ['registry.example.com', 'https://registry.example.com', 'https://gitlab.example.com:8443/jwt/auth', false],
-    ['registry.example.com', 'https://registry.example.com', 'https://evil.test/token', false],
-    ['registry.example.com', 'https://registry.example.com', 'https://evilexample.com/token', false],
-    ['example.com', 'https://example.com', 'https://evil.com/token', false],
-    ['ghcr.io', 'https://ghcr.io', 'https://auth.docker.io/token', false],
-    ['10.0.0.5', 'https://10.0.0.5', 'https://10.0.0.6/token', false],
-    ['localhost:5000', 'http://localhost:5000', 'http://localhost:5001/token', false],
-  ])('of %s at %s, for a token from %s: %s', (name, origin, realm, may) =>
-    expect(mayGetPassword(new URL(realm), { name, origin: new URL(origin) })).toBe(may),
+    ['https://registry-1.docker.io', 'https://auth.docker.io/token', true],
+    ['https://ghcr.io', 'https://ghcr.io/token', true],
+    ['https://registry.example.com', 'https://gitlab.example.com/jwt/auth', true],
+    ['https://registry.gitlab.com', 'https://gitlab.com/jwt/auth', true],
+    ['https://registry.example.com', 'http://gitlab.example.com/jwt/auth', false],
+    ['https://registry.example.com', 'https://gitlab.example.com:8443/jwt/auth', false],
+    ['https://registry.example.com', 'https://evil.test/token', false],
+    ['https://registry.example.com', 'https://evilexample.com/token', false],
+    ['https://example.com', 'https://evil.com/token', false],
+    ['https://ghcr.io', 'https://auth.docker.io/token', false],
+    ['https://10.0.0.5', 'https://10.0.0.6/token', false],
+    ['http://localhost:5000', 'http://localhost:5001/token', false],
+  ])('of %s, for a token from %s: %s', (registry, realm, may) =>
+    expect(mayGetPassword(new URL(realm), new URL(registry))).toBe(may),
   )
 })
 

@@ -161,7 +161,7 @@ class ManifestRequest {
   async #token(realm: URL, service: string | null): Promise<string> {
     if (realm.protocol !== 'https:' && realm.origin !== this.#origin.origin)
       throw this.#failure('invalid', 'names a token URL that is not https')
-    const isTrusted = mayGetPassword(realm, { name: this.#name, origin: this.#origin })
+    const isTrusted = mayGetPassword(realm, this.#origin)
     if (this.#login && !isTrusted)
       throw this.#failure('denied', `names ${realm.hostname} for tokens, but its password is not sent to another host`)
     const url = new URL(realm)

@@ -16,19 +16,14 @@ export function parseChallenge(header: string | undefined): Challenge | null {
   return /\bBasic\b/i.test(header ?? '') ? { kind: 'basic' } : null
 }
 
-/** Registries whose token server is in another domain. */
-const tokenHosts: Readonly<Record<string, string>> = { 'docker.io': 'auth.docker.io' }
-
 /**
- * Whether a registry's password may be sent to the token server that the registry names: the registry itself, its known token
- * server, or over https a host of the same domain (`registry.example.com` and `gitlab.example.com`). No other host gets the
- * password.
+ * Whether a registry's password may be sent to the token server that the registry names: the registry itself, or over
+ * https a host of the same domain (`registry.example.com` and `gitlab.example.com`). No other host gets the password.
  */
-export function mayGetPassword(realm: URL, registry: { name: string; origin: URL }): boolean {
-  if (realm.origin === registry.origin.origin) return true
+export function mayGetPassword(realm: URL, registry: URL): boolean {
+  if (realm.origin === registry.origin) return true
   if (realm.protocol !== 'https:' || realm.port !== '') return false
-  if (tokenHosts[registry.name] === realm.hostname) return true
-  const domain = domainOf(registry.origin.hostname)
+  const domain = domainOf(registry.hostname)
   return domain !== null && (realm.hostname === domain || realm.hostname.endsWith(`.${domain}`))
 }
 

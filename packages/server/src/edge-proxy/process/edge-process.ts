@@ -90,7 +90,7 @@ export class EdgeProcess {
       drain: async (upstreamId: string, timeoutMs: number) => ({ inFlight: await this.#pool.drain(upstreamId, timeoutMs) }),
       activity: () => this.#pool.activity(),
       ruleHits: () => this.#pool.takeHits(),
-      switchCounters: (id: string) => this.#pool.switchCounters(id),
+      requestTotals: (id: string) => this.#pool.requestTotals(id),
       handOver: (successor: EdgeSettings) => this.#handOver(successor),
       stop: (graceMs: number) => this.#stop(graceMs),
     }

@@ -1,6 +1,6 @@
 import { Caller } from '../protocol/calls.ts'
 import type { EdgeSettings } from '../protocol/edge-settings.ts'
-import type { SwitchCounters } from '../protocol/request-record.ts'
+import type { RequestTotals } from '../protocol/request-record.ts'
 import type { spawnEdge } from '../protocol/spawn-edge.ts'
 import type { TablePiece, TableState } from '../protocol/table-pieces.ts'
 import type { TrafficMinute } from '../protocol/traffic.ts'
@@ -94,8 +94,8 @@ export class WorkerPool {
     return mergeCounts(hits, (a, b) => a + b)
   }
 
-  async switchCounters(id: string): Promise<SwitchCounters> {
-    const all = [this.#local.switchCounters(id), ...(await this.#requestSiblings<SwitchCounters>('switchCounters', [id]))]
+  async requestTotals(id: string): Promise<RequestTotals> {
+    const all = [this.#local.requestTotals(id), ...(await this.#requestSiblings<RequestTotals>('requestTotals', [id]))]
     return all.reduce((sum, one) => ({ total: sum.total + one.total, failed: sum.failed + one.failed }))
   }
 

@@ -59,7 +59,7 @@ const callsOf = (worker: EdgeWorker | undefined, sendRecords: () => void) =>
     drain: (id: string, timeoutMs: number) => worker.drain(id, timeoutMs),
     activity: () => worker.activity(),
     takeHits: () => worker.takeHits(),
-    switchCounters: (id: string) => worker.switchCounters(id),
+    requestTotals: (id: string) => worker.requestTotals(id),
     retry: () => worker.retry(),
     takeTraffic: () => worker.takeTraffic(),
     addLimitChanges: (changes: LimitChanges) => worker.addRemoteCounts(changes),

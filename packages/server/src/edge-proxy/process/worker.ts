@@ -8,7 +8,7 @@ import { peerAddress } from '../limits/client-address.ts'
 import { ConnectionShares } from '../limits/connection-shares.ts'
 import { WakeQueue } from '../limits/wake-queue.ts'
 import { findCertificate } from '../protocol/find-certificate.ts'
-import type { SwitchCounters } from '../protocol/request-record.ts'
+import type { RequestTotals } from '../protocol/request-record.ts'
 import type { TablePiece } from '../protocol/table-pieces.ts'
 import type { TrafficMinute } from '../protocol/traffic.ts'
 import { RequestCounters } from '../records/request-counters.ts'
@@ -126,8 +126,8 @@ export class EdgeWorker {
     return this.#serving.counters.takeHits()
   }
 
-  switchCounters(id: string): SwitchCounters {
-    return this.#serving.counters.switchCounters(id)
+  requestTotals(id: string): RequestTotals {
+    return this.#serving.counters.requestTotals(id)
   }
 
   takeTraffic(): TrafficMinute[] {

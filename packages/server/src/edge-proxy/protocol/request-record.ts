@@ -21,7 +21,8 @@ export interface RequestRecord {
   projectId: string | null
 }
 
-export interface SwitchCounters {
+/** Counts of one project or deployment. */
+export interface RequestTotals {
   /** Requests that have ended. */
   total: number
   /** Requests for which the edge could not get a complete response. An application's own 500 is not counted. */

@@ -1,4 +1,4 @@
-import type { SwitchCounters } from '../protocol/request-record.ts'
+import type { RequestTotals } from '../protocol/request-record.ts'
 import { TrafficCounters } from './traffic-counters.ts'
 
 /** The counter of one project or deployment. Routes reference it, so that a request needs no look-up. */
@@ -35,7 +35,7 @@ export class RequestCounters {
     return hits
   }
 
-  switchCounters(id: string): SwitchCounters {
+  requestTotals(id: string): RequestTotals {
     const { total, failed } = this.#projects.get(id) ?? this.#deployments.get(id) ?? { total: 0, failed: 0 }
     return { total, failed }
   }

@@ -30,7 +30,7 @@ function limitEdge(edge: EdgeDriver, log: Log): EdgeDriver {
       apply: { ms: 40_000, signalIndex: 1 },
       activity: { ms: 40_000, signalIndex: null },
       ruleHits: { ms: 40_000, signalIndex: null },
-      switchCounters: { ms: 40_000, signalIndex: null },
+      requestTotals: { ms: 40_000, signalIndex: null },
     },
   })
   return withCallLog(limited, { title: 'edge', log, methods: ['apply', 'drain'] })

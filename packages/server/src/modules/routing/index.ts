@@ -80,7 +80,7 @@ export function createEdge(deps: EdgeDeps) {
         return { refused }
       },
       drain: (instanceId: string, timeoutMs: number, abort: AbortSignal) => driver.drain(instanceId, timeoutMs, abort),
-      counters: (projectId: string) => driver.switchCounters(projectId),
+      counters: (projectId: string) => driver.requestTotals(projectId),
       activity: () => driver.activity(),
       ports,
     },
