@@ -7,7 +7,7 @@ export interface Column<Row> {
   cell(row: Row): ReactNode
   /** Marks the heading of the card that shows a row on a phone. */
   isHeading?: boolean
-  isNumber?: boolean
+  alignRight?: boolean
   /** Shown only on wide screens. */
   isWide?: boolean
   width?: string
@@ -28,11 +28,11 @@ export function DataTable<Row>({ label, columns, rows, keyOf, isDense }: Props<R
     <table className={classes.table} data-dense={isDense || undefined} aria-label={label}>
       <thead>
         <tr>
-          {columns.map(({ title, isNumber, isWide, width }) => (
+          {columns.map(({ title, alignRight, isWide, width }) => (
             <th
               key={title}
               scope="col"
-              data-number={isNumber || undefined}
+              data-align-right={alignRight || undefined}
               data-wide={isWide || undefined}
               style={width ? { width } : undefined}
             >
@@ -55,12 +55,12 @@ export function DataTable<Row>({ label, columns, rows, keyOf, isDense }: Props<R
 /** Renders again only if its row or the columns changed: a live table of a thousand rows renders only the new ones. */
 const TableRow = memo(({ row, columns }: { row: unknown; columns: readonly Column<unknown>[] }) => (
   <tr>
-    {columns.map(({ title, cell, isHeading, isNumber, isWide }) => (
+    {columns.map(({ title, cell, isHeading, alignRight, isWide }) => (
       <td
         key={title}
         data-title={isHeading ? undefined : title}
         data-heading={isHeading || undefined}
-        data-number={isNumber || undefined}
+        data-align-right={alignRight || undefined}
         data-wide={isWide || undefined}
       >
         {cell(row)}

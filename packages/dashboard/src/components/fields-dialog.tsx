@@ -2,14 +2,14 @@ import { ApiError } from '@berth/contract/client'
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { useState } from 'react'
 import { asOptional, changedFields } from '../rules/changed-fields.ts'
-import type { DestinationField } from '../rules/destination-form.ts'
+import type { FormField } from '../rules/form-field.ts'
 import { ErrorState } from './error-state.tsx'
 import { NamedFields } from './named-fields.tsx'
 import { submitting } from './submitting.ts'
 
 interface Props {
   title: string
-  fields: readonly DestinationField[]
+  fields: readonly FormField[]
   stored: Readonly<Record<string, string>>
   isPending: boolean
   error: unknown

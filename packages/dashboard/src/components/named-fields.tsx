@@ -1,8 +1,8 @@
 import { PasswordInput, SimpleGrid, Textarea, TextInput } from '@mantine/core'
-import type { DestinationField } from '../rules/destination-form.ts'
+import type { FormField } from '../rules/form-field.ts'
 
 interface Props {
-  fields: readonly DestinationField[]
+  fields: readonly FormField[]
   values: Readonly<Record<string, string>>
   onChange(values: Record<string, string>): void
   /** The field that the server rejected, and why. */

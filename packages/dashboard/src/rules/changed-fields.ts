@@ -1,7 +1,7 @@
-import type { DestinationField } from './destination-form.ts'
+import type { FormField } from './form-field.ts'
 
 /** The form of an existing object: no field is required again, and a secret shows that it is kept. */
-export const asOptional = (fields: readonly DestinationField[]): DestinationField[] =>
+export const asOptional = (fields: readonly FormField[]): FormField[] =>
   fields.map((field) => ({
     ...field,
     isOptional: true,

@@ -1,17 +1,8 @@
 import type { DestinationKind } from '@berth/contract'
-
-export interface DestinationField {
-  name: string
-  label: string
-  isSecret?: true
-  isOptional?: true
-  isNumber?: true
-  isLong?: true
-  placeholder?: string
-}
+import type { FormField } from './form-field.ts'
 
 /** The form fields of each kind of destination. */
-export const destinationFields: Record<DestinationKind, readonly DestinationField[]> = {
+export const destinationFields: Record<DestinationKind, readonly FormField[]> = {
   local: [{ name: 'path', label: 'Folder, inside the backup roots of this instance', placeholder: 'nightly' }],
   s3: [
     { name: 'bucket', label: 'Bucket' },

@@ -1,7 +1,7 @@
 import type { ServerBody } from '@berth/contract'
-import type { DestinationField } from './destination-form.ts'
+import type { FormField } from './form-field.ts'
 
-export const serverFields: readonly DestinationField[] = [
+export const serverFields: readonly FormField[] = [
   { name: 'name', label: 'Name', placeholder: 'harbour-1' },
   { name: 'host', label: 'Host or address', placeholder: 'server.example.com' },
   { name: 'port', label: 'SSH port', isOptional: true, isNumber: true, placeholder: '22' },

@@ -47,7 +47,7 @@ export const permissionGroups: readonly Group[] = [
       ['server:read', 'Read one server'],
       ['server:write', 'Add, change, check and scan servers'],
       ['server:admin', 'Remove servers, adopt their services'],
-      ['cloud:read', 'Read the link to the cloud and transfers'],
+      ['cloud:read', 'Read transfers and the link to the cloud'],
       ['cloud:admin', 'Link the cloud, remove the link'],
     ],
   },

@@ -31,7 +31,7 @@ export function SessionsSection() {
     { title: 'Last used', cell: ({ lastUsedAt }) => (lastUsedAt ? <TimeAgo time={lastUsedAt} /> : '–') },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: ({ id, current, ip }) =>
         !current && (
           <RowButton

@@ -75,7 +75,7 @@ export function AllPolicies() {
             },
             {
               title: '',
-              isNumber: true,
+              alignRight: true,
               cell: (row) => (
                 <RowButton aria-label={`Change the policy of ${row.project.name}`} onClick={() => setEdited(row)}>
                   Change

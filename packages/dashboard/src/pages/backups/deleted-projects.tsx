@@ -25,10 +25,10 @@ export function DeletedProjects() {
   const columns: Column<BackupRun>[] = [
     { title: 'Project', isHeading: true, cell: ({ projectName }) => projectName },
     { title: 'Run', cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
-    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
+    { title: 'Size', alignRight: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (run) => (
         <RowButton
           refusal={refusal ?? restoreRefusal(run)}

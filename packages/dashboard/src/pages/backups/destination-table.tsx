@@ -63,7 +63,7 @@ export function DestinationTable({ destinations }: { destinations: readonly Back
     },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (one) => (
         <Group gap={4} justify="flex-end">
           <RowButton

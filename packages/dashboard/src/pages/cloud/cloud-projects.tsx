@@ -37,7 +37,7 @@ export function CloudProjects({ isLinked }: { isLinked: boolean }) {
     { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: ({ id, name, location }) => (
         <RowButton
           aria-label={location === 'cloud' ? `Transfer ${name} back` : `Transfer ${name}`}

@@ -36,7 +36,7 @@ const columnsOf = (provider: GitHostProvider): Column<Repository>[] => [
   { title: 'Changed', cell: ({ updatedAt }) => (updatedAt ? <TimeAgo time={updatedAt} /> : '–') },
   {
     title: '',
-    isNumber: true,
+    alignRight: true,
     cell: ({ fullName }) => (
       <ButtonLink
         to="/new"

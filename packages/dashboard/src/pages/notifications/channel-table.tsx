@@ -49,7 +49,7 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
     },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (one) => (
         <Group gap={4} justify="flex-end">
           <RowButton
@@ -79,7 +79,7 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
         }
         onClose={() => setConfirming(undefined)}
       >
-        Its choices are deleted too. Its secret cannot be recovered.
+        The notification settings for this channel are deleted too. Its secret cannot be recovered.
       </ConfirmDialog>
     </>
   )

@@ -30,7 +30,7 @@ const columnsFor = (nameOf: (id: string) => string | undefined): Column<AuditEnt
       </div>
     ),
   },
-  { title: 'IP address', isWide: true, isNumber: true, cell: ({ ip }) => ip ?? '–' },
+  { title: 'IP address', isWide: true, alignRight: true, cell: ({ ip }) => ip ?? '–' },
 ]
 
 const choices = [{ value: '', label: 'All events' }, ...auditChoices()]

@@ -45,7 +45,7 @@ export function InvitationsPage() {
     { title: 'Expires', isWide: true, cell: ({ expiresAt }) => <TimeAgo time={expiresAt} /> },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (one) => (
         <RowButton
           refusal={refusal}

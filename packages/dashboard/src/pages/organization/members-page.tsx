@@ -67,7 +67,7 @@ export function MembersPage() {
     { title: 'Joined', isWide: true, cell: ({ joinedAt }) => <TimeAgo time={joinedAt} /> },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (one) => (
         <RowButton
           refusal={refusal ?? (isLast(one) ? lastOwnerMessage : undefined)}

@@ -27,8 +27,8 @@ export function StorageSection() {
   const columns: Column<Row>[] = [
     { title: 'Project', isHeading: true, cell: ({ name, projectId }) => name ?? `${projectId} (deleted)` },
     { title: 'Location', cell: ({ place: location }) => location },
-    { title: 'Artifacts', isNumber: true, cell: ({ artifactsBytes }) => sizeText(artifactsBytes) },
-    { title: 'Build cache', isNumber: true, cell: ({ cacheBytes }) => sizeText(cacheBytes) },
+    { title: 'Artifacts', alignRight: true, cell: ({ artifactsBytes }) => sizeText(artifactsBytes) },
+    { title: 'Build cache', alignRight: true, cell: ({ cacheBytes }) => sizeText(cacheBytes) },
   ]
   return (
     <Section

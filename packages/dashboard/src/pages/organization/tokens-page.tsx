@@ -45,7 +45,7 @@ export function TokensPage() {
     { title: 'Expires', cell: ({ expiresAt }) => (expiresAt ? <TimeAgo time={expiresAt} /> : 'never') },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (one) => (
         <RowButton aria-label={`Revoke ${one.name}`} onClick={() => setConfirming(one)}>
           Revoke

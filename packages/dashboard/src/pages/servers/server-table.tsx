@@ -54,7 +54,7 @@ export function ServerTable({ servers }: { servers: readonly Server[] }) {
     { title: 'Checked', cell: ({ checkedAt }) => (checkedAt ? <TimeAgo time={checkedAt} /> : 'never') },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: ({ id, name }) => (
         <RowButton
           refusal={refusal}

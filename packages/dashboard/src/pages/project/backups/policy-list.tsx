@@ -88,7 +88,7 @@ export function PolicyList({ project, policies }: Props) {
     },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (one) => (
         <Group gap={4} justify="flex-end" wrap="nowrap">
           <ActionButton

@@ -49,7 +49,7 @@ export function RunTable({ project, runs }: Props) {
       ),
     },
     { title: 'Status', cell: (run) => <RunState run={run} /> },
-    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
+    { title: 'Size', alignRight: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
     {
       title: 'Checks',
       isWide: true,
@@ -70,7 +70,7 @@ export function RunTable({ project, runs }: Props) {
     },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (run) =>
         isRunning(run) ? (
           <RowButton refusal={writeRefusal ?? runCancelRefusal(run)} onClick={() => cancel.mutate({ params: { runId: run.id } })}>

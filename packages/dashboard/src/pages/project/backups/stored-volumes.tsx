@@ -23,12 +23,12 @@ export function StoredVolumes({ project, volumes }: Props) {
   const columns: Column<StoredVolume>[] = [
     { title: 'Volume', isHeading: true, cell: ({ name }) => name },
     { title: 'Environment', isWide: true, cell: ({ environment }) => environment },
-    { title: 'Size', isNumber: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
+    { title: 'Size', alignRight: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
     { title: 'Mounted at', cell: ({ mountPath }) => mountPath ?? 'Not mounted' },
     { title: 'Copy of run', isWide: true, cell: ({ restoredFrom }) => restoredFrom ?? '–' },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (volume) => (
         <RowButton
           refusal={adminRefusal ?? (volume.mountPath === null ? undefined : 'The volume is mounted.')}

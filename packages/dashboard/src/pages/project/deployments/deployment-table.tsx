@@ -43,13 +43,13 @@ export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
     { title: 'Trigger', cell: (one) => triggerText[one.trigger], isWide: true },
     {
       title: 'Duration',
-      isNumber: true,
+      alignRight: true,
       cell: (one) => {
         const ms = elapsedMs(one.startedAt, one.finishedAt, now)
         return ms === null ? '–' : durationText(ms)
       },
     },
-    { title: 'Created', isNumber: true, cell: (one) => <TimeAgo time={one.createdAt} /> },
+    { title: 'Created', alignRight: true, cell: (one) => <TimeAgo time={one.createdAt} /> },
   ]
   return <DataTable label="Deployments" isDense columns={columns} rows={deployments} keyOf={({ id }) => id} />
 }

@@ -82,7 +82,7 @@ export function RouteTable({ project, domains, onShown, onRemoved }: Props) {
     { title: 'Address', isHeading: true, cell: (row) => <Address {...row} /> },
     { title: 'Route', cell: (row) => <RouteState {...row} /> },
     { title: 'Certificate', cell: ({ route, domain = route }) => tlsText[domain.tls] },
-    { title: '', isNumber: true, cell: actionsOf },
+    { title: '', alignRight: true, cell: actionsOf },
   ]
   return (
     <Section

@@ -80,7 +80,7 @@ export function LogSearch({ projectId, slug, service }: { projectId: string; slu
         label="the search results"
         lines={lines}
         height="30rem"
-        empty="No matching lines in this time."
+        empty="No matching lines in this time range."
         fileName={`${slug}-search.log`}
       />
     </Section>

@@ -29,7 +29,7 @@ const columns: Column<ServiceStatus>[] = [
     title: 'Status',
     cell: ({ status }) => <StatusBadge status={status} {...(status === 'running' ? { tone: 'good' } : {})} />,
   },
-  { title: 'Restarts', isNumber: true, cell: ({ restarts }) => restarts },
+  { title: 'Restarts', alignRight: true, cell: ({ restarts }) => restarts },
   {
     title: 'Last exit',
     cell: ({ lastExit }) =>

@@ -32,8 +32,8 @@ const columns: Column<RequestLine>[] = [
       </span>
     ),
   },
-  { title: 'Duration', isNumber: true, cell: ({ durationMs }) => durationText(durationMs) },
-  { title: 'Sent', isNumber: true, isWide: true, cell: ({ bytesOut }) => sizeText(bytesOut) },
+  { title: 'Duration', alignRight: true, cell: ({ durationMs }) => durationText(durationMs) },
+  { title: 'Sent', alignRight: true, isWide: true, cell: ({ bytesOut }) => sizeText(bytesOut) },
   { title: 'IP address', isWide: true, cell: ({ ip, userAgent }) => <span title={userAgent ?? undefined}>{ip}</span> },
 ]
 

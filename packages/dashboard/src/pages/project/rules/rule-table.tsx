@@ -61,7 +61,7 @@ export function RuleTable({ projectId, rules }: Props) {
     },
     {
       title: '',
-      isNumber: true,
+      alignRight: true,
       cell: (rule) => (
         <Group justify="flex-end">
           <ActionIcon

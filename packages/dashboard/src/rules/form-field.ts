@@ -1,0 +1,10 @@
+/** A text field of a form that edits an object of the API. */
+export interface FormField {
+  name: string
+  label: string
+  isSecret?: true
+  isOptional?: true
+  isNumber?: true
+  isLong?: true
+  placeholder?: string
+}
