@@ -9,7 +9,7 @@ export function addInstanceBackup(program: Command): void {
   program
     .command('backup-instance <file>')
     .description(
-      'back up the whole instance into one encrypted file, also while it runs; store the file and the key on another machine',
+      'back up the whole instance into one encrypted file, also while it runs. Then copy the file and backup.key to another machine yourself',
     )
     .option('--without-docker', 'leave out Docker volumes and the images of running projects')
     .action(async (file: string, { withoutDocker }: Options, command: Command) => {

@@ -45,7 +45,7 @@ export const BackupDestination = Type.Object({
 export type BackupDestination = Static<typeof BackupDestination>
 
 const LocalConfig = Type.Object({ path: text(1000, 1) })
-describeFields(LocalConfig, { path: 'A folder below the backup roots of the instance; relative to the first of them' })
+describeFields(LocalConfig, { path: "Folder below one of the instance's backup roots; a relative path is below the first one" })
 const S3Config = Type.Object({
   endpoint: Type.Optional(nullable(text(1000))),
   region: Type.Optional(nullable(text(1000))),
@@ -83,7 +83,7 @@ describeFields(SftpConfig, {
   hostKey: 'SHA-256 fingerprint of the host key; pinned at the first contact when absent',
 })
 
-/** The fields of the config depend on the kind, so the module validates them. */
+/** The fields of the config depend on the kind, so the backups module validates them, not this schema. */
 const configByKind = byKind({ local: LocalConfig, s3: S3Config, sftp: SftpConfig })
 export const DestinationBody = Type.Object({ name: filledText(100), kind: DestinationKind, config: secret(configByKind) })
 export type DestinationBody = Static<typeof DestinationBody>
@@ -132,6 +132,7 @@ export const BackupRun = Type.Object({
   protected: Type.Boolean(),
   protectedUntil: nullable(Time),
   prunedAt: nullable(Time),
+  /** A test restore of this run succeeded. */
   proven: Type.Boolean(),
   /** Set when a successful run skipped data that the policy includes. */
   warning: nullable(Type.String()),

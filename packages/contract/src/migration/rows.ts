@@ -14,7 +14,7 @@ export const migration = {
     errors: ['not_found', 'server_unreachable'],
   }),
   adopt: route('POST /migration/adopt', {
-    summary: 'Record discovered services as a services project; nothing on the server changes',
+    summary: 'Create a project of type `services` from discovered services; nothing on the server changes',
     permission: 'server:write',
     selfHostedOnly: true,
     on: 'server',

@@ -15,7 +15,7 @@ export type AdoptBody = Static<typeof AdoptBody>
 /** `plan=true` records nothing; the response describes what a deployment would do. */
 export const AdoptQuery = Type.Object({ plan: Type.Optional(Type.Boolean()) })
 
-const Words = Type.Record(Type.String(), Type.String())
+const StringMap = Type.Record(Type.String(), Type.String())
 
 export const DiscoveredMount = Type.Object({
   type: Type.String(),
@@ -34,8 +34,8 @@ export const DiscoveredPort = Type.Object({
 export type DiscoveredPort = Static<typeof DiscoveredPort>
 
 /**
- * A running container, compared with the Compose file that created it. Values of `env` are masked; `drift` names the fields that
- * differ.
+ * A service: a container (`source: 'container'`), or a service of a Compose file, compared with its container if it has one.
+ * Values of `env` are masked; `drift` names the fields that differ.
  */
 export const DiscoveredService = Type.Object({
   name: Type.String(),
@@ -44,12 +44,12 @@ export const DiscoveredService = Type.Object({
   image: nullable(Type.String()),
   state: Type.String(),
   ports: Type.Array(DiscoveredPort),
-  env: Words,
+  env: StringMap,
   volumes: Type.Array(DiscoveredMount),
   networks: Type.Array(Type.String()),
   command: nullable(Type.Array(Type.String())),
   restart: nullable(Type.String()),
-  labels: Words,
+  labels: StringMap,
   dependsOn: Type.Array(Type.String()),
   source: oneOf('compose', 'container'),
   managed: Type.Boolean(),
@@ -74,7 +74,7 @@ export const Stack = Type.Object({
   composeProjects: Type.Array(ComposeProject),
   containers: Type.Array(DiscoveredService),
   volumes: Type.Array(
-    Type.Object({ name: Type.String(), driver: Type.String(), labels: Words, usedBy: Type.Array(Type.String()) }),
+    Type.Object({ name: Type.String(), driver: Type.String(), labels: StringMap, usedBy: Type.Array(Type.String()) }),
   ),
   networks: Type.Array(Type.Object({ name: Type.String(), driver: Type.String(), usedBy: Type.Array(Type.String()) })),
   warnings: Type.Array(Type.String()),
@@ -106,7 +106,7 @@ export const AdoptReply = Type.Object({
       volumes: Type.Array(Type.String()),
     }),
   ),
-  renamed: Words,
+  renamed: StringMap,
   warnings: Type.Array(Type.String()),
   /** The steps that a deployment of it would take on the server. */
   plan: Type.Array(Type.String()),

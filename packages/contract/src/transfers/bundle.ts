@@ -24,8 +24,11 @@ export const ProjectBundle = Type.Object({
   source: Type.Object({
     kind: oneOf('git', 'upload', 'image', 'none'),
     ...{ gitProvider, gitOwner, gitRepo, gitBranch, gitUrl },
-    /** True if the upload is still the folder from which the project was created, on the source or on the target. */
-    ofFolder: Type.Optional(Type.Boolean()),
+    /**
+     * The upload is a copy of a local folder on the instance that sends or that receives the project, and no other upload was
+     * deployed since.
+     */
+    isFolderCopy: Type.Optional(Type.Boolean()),
   }),
   cloneToken: nullable(text(10_000, 1)),
   environments: Type.Array(

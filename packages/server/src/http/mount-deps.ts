@@ -57,7 +57,7 @@ export interface RequestState {
   /** The audit log entry of a write. */
   record?: WriteRecord
   /** True once a route that this request called has counted it for the rate limit. */
-  isChargedByRow?: true
+  isCountedByRoute?: true
 }
 
 declare module 'fastify' {

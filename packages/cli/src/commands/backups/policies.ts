@@ -55,7 +55,7 @@ function addAdd(policies: Command): void {
     .option('--exclude <pattern...>', 'paths to leave out, as in .gitignore')
     .option('--no-databases', 'do not dump databases')
     .option('--before-deploy', 'run it before every deployment')
-    .option('--prove-every <days>', 'restore the newest run as a test this often')
+    .option('--prove-every <days>', 'days between test restores of the newest run (default: no test restores)')
     .option(...projectOption)
     .action(async (options: AddOptions, command: Command) => {
       const params = { projectId: projectIdOf(command) }

@@ -1,7 +1,7 @@
 import { GitHostError } from './git-host-error.ts'
 
 export function invalidResponse(title: string, what: string): never {
-  throw new GitHostError('invalidResponse', `${title} returned a response that is not ${what}. Check its URL.`)
+  throw new GitHostError('invalidResponse', `${title} returned a response that is not ${what}. Check the URL of the git host.`)
 }
 
 export function timeFrom(text: string | null): string | null {

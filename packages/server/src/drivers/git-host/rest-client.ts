@@ -127,7 +127,7 @@ function parseJson(text: string, title: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new GitHostError('invalidResponse', `${title} returned a response that is not JSON. Check its URL.`)
+    throw new GitHostError('invalidResponse', `${title} returned a response that is not JSON. Check the URL of the git host.`)
   }
 }
 

@@ -8,7 +8,7 @@ export class ReaderEnded extends Error {
   override readonly name = 'ReaderEnded'
 }
 
-/** A process that answers one request at a time. */
+/** A child process that reads untrusted project folders, one request at a time. */
 export class Reader {
   readonly #child: ChildProcess
   readonly #ended = Promise.withResolvers<never>()
@@ -18,8 +18,8 @@ export class Reader {
   constructor(program: ReaderProgram) {
     this.#child = spawnReader(program)
     this.#child.on('message', (reply: Reply) => this.#onReply(reply))
-    this.#child.on('error', (cause) => this.#end(new ReaderEnded('it could not be started', { cause })))
-    this.#child.on('exit', (code, signal) => this.#end(new ReaderEnded(`it ended with ${signal ?? code}`)))
+    this.#child.on('error', (cause) => this.#end(new ReaderEnded('the reader process could not be started', { cause })))
+    this.#child.on('exit', (code, signal) => this.#end(new ReaderEnded(`the reader process ended with ${signal ?? code}`)))
     this.#ended.promise.catch(() => undefined)
     this.#keepProcessRunning(false)
   }
@@ -34,7 +34,7 @@ export class Reader {
     try {
       this.#child.send(
         request,
-        (error) => error && this.#end(new ReaderEnded('a message could not be sent to it', { cause: error })),
+        (error) => error && this.#end(new ReaderEnded('a message could not be sent to the reader process', { cause: error })),
       )
       return await Promise.race([promise, this.#ended.promise])
     } finally {

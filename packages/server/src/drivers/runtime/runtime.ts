@@ -174,7 +174,7 @@ export interface BuildRequest {
   owner: Owner
   /** Organisation under which the build waits in queues shared by organisations. Absent: the project has its own queue. */
   organizationId?: string
-  /** '' for the project itself; a service's name in a services project. */
+  /** '' for the project itself; a service's name in a project of type `services`. */
   service: string
   sourceFolder: string
   plan: BuildPlan

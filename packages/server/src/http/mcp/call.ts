@@ -35,12 +35,12 @@ export interface McpCall extends CallDeps {
 type RowOptions = Partial<Pick<Parameters<typeof callRow>[1], 'maxSeconds' | 'lastEventId' | 'onEvent'>>
 
 /**
- * Calls a row's route with the token of the MCP request. The route counts the call for the rate limit, so the count of the MCP
- * request is undone.
+ * Calls a route of the contract with the token of the MCP request. The route counts the call for the rate limit, so the count of
+ * the MCP request is undone.
  */
 export function callAs(call: McpCall, request: RowRequest, options: RowOptions = {}): Promise<RowAnswer> {
   const { app, http, signal, mount, caller } = call
-  if (!http.state.isChargedByRow) mount.limiter.uncount('signedIn', caller.userId)
-  http.state.isChargedByRow = true
+  if (!http.state.isCountedByRoute) mount.limiter.uncount('signedIn', caller.userId)
+  http.state.isCountedByRoute = true
   return callRow(request, { app, http, signal, maxSeconds: defaultStreamSeconds, ...options })
 }

@@ -61,7 +61,7 @@ export const Header = Type.Object(
     healthPath: Type.Optional(Type.String({ pattern: '^/' })),
     /** Time that the first start needs, in seconds. */
     startSeconds: Type.Optional(Type.Integer({ minimum: 10, maximum: 600 })),
-    /** Services whose open port is their health check: their image has no program for one. */
+    /** Services that are healthy once their port is open, because their image contains no program for a health check command. */
     healthByPort: Type.Optional(Type.Array(line(63))),
     connection: Type.Optional(Connection),
     backup: Type.Optional(

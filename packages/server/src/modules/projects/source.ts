@@ -198,7 +198,7 @@ export function sourceColumns(fields: SourceFields, current: SourceRow | null, u
 /** An image project has no other source: nothing is built, and no push deploys it. */
 function imageColumns(fields: SourceFields): ProjectChanges {
   const other = nonImageFields.find((field) => fields[field])
-  if (other) refuse(other, 'has no effect: the source is an image')
+  if (other) refuse(other, 'cannot be combined with `image`')
   const { services: _services, ...emptySource } = noSource
   return { ...emptySource, image: fields.image ?? null, ...(fields.serverId === undefined ? {} : { serverId: fields.serverId }) }
 }
@@ -243,7 +243,7 @@ const kindOfProvider = (provider: string | null): keyof typeof fieldsOfKind | nu
 function refuseOtherKinds(fields: SourceFields, kind: keyof typeof fieldsOfKind | null): void {
   for (const [other, names] of Object.entries(fieldsOfKind))
     for (const name of names)
-      if (kind && other !== kind && fields[name]) refuse(name, `has no effect: the source is of the provider ${kind}`)
+      if (kind && other !== kind && fields[name]) refuse(name, `cannot be combined with a source of the kind ${kind}`)
 }
 
 /** The field that the source lacks. An upload may come with the deployment, so its provider needs no other field. */

@@ -1,6 +1,6 @@
 /**
- * Memoizes a function of cached (frozen) rows; its results are frozen too, so memoized functions can be chained. Unfrozen inputs
- * are recomputed.
+ * Memoizes a function of cached (frozen) rows; its results are frozen too, so memoized functions can be chained. For
+ * unfrozen inputs the result is computed at every call.
  */
 export function memoizeByRows<Inputs extends [object, ...object[]], Result extends object>(
   compute: (...inputs: Inputs) => Result,

@@ -56,7 +56,7 @@ function readNetwork(name: string, value: unknown, location: Location): ComposeN
   validateAddresses(fields, location)
   const driver = textAt(fields.driver, within(location, 'driver'))
   if (driver && !['bridge', 'overlay', 'default'].includes(driver))
-    refuse(within(location, 'driver'), `a network of the driver "${driver}" is not the project's own`)
+    refuse(within(location, 'driver'), `network driver "${driver}" is not supported; use bridge, or remove the line`)
   const { external, hostName } = readExternal(fields, location)
   if (external && (hostName ?? name) === 'host') refuse(location, "the host's own network cannot be joined")
   else if (external)

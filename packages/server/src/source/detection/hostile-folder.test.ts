@@ -93,22 +93,23 @@ describe('files outside the folder', () => {
 
 describe('an invalid file is a warning with its name', () => {
   test.each([
-    ['package.json', '{ "name": ', 'JSON'],
-    ['package.json', '\u0000\u0001', 'JSON'],
-    ['package.json', `{"a":${'['.repeat(100_000)}`, 'JSON'],
-    ['deno.json', '{ tasks }', 'JSON'],
-    ['composer.json', 'nope', 'JSON'],
-    ['global.json', '{', 'JSON'],
-    ['pyproject.toml', '[project\nname=', 'TOML'],
-    ['Pipfile', '= =', 'TOML'],
-    ['Cargo.toml', '[[[', 'TOML'],
-    ['rust-toolchain.toml', 'channel', 'TOML'],
-    ['pom.xml', '<project><a></project>', 'XML'],
-    ['pom.xml', 'not xml at all <', 'XML'],
-    ['app.csproj', '<Project', 'XML'],
-  ])('%s with %j', async (name, text, language) => {
+    ['package.json', '{ "name": ', 'valid JSON'],
+    ['package.json', '\u0000\u0001', 'valid JSON'],
+    ['package.json', `{"a":${'['.repeat(100_000)}`, 'valid JSON'],
+    ['deno.json', '{ tasks }', 'valid JSON'],
+    ['composer.json', 'nope', 'valid JSON'],
+    ['global.json', '{', 'valid JSON'],
+    ['pyproject.toml', '[project\nname=', 'valid TOML'],
+    ['Pipfile', '= =', 'valid TOML'],
+    ['Cargo.toml', '[[[', 'valid TOML'],
+    ['rust-toolchain.toml', 'channel', 'valid TOML'],
+    ['pom.xml', '<project><a></project>', 'a valid POM (XML with the root element project)'],
+    ['pom.xml', 'not xml at all <', 'a valid POM (XML with the root element project)'],
+    ['app.csproj', '<Project', 'a valid project file (XML with the root element Project)'],
+    ['app.csproj', '<other/>', 'a valid project file (XML with the root element Project)'],
+  ])('%s with %j', async (name, text, expected) => {
     const { warnings } = await detectFolder(await temporaryFolder({ [name]: text, 'index.html': '' }))
-    expect(warnings).toContain(`${name} is not valid ${language}; it is ignored`)
+    expect(warnings).toContain(`${name} is not ${expected}; it is ignored`)
   })
 
   test('a file over 1 MiB is ignored', async () => {

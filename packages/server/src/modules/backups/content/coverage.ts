@@ -36,5 +36,5 @@ export function checkCoverage({ serviceId, payload }: CoveragePolicy, available:
     )
   if (available.savedCount === 0 && available.ownVolumes.length > 0)
     return `No data was saved, although the project has some: ${available.ownVolumes.join(', ')}. Change the policy, or create one for the whole project.`
-  return missing.length > 0 ? `Not found, and therefore not saved: ${missing.join(', ')}.` : null
+  return missing.length > 0 ? `Volumes not found, and therefore not saved: ${missing.join(', ')}.` : null
 }

@@ -25,7 +25,7 @@ const newestStored = (db: Db) => storedRuns(db).selectAll().orderBy('createdAt',
 export const listSuccessfulRuns = (db: Db, policyId: string): Promise<RunRow[]> =>
   newestStored(db).where('policyId', '=', policyId).execute()
 
-/** The newest run of the same policy, or else of the project, that can be restored completely. */
+/** The newest run of the same policy (of the project, if the run has no policy) that can be restored completely. */
 export const findNewestComplete = (
   db: Db,
   { policyId, projectId }: Pick<RunRow, 'policyId' | 'projectId'>,
@@ -84,7 +84,7 @@ export const setMissingRecipient = (db: Db, recipient: string) =>
     .where('importedAt', 'is', null)
     .execute()
 
-/** Marks a run as pruned, unless it was locked or a restore of it was begun concurrently. */
+/** Marks a run as pruned, unless it is protected, or a restore of it was begun concurrently. */
 export const markPruned = (db: Db, id: string, now: number) =>
   db
     .updateTable('backupRuns')

@@ -11,9 +11,9 @@ test.each([
     ended(1),
     unit,
     ['', ' '],
-    /exited with code 1 before it was healthy without output\. Run its start command/,
+    /exited with code 1 before it was healthy, and printed nothing\. Run its start command/,
   ],
-  ['silent and content', ended(0), unit, [], /code 0 .* without output\. .*keeps running in the foreground/],
+  ['silent and content', ended(0), unit, [], /code 0 .*, and printed nothing\. .*keeps running in the foreground/],
   ['127: the command that its shell named', ended(127), unit, ['/bin/sh: 1: gunicorn: not found'], /`gunicorn` does not exist/],
   [
     '127, silent: the command that it was to run',

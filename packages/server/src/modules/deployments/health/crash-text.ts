@@ -17,7 +17,7 @@ export function crashText(
   const exitText = `${name} exited with code ${exitCode ?? 'unknown'} before it was healthy`
   if (exitCode === notFound) return `${exitText}: ${missingText(missingProgramIn(lines) ?? programName(unit) ?? program ?? null)}`
   if (exitCode === notExecutable) return `${exitText}: ${deniedText(programName(unit) ?? program ?? null)}`
-  return lines.some((line) => line.trim() !== '') ? exitText : `${exitText} without output. ${silentAdvice(exitCode)}`
+  return lines.some((line) => line.trim() !== '') ? exitText : `${exitText}, and printed nothing. ${silentAdvice(exitCode)}`
 }
 
 const missingText = (program: string | null) =>

@@ -22,7 +22,7 @@ export async function createHook(
   deps: DeploymentsDeps,
 ): Promise<DeployHook & { url: string }> {
   const { db } = deps.database
-  if (branch && sourceKind(project) !== 'git') refuse('branch', 'has no effect: the project has no repository')
+  if (branch && sourceKind(project) !== 'git') refuse('branch', 'cannot be set: the project has no repository')
   const { slug } = await requireEnvironment(db, project.id, environment ?? 'production')
   const token = `dph_${randomCode(40)}`
   const row: DeployHookRow = {

@@ -296,7 +296,7 @@ async function claimSource(
   if (options.basedOn) return reuseSource(transaction, project, options.basedOn, deps)
   const { uploadSessionId, branch, commit, ref, fromFork } = options
   if (uploadSessionId) {
-    if (project.image) refuse('uploadSessionId', `has no effect: the project is the image ${project.image}`)
+    if (project.image) refuse('uploadSessionId', `cannot be deployed: the source of the project is the image ${project.image}`)
     await deps.projects.setUploadSource(transaction, uploadSessionId, target)
     return { kind: 'upload', sessionId: uploadSessionId }
   }

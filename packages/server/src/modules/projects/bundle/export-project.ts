@@ -54,7 +54,7 @@ export async function describeProject(projectId: string, deps: ProjectsDeps): Pr
       options: optionsOf(row),
       resources: projectJson.resources(row),
       previewsUseProduction: row.previewsUseProduction === 1,
-      source: { ...source, ofFolder: isFolderSource(row, version) },
+      source: { ...source, isFolderCopy: isFolderCopy(row, version) },
       cloneToken: openCloneToken(row, deps)?.reveal() ?? null,
       environments,
       domains: domains.map(({ hostname, isPrimary }) => ({ hostname, primary: isPrimary === 1 })),
@@ -71,7 +71,7 @@ export const isUnexpired = ({ expiresAt }: Pick<CreateRule, 'expiresAt'>, now: n
   expiresAt == null || Date.parse(expiresAt) > now
 
 /** Whether the files are those of a folder, on this instance or on the one that the project came from. */
-function isFolderSource(row: ProjectRow, version: Source | undefined): boolean {
+function isFolderCopy(row: ProjectRow, version: Source | undefined): boolean {
   // An upload that was deployed to a folder project is its source since then.
   if (sourceKind(row) === 'local') return version?.kind !== 'upload'
   return version?.kind === 'upload' && version.sessionId === carriedParts(row).folderUploadId

@@ -15,7 +15,7 @@ export function checkConfig(
 
 function checkImage({ type, services }: Pick<ProjectOptions, 'type' | 'services'>): void {
   if (type === 'static' || type === 'services') refuse('type', 'a project from an image must be an app or a worker')
-  if (services && services.length > 0) refuse('services', 'has no effect: the source is one image')
+  if (services && services.length > 0) refuse('services', 'cannot be combined with `image`')
 }
 
 /** Checks names against those that detection knows, which the build plan depends on. */

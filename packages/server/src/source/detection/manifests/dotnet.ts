@@ -36,7 +36,8 @@ async function readProject(folder: Folder, file: string): Promise<DotnetManifest
   const text = await folder.text(file)
   const project = text === null ? null : parseXml(text)
   if (project?.name !== 'Project') {
-    if (text !== null) folder.warn(`${folder.full(file)} is not valid XML; it is ignored`)
+    if (text !== null)
+      folder.warn(`${folder.full(file)} is not a valid project file (XML with the root element Project); it is ignored`)
     return null
   }
   const dependencies = new Map<string, Dependency>()

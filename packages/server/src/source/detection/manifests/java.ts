@@ -27,7 +27,7 @@ async function readMaven(folder: Folder): Promise<JavaManifest | null> {
   const text = await folder.text(file)
   const pom = text === null ? null : parseXml(text)
   if (pom?.name !== 'project') {
-    if (text !== null) folder.warn(`${folder.full(file)} is not valid XML; it is ignored`)
+    if (text !== null) folder.warn(`${folder.full(file)} is not a valid POM (XML with the root element project); it is ignored`)
     return null
   }
   const dependencies = new Map<string, Dependency>()

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { cgroupRoot } from '../../cgroup-files.ts'
 
 /**
- * Sets `cpu.idle` on a container: it runs only when no other process needs the CPU, and the scheduler treats a CPU that it uses
- * as free. CPU shares alone do not achieve that. The engine has no such setting, so it is written to the container's control
+ * Sets `cpu.idle` on a container: it runs only when no other process needs the CPU, and the scheduler treats a CPU that the
+ * container uses as free. CPU shares alone do not achieve that. The engine has no such setting, so it is written to the container's control
  * group, if that is on this machine and writable.
  */
 export function setCpuIdle(containerId: string, pid: number): void {
@@ -15,7 +15,7 @@ export function setCpuIdle(containerId: string, pid: number): void {
     if (!path?.includes(containerId)) return
     writeFileSync(join(cgroupRoot, controllers ?? '', path, 'cpu.idle'), '1')
   } catch {
-    // No permission to write.
+    // Not permitted, not supported by the kernel, or the container has ended: it keeps its CPU shares.
   }
 }
 
