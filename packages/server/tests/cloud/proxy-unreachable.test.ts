@@ -115,29 +115,32 @@ describe.concurrent('an unreachable cloud', () => {
     ['pages without end', (page) => recordsOf(page, 100), (page) => `page ${page}`],
     ['pages without an entry, without end', () => '', (page) => `page ${page}`],
   ]
-  test.each(endlessLists)('that lists %s: home answers with an incomplete list', async (_, entries, cursor) => {
-    const mine = await makePeople(here)
-    const local = await makeProject(here, mine.owner.token)
-    let pages = 0
-    let sent = 0
-    const url = await clouds.answering(async (_request, response) => {
-      pages += 1
-      response.writeHead(200, json).write('{"data":[')
-      const text = entries(pages)
-      for (let at = 0; at < text.length && !response.destroyed; at += 65_536) {
-        sent += 65_536
-        await new Promise((done) => response.write(text.slice(at, at + 65_536), done))
-      }
-      response.end(`],"nextCursor":${JSON.stringify(cursor(pages))}}`)
-    })
-    await linkBy(here, mine, url)
-    const { status, body } = await call(here, mine.owner.token, 'GET /projects/home')
-    expect([status, body.cloud.linked]).toEqual([200, true])
-    expect(body.data.map((one: { id: string }) => one.id)).toContain(local.id)
-    expect(pages).toBeLessThanOrEqual(40)
-    // Includes the bytes that were in socket buffers when the reader left.
-    expect(sent).toBeLessThan(32 * 1024 * 1024)
-  })
+  test.each(endlessLists)(
+    'that lists %s: home lists the local projects, and the cloud as unreachable',
+    async (_, entries, cursor) => {
+      const mine = await makePeople(here)
+      const local = await makeProject(here, mine.owner.token)
+      let pages = 0
+      let sent = 0
+      const url = await clouds.answering(async (_request, response) => {
+        pages += 1
+        response.writeHead(200, json).write('{"data":[')
+        const text = entries(pages)
+        for (let at = 0; at < text.length && !response.destroyed; at += 65_536) {
+          sent += 65_536
+          await new Promise((done) => response.write(text.slice(at, at + 65_536), done))
+        }
+        response.end(`],"nextCursor":${JSON.stringify(cursor(pages))}}`)
+      })
+      await linkBy(here, mine, url)
+      const { status, body } = await call(here, mine.owner.token, 'GET /projects/home')
+      expect([status, body.cloud]).toEqual([200, { linked: true, reachable: false }])
+      expect(body.data.map((one: { id: string }) => one.id)).toContain(local.id)
+      expect(pages).toBeLessThanOrEqual(40)
+      // Includes the bytes that were in socket buffers when the reader left.
+      expect(sent).toBeLessThan(32 * 1024 * 1024)
+    },
+  )
 
   test('large records are listed too, fewer per page', async () => {
     const mine = await makePeople(here)

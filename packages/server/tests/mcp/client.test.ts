@@ -122,7 +122,7 @@ describe('the choice of tools', () => {
     expect(await list('?tools=servers')).toEqual(expect.arrayContaining(['servers_list', 'servers_remove', 'find_tools']))
     expect(await list('?tools=servers_list')).toEqual(['find_tools', 'call_tool', 'servers_list'])
     expect((await list('?tools=all')).length).toBeGreaterThan(150)
-    await expect(list('?tools=nothing')).rejects.toThrow('Groups: default, access')
+    await expect(list('?tools=nothing')).rejects.toThrow('Groups: default, instance, access')
   })
 
   test('find_tools finds what is not listed, and call_tool calls it', async () => {

@@ -50,6 +50,6 @@ describe('the projects in the cloud', () => {
   test('are never listed in part: with more pages than requests the cloud counts as unreachable', async () => {
     const { reachable, ids, warn } = await listFrom(rows(150), 1)
     expect([reachable, ids]).toEqual([false, []])
-    expect(warn.mock.calls[0]?.[0].err.message).toBe('the cloud lists more projects than 100 requests can read')
+    expect(warn.mock.calls[0]?.[0].err.message).toBe('the cloud lists more projects than 40 requests can read')
   })
 })

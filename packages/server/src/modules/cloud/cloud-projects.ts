@@ -9,7 +9,7 @@ import { CloudAnswerTooLong, requestCloud, usualBytes } from './request-cloud.ts
 
 /** Time limit for all pages together. */
 const limitMs = 4_500
-const maxRequests = 100
+const maxRequests = 40
 const pageSize = 200
 const minPageSize = 10
 /** Limit for all pages together: the list is returned as a whole. */
