@@ -221,6 +221,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   oauth: 'Whether an account is connected by sign-in',
   objectId: 'The id of the object that was written',
   objectKind: 'The kind of the object that was written',
+  objectName: 'Name of the object at the destination',
   ok: 'Whether the check passed',
   options: 'Mount options',
   organization: 'The organisation',

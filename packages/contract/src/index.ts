@@ -50,6 +50,7 @@ export const table: readonly TableEntry[] = Object.entries(contract).flatMap(([m
 )
 
 export * from './access/shapes.ts'
+export * from './backups/instance-shapes.ts'
 export * from './backups/shapes.ts'
 export * from './catalogue/shapes.ts'
 export * from './cloud/shapes.ts'

@@ -8,6 +8,8 @@ export const placedFieldTexts: Readonly<Record<string, string>> = {
   'report.changes': 'Changes that applying would make, item by item',
   'error.code': 'The reason, for programs',
   'gitHost:code': 'The code that the git host issued',
+  'backups:content':
+    '`everything` includes volumes, images, sources and logs of the projects; `database` has the database and the keys alone',
   'projects:config': 'Settings of the project, or of the rule by its kind',
   'services.environment': 'Environment variables by name; values are masked in reads',
   'gitHost:error': 'Error that the git host reports',

@@ -220,6 +220,11 @@ const extra: Partial<Record<ModuleName, string>> = {
     PATCH /backup-destinations/:id | backup_destination:write
     DELETE /backup-destinations/:id | backup_destination:admin
     POST /backup-destinations/:id/check | backup_destination:write
+    GET /instance/backup-policy | organization:read
+    PUT /instance/backup-policy | organization:admin
+    DELETE /instance/backup-policy | organization:admin
+    GET /instance/backups | organization:read
+    POST /instance/backups | organization:admin
   `,
   registries: `
     GET /registries | organization:write
@@ -409,6 +414,11 @@ describe('an operator of the instance', () => {
       'POST /gitprovider/manifest always',
       'POST /gitprovider/manifest/conversion always',
       'POST /backup-destinations kind=local',
+      'GET /instance/backup-policy always',
+      'PUT /instance/backup-policy always',
+      'DELETE /instance/backup-policy always',
+      'GET /instance/backups always',
+      'POST /instance/backups always',
     ])
   })
 

@@ -130,7 +130,7 @@ describe('shapes', () => {
       'backup.succeeded',
       'member.joined',
     ])
-    expect(categories).toHaveLength(24)
+    expect(categories).toHaveLength(25)
   })
 
   test('`..` in path or file is refused, in a name it is not', () => {

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { rowEvents } from '../events.ts'
 import { route } from '../route.ts'
-import { data, Id, list, PageQuery, pageQuery } from '../shape.ts'
+import { data, Id, list, nullable, PageQuery, pageQuery } from '../shape.ts'
+import { InstanceBackup, InstanceBackupBody, InstanceBackupPolicy, InstanceBackupPolicyBody } from './instance-shapes.ts'
 import {
   ApplyBody,
   BackupDestination,
@@ -240,5 +241,47 @@ export const backups = {
     permission: 'backup_destination:write',
     on: 'backupDestination',
     returns: data(DestinationCheck),
+  }),
+  getInstancePolicy: route('GET /instance/backup-policy', {
+    summary: 'When the instance itself is backed up; null: it is not; for operators',
+    permission: 'organization:read',
+    operator: true,
+    returns: data(nullable(InstanceBackupPolicy)),
+  }),
+  saveInstancePolicy: route('PUT /instance/backup-policy', {
+    summary: 'Schedule backups of the instance itself to a destination; for operators',
+    permission: 'organization:admin',
+    operator: true,
+    body: InstanceBackupPolicyBody,
+    names: { destinationId: 'backupDestination' },
+    returns: data(InstanceBackupPolicy),
+    errors: ['cron_invalid', 'not_found'],
+  }),
+  removeInstancePolicy: route('DELETE /instance/backup-policy', {
+    confirm: true,
+    summary: 'End the schedule of backups of the instance; its backups stay stored; for operators',
+    permission: 'organization:admin',
+    operator: true,
+    status: 204,
+    errors: ['not_found'],
+  }),
+  listInstanceBackups: route('GET /instance/backups', {
+    summary: 'Backups of the instance itself, newest first; for operators',
+    permission: 'organization:read',
+    operator: true,
+    query: PageQuery,
+    returns: list(InstanceBackup),
+  }),
+  startInstanceBackup: route('POST /instance/backups', {
+    summary:
+      'Back up the instance now, to the destination of its schedule or another one; while a backup is queued or running, that one is the answer; for operators',
+    permission: 'organization:admin',
+    operator: true,
+    body: InstanceBackupBody,
+    bodyOptional: true,
+    names: { destinationId: 'backupDestination' },
+    returns: data(InstanceBackup),
+    status: 202,
+    errors: ['not_found'],
   }),
 }

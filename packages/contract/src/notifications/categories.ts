@@ -116,6 +116,12 @@ export const categories = [
     defaultEnabled: true,
   },
   {
+    id: 'instance.backup_failed',
+    label: 'Backup of the instance failed',
+    description: 'For operators: a backup of the instance itself failed.',
+    defaultEnabled: true,
+  },
+  {
     id: 'git.disconnected',
     label: 'Git host disconnected',
     description: 'The git host refuses the stored connection; pushes no longer arrive.',

@@ -2,11 +2,13 @@ import { expect, test } from 'vitest'
 import { checklist, hasDeployed } from './checklist.ts'
 
 test('the checklist stays until everything is done', () => {
-  const done = { project: true, domain: true, backup: true, member: true }
+  const done = { project: true, domain: true, backup: true, instance: true, member: true }
   expect(checklist(done)).toEqual([])
   const open = checklist({ ...done, backup: false })
   expect(open.filter(({ isDone }) => !isDone).map(({ id }) => id)).toEqual(['backup'])
-  expect(open).toHaveLength(4)
+  expect(open).toHaveLength(5)
+  expect(checklist({ ...done, backup: false, instance: null })).toHaveLength(4)
+  expect(checklist({ ...done, instance: null })).toEqual([])
 })
 
 test('a project counts as deployed once a version has served, not while the first one is built or after it failed', () => {

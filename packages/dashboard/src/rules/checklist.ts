@@ -1,14 +1,15 @@
 import type { Deployment, Project } from '@berth/contract'
 
 export interface ChecklistItem {
-  id: 'project' | 'domain' | 'backup' | 'member'
+  id: 'project' | 'domain' | 'backup' | 'instance' | 'member'
   title: string
   text: string
   to: string
   isDone: boolean
 }
 
-type State = Record<ChecklistItem['id'], boolean>
+/** Null: the step is not for this user. */
+type State = Record<ChecklistItem['id'], boolean | null>
 
 const items: readonly Omit<ChecklistItem, 'isDone'>[] = [
   { id: 'project', title: 'Deploy a project', text: 'From a folder, a repository or an image.', to: '/new' },
@@ -17,6 +18,12 @@ const items: readonly Omit<ChecklistItem, 'isDone'>[] = [
     id: 'backup',
     title: 'Add a backup destination',
     text: 'Then add a policy on the Backups page of a project.',
+    to: '/backups',
+  },
+  {
+    id: 'instance',
+    title: 'Back up the instance',
+    text: 'Users, projects and settings, on a schedule.',
     to: '/backups',
   },
   {
@@ -37,6 +44,9 @@ export const hasDeployed = (
 
 /** The steps of a new instance; empty once all are done. */
 export function checklist(done: State): ChecklistItem[] {
-  const all = items.map((item) => ({ ...item, isDone: done[item.id] }))
+  const all = items.flatMap((item) => {
+    const isDone = done[item.id]
+    return isDone === null ? [] : [{ ...item, isDone }]
+  })
   return all.every(({ isDone }) => isDone) ? [] : all
 }

@@ -57,6 +57,8 @@ const ownRows: Partial<Record<ModuleName, { except: readonly string[] } | { only
       'streamRestore',
       'listDestinations',
       'getDestination',
+      'getInstancePolicy',
+      'listInstanceBackups',
     ],
   },
   servers: { only: ['list', 'get'] },

@@ -8,6 +8,7 @@ import { projectIdOf, projectOption } from '../../project-link.ts'
 import { byteSize } from '../../quantities.ts'
 import { watchRestore, watchRun } from '../../watch-backup.ts'
 import { addDestinations } from './destinations.ts'
+import { addInstanceBackups } from './instance.ts'
 import { addPolicies, showPolicies } from './policies.ts'
 import { runPolicy } from './run-policy.ts'
 
@@ -22,6 +23,7 @@ export function addBackups(program: Command): void {
   addUndo(backups)
   addDestinations(backups)
   addPolicies(backups)
+  addInstanceBackups(backups)
 }
 
 const isQuiet = (command: Command) => command.optsWithGlobals().json === true

@@ -7,6 +7,7 @@ import { AddDestination } from './add-destination.tsx'
 import { AllPolicies } from './all-policies.tsx'
 import { DeletedProjects } from './deleted-projects.tsx'
 import { DestinationTable } from './destination-table.tsx'
+import { InstanceSection } from './instance-section.tsx'
 
 /** Backup destinations, and all policies with the time of their last verification. */
 export function DestinationsPage() {
@@ -18,6 +19,7 @@ export function DestinationsPage() {
       </Section>
       <AddDestination isFirst={destinations.data?.length === 0} />
       <AllPolicies />
+      <InstanceSection />
       <DeletedProjects />
     </Page>
   )

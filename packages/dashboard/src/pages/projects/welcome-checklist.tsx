@@ -29,11 +29,14 @@ function Steps({ hasProject, hasDomain, onDismiss }: Props & { onDismiss(): void
   const destinations = useRead(contract.backups.listDestinations, { query: { limit: 1 } })
   const members = useRead(contract.access.listMembers, { query: { limit: 2 } })
   const invitations = useRead(contract.access.listInvitations, { query: { limit: 1 } })
-  if (!destinations.data || !members.data || !invitations.data) return null
+  const isOperator = useSession().data?.operator ?? false
+  const policy = useRead(contract.backups.getInstancePolicy, {}, { isEnabled: isOperator })
+  if (!destinations.data || !members.data || !invitations.data || (isOperator && policy.data === undefined)) return null
   const items = checklist({
     project: hasProject,
     domain: hasDomain,
     backup: destinations.data.length > 0,
+    instance: isOperator ? policy.data !== null : null,
     member: members.data.length > 1 || invitations.data.length > 0,
   })
   if (items.length === 0) return null

@@ -41,6 +41,7 @@ export const absentParts = (config: Config): Required<Pick<Parts, AbsentPart>> =
     webRequest: { send: absentCall('webRequest.send') },
     mailer: { configured: config.smtpUrl !== null, send: absentCall('mailer.send') },
   },
+  instanceArchive: absent('instanceArchive'),
   uploadStore: absent<UploadStore>('uploadStore', { close: async () => undefined }),
 })
 
@@ -54,6 +55,7 @@ type AbsentPart =
   | 'gitHosts'
   | 'deliveryDrivers'
   | 'uploadStore'
+  | 'instanceArchive'
 
 /** A part whose facts can be read, and whose every method throws. */
 const absent = <Part extends object>(part: string, facts: Partial<Part> = {}): Part =>

@@ -29,6 +29,7 @@ import { createServers, type ServerPorts, type ServersDeps } from '../../modules
 import { fail } from '../../platform/failure.ts'
 import { createLogStore, type LogStore } from '../../platform/log-store/log-store.ts'
 import { machineProblems } from '../../platform/machines/machine-problems.ts'
+import { createInstanceArchive } from '../backup/open-archive.ts'
 import type { Config } from '../config/config.ts'
 import { allowedRegistries } from '../drivers/choose-runtime.ts'
 import { limitReader } from '../drivers/driver-limits.ts'
@@ -158,6 +159,7 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
       cloud: cloud?.connection,
       retryLimits,
       worker,
+      instanceArchive: parts.instanceArchive ?? createInstanceArchive(config),
       machineId: parts.machineId === undefined ? testMachineId : parts.machineId,
       watchIntervals: parts.watchIntervals,
     })

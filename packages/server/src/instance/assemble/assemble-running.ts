@@ -45,6 +45,7 @@ export function assembleRunning(
     cloud,
     retryLimits,
     cloudBackups,
+    instanceArchive,
     gitHost,
     control,
     registries,
@@ -61,6 +62,7 @@ export function assembleRunning(
     retryLimits: TransfersDeps['retryLimits']
     /** Backups of projects that live in a linked cloud. */
     cloudBackups: BackupsDeps['ports']
+    instanceArchive: BackupsDeps['instanceArchive']
     version: string
     gitHost: ReturnType<typeof createGitHost>
     control: EdgeDeps['control']
@@ -115,6 +117,7 @@ export function assembleRunning(
     ports: backupPorts,
     stores,
     archives,
+    instanceArchive,
     data,
     projects,
     version,

@@ -8,6 +8,7 @@ import type { UploadStore } from '../../drivers/upload-store/upload-store.ts'
 import type { Resolve } from '../../drivers/web-request/resolve.ts'
 import type { Loaders } from '../../http/handler.ts'
 import type { WorkerProxy } from '../../http/worker-proxy.ts'
+import type { InstanceArchive } from '../../modules/backups/index.ts'
 import type { DeploymentsDeps } from '../../modules/deployments/index.ts'
 import type { CloudLinks } from '../../modules/git-host/index.ts'
 import type { NotificationsDeps } from '../../modules/notifications/index.ts'
@@ -71,6 +72,8 @@ export interface Parts {
   logStore?: LogStore
   /** Reads a server; replaced in tests. */
   serverReader?: ServersDeps['readerOf']
+  /** Archives of the whole instance; replaced in tests. */
+  instanceArchive?: InstanceArchive
   /** Reads this machine; replaced in tests. */
   machineReader?: MachineReader
   /** Notification delivery and watchers; replaced in tests. */

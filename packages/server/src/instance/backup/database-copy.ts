@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sql } from 'kysely'
+import { InstanceBackupRefused } from '../../drivers/archive/instance-backup-refused.ts'
+import { createRunCommand } from '../../drivers/shell/run-command.ts'
 import { openDatabase } from '../../platform/database.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { Config } from '../config/config.ts'
-import { InstanceBackupRefused } from './backup-refused.ts'
 import { dumpPostgres, loadPostgres, refuseNonEmpty } from './postgres-copy.ts'
 
 const sqliteFile = 'berth.db'
@@ -17,24 +17,41 @@ export const databaseFiles = [sqliteFile, `${sqliteFile}-wal`, `${sqliteFile}-sh
 /** The database file's name in an archive. */
 export const databaseFileOf = ({ databaseUrl }: Config) => (databaseUrl ? postgresFile : sqliteFile)
 
-/**
- * Writes a consistent snapshot of the database to a file; returns the result of `check` on it. `withMachine`: for the same machine,
- * which keeps the projects.
- */
+interface SnapshotOptions {
+  /** For the same machine, which keeps the projects. */
+  withMachine?: boolean
+  abort?: AbortSignal
+}
+
+/** Writes a consistent snapshot of the database to a file; returns the result of `check` on it. */
 export async function snapshotDatabase<Found>(
   config: Config,
   file: string,
   check: (db: Db) => Promise<Found>,
-  { withMachine = false } = {},
+  { withMachine = false, abort }: SnapshotOptions = {},
 ): Promise<Found> {
   const database = await openDatabase({ url: config.databaseUrl?.reveal(), folder: config.dataDir })
   try {
     if (config.databaseUrl) await dumpPostgres(config.databaseUrl.reveal(), file, config.environment, { withMachine })
-    else await sql`vacuum into ${file}`.execute(database.db)
+    else await copySqlite(join(config.dataDir, sqliteFile), file, config, abort)
     return await check(database.db)
   } finally {
     await database.close()
   }
+}
+
+const copyProgram = `
+const { DatabaseSync } = require('node:sqlite')
+const [file, copy] = process.argv.slice(1)
+const database = new DatabaseSync(file, { readOnly: true, timeout: 60000 })
+database.prepare('vacuum into ?').run(copy)
+`
+
+/** In a process of its own: the statement of a large database takes long and would block the event loop. */
+async function copySqlite(file: string, copy: string, { environment }: Config, abort: AbortSignal | undefined): Promise<void> {
+  const args = ['--no-warnings', '--eval', copyProgram, file, copy]
+  const options = { timeoutMs: 24 * 3_600_000, maxOutputBytes: 16_384, ...(abort ? { abort } : {}) }
+  await createRunCommand(environment)({ program: process.execPath, args }, options)
 }
 
 /** Checks the target database before a restore: the kind of database must not change. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { InstanceBackupRefused } from '../../drivers/archive/instance-backup-refused.ts'
 import { ProgramMissing } from '../../drivers/shell/command-errors.ts'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
-import { InstanceBackupRefused } from './backup-refused.ts'
 
 const maxMs = 24 * 3_600_000
 

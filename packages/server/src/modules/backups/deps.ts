@@ -11,6 +11,7 @@ import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { ProjectData } from '../deployments/index.ts'
 import type { SavedProject, SavedUpload } from '../projects/index.ts'
+import type { InstanceArchive } from './instance-backups/instance-archive.ts'
 
 export interface BackupsSettings {
   mode: 'self-hosted' | 'cloud'
@@ -30,6 +31,7 @@ export interface BackupsDeps {
   stores: ArchiveStores
   /** Opened on first use: the key is generated then. */
   archives(): Promise<Archives>
+  instanceArchive: InstanceArchive
   data: ProjectData
   projects: {
     save(projectId: string): Promise<SavedProject | undefined>

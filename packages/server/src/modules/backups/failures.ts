@@ -1,8 +1,10 @@
+import { InstanceBackupRefused } from '../../drivers/archive/instance-backup-refused.ts'
 import { KeyUnusable } from '../../drivers/archive/instance-key.ts'
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { StartFailed, VolumeUnreadable } from '../../drivers/runtime/runtime-errors.ts'
 import { diskFullFailure } from '../../platform/disk-full.ts'
 import { errorMessage } from '../../platform/error-message.ts'
+import { ArchiveDiffers } from './instance-backups/instance-archive.ts'
 
 /** A failure of a run or restore that a user can act on; the message says what happened. */
 export class BackupFailed extends Error {
@@ -22,6 +24,8 @@ export function failureOf(error: unknown): { code: string; message: string } | u
   if (error instanceof KeyUnusable) return { code: 'key_unusable', message: error.message }
   if (error instanceof VolumeUnreadable) return { code: 'volume_unreadable', message: error.message }
   if (error instanceof StartFailed) return { code: 'not_running', message: error.message }
+  if (error instanceof ArchiveDiffers) return { code: 'destination_corrupt', message: error.message }
+  if (error instanceof InstanceBackupRefused) return { code: 'archive_refused', message: error.message }
   return diskFullFailure(error)
 }
 

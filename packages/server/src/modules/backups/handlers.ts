@@ -13,6 +13,7 @@ import {
   showDestination,
 } from './destinations/destinations.ts'
 import { checkDestination } from './destinations/open-store.ts'
+import { instanceBackupHandlers } from './instance-backups/handlers.ts'
 import { changePolicy, createPolicy, deletePolicy, showPolicies, showPolicy } from './policies/policies.ts'
 import { runByWebhook } from './policies/webhook.ts'
 import { listPolicies } from './policy-store.ts'
@@ -26,6 +27,7 @@ export const backupsHandlers = (deps: BackupsDeps) => ({
   ...runHandlers(deps),
   ...restoreHandlers(deps),
   ...destinationHandlers(deps),
+  ...instanceBackupHandlers(deps),
 })
 
 type PolicyRows = 'listPolicies' | 'createPolicy' | 'updatePolicy' | 'deletePolicy' | 'receiveWebhook'

@@ -7,6 +7,7 @@ import { type BackupsDeps, nowOf } from './deps.ts'
 import { allDestinations } from './destinations/destination-store.ts'
 import { backupsHandlers } from './handlers.ts'
 import { type BackupHistory, readBackupHistory, writeBackupHistory } from './history.ts'
+import { instanceBackupDueJob, instanceBackupJob } from './instance-backups/instance-backup-job.ts'
 import { backupsLoaders } from './loaders.ts'
 import { missedWatch } from './policies/missed.ts'
 import { createPolicy } from './policies/policies.ts'
@@ -23,6 +24,7 @@ import { runBeforeDeploy, type SavedDeployment } from './runs/run-before-deploy.
 import { runJob } from './runs/run-job.ts'
 
 export type { BackupsDeps } from './deps.ts'
+export { ArchiveDiffers, type InstanceArchive, type OpenInstanceArchive } from './instance-backups/instance-archive.ts'
 
 /**
  * Backups and restores of projects. A *policy* binds a project to a *destination*; its *run* stores *artifacts* there and a
@@ -43,6 +45,8 @@ export function createBackups(deps: BackupsDeps) {
       verifyJob(deps),
       ...applyJobs(deps),
       ...trialJobs(deps),
+      instanceBackupDueJob(deps),
+      instanceBackupJob(deps),
     ] as Job<unknown, undefined>[],
     schedules: [pruneSchedule, keySchedule],
     /** Reports a lost key at start, before a restore fails because of it. */

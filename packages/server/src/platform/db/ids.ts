@@ -20,6 +20,7 @@ export type IdPrefix =
   | 'bkd'
   | 'bkp'
   | 'bkr'
+  | 'ibk'
   | 'rst'
   | 'nch'
   | 'nsb'

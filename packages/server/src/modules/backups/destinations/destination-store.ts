@@ -41,10 +41,12 @@ export const removeDestination = (db: Db, id: string) => db.deleteFrom('backupDe
 
 export async function isUsed(db: Db, id: string): Promise<boolean> {
   const policy = await db.selectFrom('backupPolicies').select('id').where('destinationId', '=', id).limit(1).executeTakeFirst()
-  return policy !== undefined
+  if (policy !== undefined) return true
+  const ofInstance = await db.selectFrom('instanceBackupPolicies').select('id').where('destinationId', '=', id).executeTakeFirst()
+  return ofInstance !== undefined
 }
 
-/** Number of restorable runs at the destination. */
+/** Number of restorable runs and backups of the instance at the destination. */
 export async function countRestorable(db: Db, id: string): Promise<number> {
   const { count } = await db
     .selectFrom('backupRuns')
@@ -53,7 +55,13 @@ export async function countRestorable(db: Db, id: string): Promise<number> {
     .where('status', '=', 'succeeded')
     .where('prunedAt', 'is', null)
     .executeTakeFirstOrThrow()
-  return Number(count)
+  const ofInstance = await db
+    .selectFrom('instanceBackups')
+    .select(({ fn }) => fn.countAll<number | string>().as('count'))
+    .where('destinationId', '=', id)
+    .where('status', '=', 'succeeded')
+    .executeTakeFirstOrThrow()
+  return Number(count) + Number(ofInstance.count)
 }
 
 const unfinishedRuns = runStatuses.filter((status) => !terminalRun.has(status))
@@ -75,5 +83,11 @@ export async function hasUnfinishedWork(db: Db, id: string): Promise<boolean> {
     .where('backupRestores.status', 'in', unfinishedRestores)
     .limit(1)
     .executeTakeFirst()
-  return run !== undefined || restore !== undefined
+  const ofInstance = await db
+    .selectFrom('instanceBackups')
+    .select('id')
+    .where('destinationId', '=', id)
+    .where('status', 'in', ['queued', 'running'])
+    .executeTakeFirst()
+  return run !== undefined || restore !== undefined || ofInstance !== undefined
 }

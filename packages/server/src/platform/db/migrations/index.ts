@@ -54,6 +54,7 @@ import { migration as projectLinks } from './062-project-links.ts'
 import { migration as projectTemplates } from './066-project-templates.ts'
 import { migration as domainAddresses } from './067-domain-addresses.ts'
 import { migration as listIndexes } from './068-list-indexes.ts'
+import { migration as instanceBackups } from './069-instance-backups.ts'
 
 export interface Migration {
   /** `NNN-topic`: the number orders the migrations, and the whole name is recorded. Never changed after a release. */
@@ -118,4 +119,5 @@ export const migrations: readonly Migration[] = [
   projectTemplates,
   domainAddresses,
   listIndexes,
+  instanceBackups,
 ]

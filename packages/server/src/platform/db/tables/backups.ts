@@ -2,6 +2,8 @@ import type {
   BackupPayload,
   DestinationCheck,
   DestinationKind,
+  InstanceBackup,
+  InstanceBackupContent,
   RestoredVolume,
   RestoreReport,
   RestoreStatus,
@@ -164,7 +166,41 @@ export interface RetiredPoliciesTable {
   retiredAt: Millis
 }
 
+/** The schedule of the backups of the instance itself: at most one row. */
+export interface InstanceBackupPoliciesTable {
+  /** Always `instance`. */
+  id: string
+  organizationId: string
+  destinationId: string
+  cronExpression: string
+  timezone: string
+  retainCount: number
+  content: InstanceBackupContent
+  updatedAt: Millis
+}
+
+/** A backup of the instance itself, stored as one object. */
+export interface InstanceBackupsTable {
+  id: string
+  /** Organisation of the destination, whose operators are notified. */
+  organizationId: string
+  destinationId: string | null
+  status: InstanceBackup['status']
+  trigger: InstanceBackup['trigger']
+  content: InstanceBackupContent
+  objectName: string
+  bytesDone: number
+  sizeBytes: number | null
+  errorCode: string | null
+  errorMessage: string | null
+  createdAt: Millis
+  startedAt: Millis | null
+  finishedAt: Millis | null
+}
+
 export interface BackupsTables {
+  instanceBackupPolicies: InstanceBackupPoliciesTable
+  instanceBackups: InstanceBackupsTable
   retiredPolicies: RetiredPoliciesTable
   backupDestinations: BackupDestinationsTable
   backupPolicies: BackupPoliciesTable
@@ -178,3 +214,5 @@ export type PolicyRow = Selectable<BackupPoliciesTable>
 export type RunRow = Selectable<BackupRunsTable>
 export type ArtifactRow = Selectable<BackupArtifactsTable>
 export type RestoreRow = Selectable<BackupRestoresTable>
+export type InstanceBackupPolicyRow = Selectable<InstanceBackupPoliciesTable>
+export type InstanceBackupRow = Selectable<InstanceBackupsTable>

@@ -1,0 +1,67 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
+import { openDatabase } from '../../platform/database.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { createInstanceArchive } from './open-archive.ts'
+
+let folder: TempFolder
+let config: Config
+beforeEach(async () => {
+  folder = await tempFolder('instance-archive')
+  const dataDir = join(folder.path, 'data')
+  mkdirSync(join(dataDir, 'logs'), { recursive: true })
+  config = readConfig({
+    PATH: process.env.PATH ?? '',
+    HOME: folder.path,
+    BERTH_DATA_DIR: dataDir,
+    BERTH_DOCKER_SOCKET: '/nowhere',
+  })
+  await (await openDatabase({ url: undefined, folder: dataDir })).close()
+  writeFileSync(join(dataDir, 'secret-keys.json'), '{}')
+  writeFileSync(join(dataDir, 'logs', 'line.txt'), 'x'.repeat(200_000))
+})
+afterEach(() => folder.remove())
+
+const abort = new AbortController().signal
+const read = async (source: AsyncIterable<Uint8Array>) => Buffer.concat(await Array.fromAsync(source))
+const from = async function* (bytes: Uint8Array) {
+  yield bytes
+}
+const snapshots = () => readdirSync(tmpdir()).filter((name) => name.startsWith('berth-snapshot-'))
+
+test('the stored bytes are compared to their end; changed, shortened and foreign ones are refused', async () => {
+  const archive = await createInstanceArchive(config).open('everything', abort)
+  const stored = await read(archive.read())
+  await archive.compare(from(stored), abort)
+  const changed = Buffer.from(stored)
+  changed[changed.length - 20]! ^= 1
+  for (const bytes of [changed, stored.subarray(0, -1), stored.subarray(0, 100), Buffer.alloc(0), Buffer.from('something else')])
+    await expect(archive.compare(from(bytes), abort)).rejects.toThrow('cannot be decrypted')
+  const other = await createInstanceArchive(config).open('database', abort)
+  const foreign = await read(other.read())
+  await expect(archive.compare(from(foreign), abort)).rejects.toThrow('differs from the stored one')
+  await Promise.all([archive.close(), other.close()])
+})
+
+test('the database alone is smaller; the snapshot is removed', async () => {
+  const before = snapshots()
+  const sizes: Record<string, number> = {}
+  for (const content of ['everything', 'database'] as const) {
+    const archive = await createInstanceArchive(config).open(content, abort)
+    const hasher = await read(archive.read())
+    sizes[content] = hasher.length
+    await archive.close()
+  }
+  expect(sizes.database).toBeLessThan(sizes.everything!)
+  expect(snapshots().filter((name) => !before.includes(name))).toEqual([])
+})
+
+test('a database that cannot be copied fails, and leaves no snapshot', async () => {
+  const before = snapshots()
+  writeFileSync(join(config.dataDir, 'berth.db'), 'this is no database')
+  await expect(createInstanceArchive(config).open('database', abort)).rejects.toThrow()
+  expect(snapshots().filter((name) => !before.includes(name))).toEqual([])
+})
