@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { InstanceBackupRefused } from '../../drivers/archive/instance-backup-refused.ts'
 import { readOrCreateIdentity } from '../../drivers/archive/instance-key.ts'
@@ -123,10 +123,8 @@ export async function engineFor(config: Config) {
   } catch (error) {
     const message = operatorText(error)
     throw new InstanceBackupRefused(
-      `The Docker volumes of this instance cannot be backed up: ${message}. Add --without-docker to leave them out.`,
-      {
-        cause: error,
-      },
+      `The Docker volumes of this instance cannot be backed up: ${message}. Leave them out with --without-docker, or back up the database only.`,
+      { cause: error },
     )
   }
 }
@@ -137,16 +135,18 @@ async function* tarOf(
   excludedFolders: string[],
   abort: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const { dataDir, environment } = config
+  const { dataDir, environment, backupRoots } = config
   const pipe = new PassThrough({ highWaterMark: 1024 * 1024 })
   const args = ['--create', '--sparse', '--numeric-owner', '--warning=no-file-changed']
-  const excluded = [...excludedNames, ...excludedFolders].map((name) => `--exclude=./${name}`)
+  const destinations = backupRoots.map((root) => relative(dataDir, root)).filter((path) => path !== '' && !path.startsWith('..'))
+  const excluded = [...excludedNames, ...destinations, ...excludedFolders].map((name) => `--exclude=./${name}`)
   const content = [`--directory=${dataDir}`, '.', `--directory=${snapshot}`, databaseFileOf(config)]
+  const stop = new AbortController()
   const archiving = createRunCommand(environment)(
     { program: 'tar', args: [...args, ...excluded, ...content] },
     {
       timeoutMs: maxMs,
-      abort,
+      abort: AbortSignal.any([abort, stop.signal]),
       maxOutputBytes: 16_384,
       // Exit code 1: a file changed while tar read it.
       acceptExitCodes: [0, 1],
@@ -159,6 +159,11 @@ async function* tarOf(
     () => void pipe.end(),
     (error: Error) => void pipe.destroy(error),
   )
-  for await (const chunk of pipe) yield chunk as Uint8Array
-  await archiving
+  try {
+    for await (const chunk of pipe) yield chunk as Uint8Array
+    await archiving
+  } finally {
+    // A destination that failed reads no further.
+    stop.abort()
+  }
 }
