@@ -118,7 +118,7 @@ describeOnRuntimes('backups of a project with a volume', (runtime) => {
     expect(await readFile(join(place.path, 'deep/er/file.txt'), 'utf8')).toBe('without Berth')
     const manifest = join(folder, 'manifest.json.zst.age')
     const restored = await hosting.cli(['restore', '--file', manifest, '--key', key, '--to', join(place.path, 'by-berth')])
-    expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining('files') })
+    expect(restored).toMatchObject({ code: 0, stdout: expect.stringContaining('1 file, ') })
     expect(JSON.parse(await readFile(join(place.path, 'manifest.json'), 'utf8'))).toMatchObject({
       runId: run.id,
       projectId: project.id,

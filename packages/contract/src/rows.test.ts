@@ -120,6 +120,7 @@ const extra: Partial<Record<ModuleName, string>> = {
   instance: `
     GET /health | public
     GET /instance/machine | organization:read
+    GET /instance/version | organization:read
   `,
   access: `
     POST /auth/login | public
@@ -397,6 +398,7 @@ describe('an operator of the instance', () => {
     })
     expect(request).toEqual([
       'GET /instance/machine always',
+      'GET /instance/version always',
       'POST /auth/sign-up/invitations always',
       'GET /quotas/:organizationId always',
       'PUT /quotas/:organizationId always',

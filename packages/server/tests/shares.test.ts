@@ -11,6 +11,8 @@ import { startInstance, type TestInstance } from './kit/instance.ts'
 const ofTheInstance: Record<string, 'database only' | 'each organisation in turn' | 'no organisation'> = {
   'access.sign-up-mail': 'no organisation',
   'access.password-reset-mail': 'no organisation',
+  'backups.instance': 'no organisation',
+  'backups.instance-due': 'database only',
   'backups.key': 'no organisation',
   'backups.prove': 'database only',
   'backups.prune-all': 'database only',

@@ -4,10 +4,11 @@ import { dataFolder } from '../../bin/versions.js'
 import { environment } from '../environment.ts'
 import { CliError } from '../exit-codes.ts'
 import { type Output, output } from '../output.ts'
-import { loadServer, readSettings, type ServerPackage, type Serving } from '../server-commands.ts'
+import { loadServer, readSettings, type ServerPackage, type Serving, type Settings } from '../server-commands.ts'
 import { type ListeningSocket, stopSignals } from '../supervisor/messages.ts'
 import { supervise } from '../supervisor/supervise.ts'
 import { SupervisorLink } from '../supervisor/supervisor-link.ts'
+import { ownProgram } from '../upgrade/own-program.ts'
 import { recordFile } from '../upgrade/upgrade-files.ts'
 import { stopOnSignal } from './stop-on-signal.ts'
 
@@ -47,7 +48,11 @@ async function run({ takeOver, link }: { takeOver: boolean; link: SupervisorLink
   const config = readSettings(server, environment.all())
   server.closeInherited()
   const supervisor = link && { pid: link.supervisorPid, onDatabaseOpen: () => link.report('database') }
-  const { stop, lost, ...serving } = await started(server, config, { takeOver, ...(supervisor ? { supervisor } : {}) })
+  const { stop, lost, ...serving } = await started(server, config, {
+    takeOver,
+    ...(supervisor ? { supervisor } : {}),
+    ...versionCheckOf(config),
+  })
   const printReady = () => print.result({ ready: true, ...serving }, () => readyText(serving))
   if (!link) {
     printReady()
@@ -60,6 +65,13 @@ async function run({ takeOver, link }: { takeOver: boolean; link: SupervisorLink
     link.told('abandon').then(() => stop({ keepRunning: 'if-adopted' })),
     link.told('release').then(() => stop({ keepRunning: true })),
   ])
+}
+
+/** A clone is upgraded by git. */
+function versionCheckOf({ upgradeCheck }: Settings): { newerVersions?: () => Promise<string[]> } {
+  const { isClone, program } = ownProgram()
+  if (isClone || upgradeCheck === 'off') return {}
+  return { newerVersions: async () => (await import('../upgrade/newer-versions.ts')).newerVersions(program.version) }
 }
 
 /** Runs a supervised API process. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { nullable, oneOf } from '../shape.ts'
+import { nullable, oneOf, Time } from '../shape.ts'
 
 const Bytes = Type.Integer({ minimum: 0 })
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -50,3 +50,13 @@ export const Machine = Type.Object({
   problems: Type.Array(MachineProblem),
 })
 export type Machine = Static<typeof Machine>
+
+/** The version of the instance and the newest one on the package registry. */
+export const InstanceVersion = Type.Object({
+  version: Type.String(),
+  isChecked: Type.Boolean({ description: 'Whether the package registry is asked; a clone is upgraded by git' }),
+  newest: nullable(Type.String({ description: 'The newest version, if it is newer than this one; null: none is known' })),
+  checkedAt: nullable(Time),
+  problem: nullable(Type.String({ description: 'Why the last check failed; null: it did not' })),
+})
+export type InstanceVersion = Static<typeof InstanceVersion>

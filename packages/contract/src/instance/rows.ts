@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { data, oneOf } from '../shape.ts'
-import { Machine } from './machine-shapes.ts'
+import { InstanceVersion, Machine } from './machine-shapes.ts'
 
 /** How projects are isolated from each other; shown only to signed-in users. */
 const isolation = Type.Object({ kind: oneOf('docker', 'bubblewrap', 'own-users', 'none'), message: Type.String() })
@@ -31,5 +31,11 @@ export const instance = {
     permission: 'organization:read',
     operator: true,
     returns: data(Machine),
+  }),
+  version: route('GET /instance/version', {
+    summary: 'The version of the instance, and whether the package registry has a newer one; for operators',
+    permission: 'organization:read',
+    operator: true,
+    returns: data(InstanceVersion),
   }),
 }

@@ -1,4 +1,4 @@
-import type { contract, Machine } from '@berth/contract'
+import type { contract, InstanceVersion, Machine } from '@berth/contract'
 import type { Awaitable } from '../platform/awaitable.ts'
 import { fail } from '../platform/failure.ts'
 import type { Handlers } from './handler.ts'
@@ -16,10 +16,12 @@ export interface InstanceFacts {
   /** Whether the first owner exists. */
   isSetUp(): Awaitable<boolean>
   machine(): Promise<Machine>
+  /** Compares the version with the package registry. */
+  versionCheck(): InstanceVersion
 }
 
 /** Handlers about the instance itself. */
-export function createInstance({ version, mode, isolation, isReady, isSetUp, worker, machine }: InstanceFacts) {
+export function createInstance({ version, mode, isolation, isReady, isSetUp, worker, machine, versionCheck }: InstanceFacts) {
   const handlers: Handlers<typeof contract.instance> = {
     health: async (_, { isSignedIn }) => {
       if (!(await isReady())) fail('starting', { retryAfterSeconds: 1 })
@@ -36,6 +38,7 @@ export function createInstance({ version, mode, isolation, isReady, isSetUp, wor
       }
     },
     machine: async () => ({ data: await machine() }),
+    version: () => ({ data: versionCheck() }),
   }
   return { handlers }
 }

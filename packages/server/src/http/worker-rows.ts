@@ -6,8 +6,8 @@ import { mayBeInCloud } from './cloud-proxy.ts'
  * which has the runtimes, the edge, the logs and the connections to the outside.
  */
 const ownRows: Partial<Record<ModuleName, { except: readonly string[] } | { only: readonly string[] }>> = {
-  // The worker is on the machine that runs the projects.
-  instance: { except: ['machine'] },
+  // The worker is on the machine that runs the projects, and it alone opens connections to the outside.
+  instance: { except: ['machine', 'version'] },
   access: {
     // They depend on how the worker isolates projects (`one-person.ts`), or end projects.
     except: [

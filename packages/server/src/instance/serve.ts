@@ -22,6 +22,7 @@ import { createDrivers, type Drivers } from './drivers/drivers.ts'
 import { type InstanceContext, openInstanceContext } from './instance-context.ts'
 import { readMachineIdentity } from './machine-identity.ts'
 import { updateMovedPaths } from './moved-folder.ts'
+import type { NewerVersions } from './upgrade/version-check.ts'
 
 export interface Serving {
   url: string
@@ -61,10 +62,14 @@ export interface ServeOptions {
   takeOver?: boolean
   /** Set in a supervised process: the worker listens on a socket in the data folder, for the API process beside it. */
   supervisor?: Supervisor
+  newerVersions?: NewerVersions
 }
 
 /** Starts the whole instance. Rejects, with everything closed again, when a part cannot start. */
-export async function serve(config: Config, { takeOver = false, supervisor }: ServeOptions = {}): Promise<Serving> {
+export async function serve(
+  config: Config,
+  { takeOver = false, supervisor, newerVersions }: ServeOptions = {},
+): Promise<Serving> {
   const closers: (() => unknown)[] = []
   // A start that fails leaves the projects alone that ran before it.
   let stopOptions: StopOptions = { keepRunning: 'if-adopted' }
@@ -91,7 +96,13 @@ export async function serve(config: Config, { takeOver = false, supervisor }: Se
     const workload = isApi ? workerOf(config, context) : await openWorkload(config, context)
     closers.push(() => workload.worker?.close())
     await machine?.describe(() => machineFacts(workload.drivers?.runtimes))
-    const assembled = assemble({ ...context, ...workload, version: manifest.version, machineId: machine?.id ?? null })
+    const assembled = assemble({
+      ...context,
+      ...workload,
+      version: manifest.version,
+      machineId: machine?.id ?? null,
+      newerVersions,
+    })
     closers.push(assembled.close)
     await refuseTooManyUsers(assembled)
     const origins = { upload: uploadOrigin(config), form: new URL(config.github.webUrl).origin }

@@ -83,6 +83,7 @@ export const sampleBodies: Record<string, object> = {
   'POST /backup-destinations': { name: 'Disk', kind: 'local', config: { path: 'backups' } },
   'PATCH /backup-destinations/:id': { name: 'Disk' },
   'POST /projects/:projectId/backup-policies': { destinationId: 'bkd_x', cronExpression: '0 3 * * *' },
+  'PUT /instance/backup-policy': { destinationId: 'bkd_x', cronExpression: '0 3 * * *' },
   'PATCH /backup-policies/:policyId': { retainCount: 3 },
   'POST /backup-restores/:restoreId/apply': { confirmationToken: 'x' },
   'POST /projects/:id/departure': { transfer: `trf_${'a'.repeat(20)}`, recipient: `age1${'q'.repeat(58)}` },

@@ -61,7 +61,7 @@ test('berth backups instance run waits for the end', async () => {
   await using cli = await cliFixture(instance(succeeded))
   expect(await cli.berth('backups', 'instance', 'run')).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/ibk_1 is stored as instance\/one\.tar\.zst\.age \(12 MB\)/),
+    stdout: expect.stringMatching(/ibk_1 is stored as instance\/one\.tar\.zst\.age \(12\.0 MB\)/),
   })
   expect(await cli.berth('backups', 'instance', 'run', '--no-wait', '--destination', 'Off site')).toMatchObject({
     code: 0,
@@ -77,7 +77,7 @@ test('a backup that fails is exit code 1 with the reason', async () => {
 
 test('the list shows the schedule and the backups, or how to add a schedule; unschedule removes it', async () => {
   await using cli = await cliFixture(instance(succeeded))
-  const { stdout } = await cli.berth('backups', 'instance')
+  const { stdout } = await cli.berth('backups', 'instance', 'list')
   expect(stdout).toContain('0 2 * * * (UTC) to bkd_1, keeps 7')
   expect(stdout).toMatch(/ibk_1 +succeeded +manual/)
   expect(await cli.berth('backups', 'instance', 'unschedule')).toMatchObject({ code: 0 })

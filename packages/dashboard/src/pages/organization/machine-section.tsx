@@ -1,4 +1,4 @@
-import { contract, type Machine } from '@berth/contract'
+import { contract, type InstanceVersion, type Machine } from '@berth/contract'
 import { Alert, Stack } from '@mantine/core'
 import { type Fact, Facts } from '../../components/facts.tsx'
 import { Section } from '../../components/section.tsx'
@@ -10,6 +10,7 @@ import { numberText, sizeText } from '../../text/sizes.ts'
 export function MachineSection() {
   const isOperator = useSession().data?.operator ?? false
   const machine = useRead(contract.instance.machine, {}, { isEnabled: isOperator })
+  const version = useRead(contract.instance.version, {}, { isEnabled: isOperator })
   if (!machine.data) return null
   const { problems } = machine.data
   return (
@@ -23,7 +24,7 @@ export function MachineSection() {
             {remedy}
           </Alert>
         ))}
-        <Facts facts={factsOf(machine.data)} />
+        <Facts facts={[...factsOf(machine.data), ['Berth', version.data ? versionText(version.data) : null]]} />
       </Stack>
     </Section>
   )
@@ -43,4 +44,10 @@ function clockText(offsetSeconds: number | null): string {
   if (offsetSeconds === null) return 'not compared'
   const seconds = Math.round(Math.abs(offsetSeconds))
   return seconds <= 1 ? 'correct' : `${seconds} s ${offsetSeconds > 0 ? 'ahead' : 'behind'}`
+}
+
+function versionText({ version, newest, problem, checkedAt }: InstanceVersion): string {
+  if (newest) return `${version}; ${newest} is available`
+  if (problem) return `${version}; newer versions could not be listed: ${problem}`
+  return checkedAt ? `${version}, the newest` : version
 }

@@ -16,6 +16,7 @@ import { plural } from '../../text/sizes.ts'
 import { statusLabel } from '../../text/status-text.ts'
 import { NoProjects } from './no-projects.tsx'
 import { ProjectList } from './project-list.tsx'
+import { VersionNotice } from './version-notice.tsx'
 import { WelcomeChecklist } from './welcome-checklist.tsx'
 
 const hasCustomDomain = ({ routes }: Project) => routes.some(({ kind }) => kind === 'custom')
@@ -50,6 +51,7 @@ export function ProjectsPage() {
         </RefusableLink>
       }
     >
+      <VersionNotice />
       {home.data?.cloud.linked && !home.data.cloud.reachable && (
         <Alert color="yellow" title="The cloud is unreachable">
           Its projects are missing from this list until it is reachable.

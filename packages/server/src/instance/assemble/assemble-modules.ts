@@ -36,6 +36,7 @@ import { limitReader } from '../drivers/driver-limits.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { createGitHosts } from '../drivers/git-hosts.ts'
 import type { Logger } from '../logger.ts'
+import { createVersionCheck } from '../upgrade/version-check.ts'
 import { assembleRunning } from './assemble-running.ts'
 import type { Common, Module, Parts } from './parts.ts'
 import type { WorkerView } from './worker-view.ts'
@@ -193,6 +194,7 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
       isReady: access.isReady,
       isSetUp: access.isSetUp,
       machine,
+      versionCheck: createVersionCheck(version, parts.newerVersions, common.clock),
     }),
     access,
     gitHost,

@@ -28,6 +28,7 @@ import type { Config } from '../config/config.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { InstanceGitHosts } from '../drivers/git-hosts.ts'
 import type { Logger } from '../logger.ts'
+import type { NewerVersions } from '../upgrade/version-check.ts'
 
 /** The parts of an instance; tests provide their own database, clock and drivers. */
 export interface Parts {
@@ -74,6 +75,8 @@ export interface Parts {
   serverReader?: ServersDeps['readerOf']
   /** Archives of the whole instance; replaced in tests. */
   instanceArchive?: InstanceArchive
+  /** Newer versions on the package registry; absent: no check. */
+  newerVersions?: NewerVersions | undefined
   /** Reads this machine; replaced in tests. */
   machineReader?: MachineReader
   /** Notification delivery and watchers; replaced in tests. */

@@ -84,7 +84,7 @@ export async function openArchive(
           if (abort.aborted || error instanceof StoreFailure) throw error
           throw new ArchiveDiffers(`The stored backup cannot be decrypted: ${errorMessage(error)}`, { cause: error })
         }
-        if (received.digest('hex') !== sent.digest('hex'))
+        if (received.digest('hex') !== sent.copy().digest('hex'))
           throw new ArchiveDiffers('The destination returned a backup that differs from the stored one')
       },
       close,

@@ -238,7 +238,7 @@ export const mainSettings = {
     'BERTH_UPGRADE_CHECK',
     oneOf('on', 'off'),
     'on',
-    'Whether berth upgrade --check may ask the package registry for newer versions',
+    'Whether berth upgrade --check and the dashboard may ask the package registry for newer versions',
   ),
   metricsToken: setting(
     'BERTH_METRICS_TOKEN',

@@ -1,10 +1,18 @@
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createRunCommand } from '../../shell/run-command.ts'
 import { BuildCache } from './build/build-cache.ts'
-import { openEngine } from './engine.ts'
+import { openEngine, statusOf } from './engine.ts'
 import { namesOf } from './images.ts'
 import { Labels } from './labels.ts'
 import { EgressFilter } from './run/egress-filter.ts'
+
+const maxAttempts = 20
+const retryMs = 500
+
+function ignoreMissing(error: unknown): void {
+  if (statusOf(error) !== 404) throw error
+}
 
 /**
  * Removes a Berth from an engine: all objects with its labels, and nothing else. With the runtime's folder it also removes the
@@ -13,8 +21,11 @@ import { EgressFilter } from './run/egress-filter.ts'
 export async function removeEverythingOf(instance: string, socketPath: string, folder?: string): Promise<void> {
   const engine = openEngine(socketPath)
   const filters = { label: new Labels(instance).filter('instance').label.filter((label) => label.startsWith('berth.instance=')) }
-  for (const { Id } of await engine.listContainers({ all: true, filters }))
-    await engine.getContainer(Id).remove({ force: true, v: true })
+  const removeContainers = async () => {
+    for (const { Id } of await engine.listContainers({ all: true, filters }))
+      await engine.getContainer(Id).remove({ force: true, v: true }).catch(ignoreMissing)
+  }
+  await removeContainers()
   const images = await engine.listImages({ filters })
   for (const name of images.flatMap(({ Id, RepoTags }) => namesOf(Id, RepoTags)))
     await engine
@@ -24,7 +35,19 @@ export async function removeEverythingOf(instance: string, socketPath: string, f
   if (folder) await new BuildCache(engine, join(folder, 'build-cache.json')).clear().catch(() => undefined)
   const { Volumes } = await engine.listVolumes({ filters: JSON.stringify(filters) } as object)
   for (const { Name } of Volumes ?? []) await engine.getVolume(Name).remove()
-  for (const { Id } of await engine.listNetworks({ filters })) await engine.getNetwork(Id).remove()
+  for (const { Id } of await engine.listNetworks({ filters })) {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await engine.getNetwork(Id).remove().catch(ignoreMissing)
+        break
+      } catch (error) {
+        // The engine still finishes a request of a killed control plane, such as a start.
+        if (statusOf(error) !== 403 || attempt === maxAttempts) throw error
+        await removeContainers()
+        await pause(retryMs)
+      }
+    }
+  }
   const shell = createRunCommand({})
   if (process.getuid?.() === 0) await new EgressFilter({ instance, shell, isStrict: false, openPorts: [] }).remove()
 }
