@@ -18,7 +18,7 @@ export const databaseFiles = [sqliteFile, `${sqliteFile}-wal`, `${sqliteFile}-sh
 export const databaseFileOf = ({ databaseUrl }: Config) => (databaseUrl ? postgresFile : sqliteFile)
 
 interface SnapshotOptions {
-  /** For the same machine, which keeps the projects. */
+  /** Includes the record of the machine, so that it keeps the projects. */
   withMachine?: boolean
   abort?: AbortSignal
 }
@@ -47,7 +47,7 @@ const database = new DatabaseSync(file, { readOnly: true, timeout: 60000 })
 database.prepare('vacuum into ?').run(copy)
 `
 
-/** In a process of its own: the statement of a large database takes long and would block the event loop. */
+/** Runs in a process of its own: the statement of a large database takes long and would block the event loop. */
 async function copySqlite(file: string, copy: string, { environment }: Config, abort: AbortSignal | undefined): Promise<void> {
   const args = ['--no-warnings', '--eval', copyProgram, file, copy]
   const options = { timeoutMs: 24 * 3_600_000, maxOutputBytes: 16_384, ...(abort ? { abort } : {}) }
