@@ -186,6 +186,6 @@ const columns: Column<InstanceBackup>[] = [
     ),
   },
   { title: 'Trigger', cell: ({ trigger }) => (trigger === 'schedule' ? 'Schedule' : 'Manual') },
-  { title: 'Size', isNumber: true, cell: ({ sizeBytes, bytesDone }) => sizeText(sizeBytes ?? bytesDone) },
+  { title: 'Size', alignRight: true, cell: ({ sizeBytes, bytesDone }) => sizeText(sizeBytes ?? bytesDone) },
   { title: 'Object', isWide: true, cell: ({ objectName }) => <span className="mono">{objectName}</span> },
 ]
