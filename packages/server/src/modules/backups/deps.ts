@@ -11,7 +11,7 @@ import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 import type { ProjectData } from '../deployments/index.ts'
 import type { SavedProject, SavedUpload } from '../projects/index.ts'
-import type { InstanceArchive } from './instance-backups/instance-archive.ts'
+import type { InstanceArchive } from './instance-archive.ts'
 
 export interface BackupsSettings {
   mode: 'self-hosted' | 'cloud'

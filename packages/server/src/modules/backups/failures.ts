@@ -4,7 +4,7 @@ import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { StartFailed, VolumeUnreadable } from '../../drivers/runtime/runtime-errors.ts'
 import { diskFullFailure } from '../../platform/disk-full.ts'
 import { errorMessage } from '../../platform/error-message.ts'
-import { ArchiveDiffers } from './instance-backups/instance-archive.ts'
+import { ArchiveDiffers } from './instance-archive.ts'
 
 /** A failure of a run or restore that a user can act on; the message says what happened. */
 export class BackupFailed extends Error {

@@ -24,7 +24,7 @@ import { runBeforeDeploy, type SavedDeployment } from './runs/run-before-deploy.
 import { runJob } from './runs/run-job.ts'
 
 export type { BackupsDeps } from './deps.ts'
-export { ArchiveDiffers, type InstanceArchive, type OpenInstanceArchive } from './instance-backups/instance-archive.ts'
+export { ArchiveDiffers, type InstanceArchive, type OpenInstanceArchive } from './instance-archive.ts'
 
 /**
  * Backups and restores of projects. A *policy* binds a project to a *destination*; its *run* stores *artifacts* there and a
