@@ -4,12 +4,13 @@ import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { instanceProcesses } from '../tests/kit/instance-processes.ts'
 import type { startBerth as StartBerth } from '../tests/kit/start-berth.ts'
 import { runWrk } from '../tests/kit/wrk.ts'
 import { benchAdmin } from './kit/api-reads.ts'
 import { median } from './kit/median.ts'
 import { cpuSecondsOfInstance } from './kit/process-cpu.ts'
-import { residentBytesOfInstance } from './kit/process-memory.ts'
+import { memoryOf, type ProcessMemory, residentBytesOfInstance } from './kit/process-memory.ts'
 import { type ReferenceServer, startReferenceServer, startWriteFloor } from './kit/reference-server.ts'
 import { megabytes, table } from './kit/table.ts'
 import { addHistory, makeScene, type TableScene } from './kit/table-scene.ts'
@@ -18,6 +19,7 @@ import { addHistory, makeScene, type TableScene } from './kit/table-scene.ts'
  * node bench/api-table.ts [other tree…]: lists, single reads and writes of the API beside a floor: a bare Fastify reply of the same
  * bytes, and for writes a server that only commits a row to SQLite with the same durability. The trees (this one and others, all
  * built) and the floor are loaded in turns. Requests per second, and processor time per request, which depends less on other work.
+ * `--repetitions=10`: afterwards the whole load again that often, with the memory of the API process and the worker after each.
  * BERTH_BENCH_POSTGRES_URL (an empty database for each tree, separated by spaces): on PostgreSQL.
  */
 const { values, positionals } = parseArgs({
@@ -27,6 +29,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '3' },
     projects: { type: 'string', default: '200' },
     only: { type: 'string', default: '' },
+    repetitions: { type: 'string', default: '0' },
     profile: { type: 'string' },
   },
 })
@@ -82,7 +85,20 @@ for (const row of rows.filter(({ name }) => name.includes(values.only))) results
 console.log(table(['', 'tree', '/s', 'floor /s', 'share', 'CPU µs', 'floor CPU µs', 'CPU share'], results))
 await pause(5_000)
 for (const { name, pid } of sides)
-  console.log(`${name}: ${megabytes(await residentBytesOfInstance(pid))} resident after this load`)
+  console.log(`${name}: ${megabytes(await residentBytesOfInstance(pid))} resident after this load, ${await memoryText(pid)}`)
+for (let repetition = 1; repetition <= Number(values.repetitions); repetition++) {
+  for (const row of rows) for (const side of sides) await measureSide(row, side)
+  await pause(5_000)
+  for (const { name, pid } of sides) console.log(`${name}, repetition ${repetition}: ${await memoryText(pid)}`)
+}
+
+/** Resident memory of the API process and of the worker. */
+async function memoryText(pid: number): Promise<string> {
+  const { api, worker } = instanceProcesses(pid)
+  const [ofApi, ofWorker] = await Promise.all([memoryOf(api ?? pid), memoryOf(worker ?? pid)])
+  const text = (of: ProcessMemory | undefined) => `${megabytes(of?.rssBytes ?? 0)} (proportional ${megabytes(of?.pssBytes ?? 0)})`
+  return `API process ${text(ofApi)}, worker ${text(ofWorker)}`
+}
 
 async function startSide(tree: string, at: number): Promise<Side> {
   const { startBerth } = (await import(pathToFileURL(join(tree, 'tests/kit/start-berth.ts')).href)) as {
