@@ -1,6 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { InstanceBackupRefused } from '../../drivers/archive/instance-backup-refused.ts'
@@ -65,7 +64,10 @@ export async function openArchive(
   { withEngine = true, withFolders = true, abort = AbortSignal.timeout(maxMs) }: ArchiveContent,
 ): Promise<OpenInstanceArchive & { volumes: number }> {
   const { identity } = await readOrCreateIdentity(backupKeyFile(config.dataDir))
-  const snapshot = await mkdtemp(join(tmpdir(), 'berth-snapshot-'))
+  // The next start removes what a killed process leaves in the work folder.
+  const work = join(config.dataDir, 'work')
+  await mkdir(work, { recursive: true, mode: 0o700 })
+  const snapshot = await mkdtemp(join(work, 'snapshot-'))
   const close = () => rm(snapshot, { recursive: true, force: true })
   try {
     const engineContent = await snapshotDatabase(config, join(snapshot, databaseFileOf(config)), contentOnEngine, { abort })
