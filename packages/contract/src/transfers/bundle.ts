@@ -29,6 +29,8 @@ export const ProjectBundle = Type.Object({
      * deployed since.
      */
     isFolderCopy: Type.Optional(Type.Boolean()),
+    /** The name of `isFolderCopy` in bundles of older versions. */
+    ofFolder: Type.Optional(Type.Boolean()),
   }),
   cloneToken: nullable(text(10_000, 1)),
   environments: Type.Array(

@@ -89,7 +89,7 @@ export async function recordImport(projectImport: ProjectImport, deps: ProjectsD
       carried: carriedColumn({
         rules: hasEdgeRules ? [] : activeRules,
         grants: await importGrants(bundle, project, warnings, transaction, deps),
-        folderUploadId: bundle.source.isFolderCopy ? projectImport.uploadSessionId : null,
+        folderUploadId: (bundle.source.isFolderCopy ?? bundle.source.ofFolder) ? projectImport.uploadSessionId : null,
       }),
     })
     await refuseOverQuota(transaction, organizationId, ['projects', 'cpuCores', 'memoryMb'], deps)
