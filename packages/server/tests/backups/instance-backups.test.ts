@@ -137,6 +137,14 @@ test('only the newest backups are kept, and the objects of the others are remove
   expect(readFileSync(join(folder, kept[0].objectName), 'utf8')).toBe('everything 4')
 })
 
+test('a backup is kept after the clock was set back', async () => {
+  await schedule({ retainCount: 1 })
+  await backUp()
+  moved -= 86_400_000
+  expect(await backUp()).toMatchObject({ status: 'succeeded' })
+  expect(stored()).toHaveLength(2)
+})
+
 test('an object that comes back damaged fails the backup, and operators are notified', async () => {
   await schedule()
   scene.withStore((store) => ({

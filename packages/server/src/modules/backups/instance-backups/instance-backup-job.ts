@@ -79,7 +79,7 @@ async function perform(backup: InstanceBackupRow, deps: BackupsDeps, abort: Abor
   } finally {
     await store.close()
   }
-  await removeOld(deps, abort).catch((err: unknown) => deps.log.warn({ err }, 'backups: old instance backups not removed yet'))
+  await removeOld(backup.id, deps, abort).catch((err: unknown) => deps.log.warn({ err }, 'backups: old instance backups not removed yet'))
 }
 
 /** Reports how many bytes have been read, every few seconds. */
@@ -99,13 +99,17 @@ async function* withProgress(
   }
 }
 
-/** Removes what the retention of the schedule does not keep: first the object, then the record, so that a kill loses no object. */
-async function removeOld(deps: BackupsDeps, abort: AbortSignal): Promise<void> {
+/**
+ * Removes what the retention of the schedule does not keep: first the object, then the record, so that a kill loses no object. The
+ * newest one stays also if the clock was set back since the others.
+ */
+async function removeOld(newestId: string, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
   for (const { id } of await instanceBackupsBeyond(db, 'failed', maxFailed)) await removeInstanceBackup(db, id)
   const policy = await findInstancePolicy(db)
   if (!policy) return
-  for (const backup of await instanceBackupsBeyond(db, 'succeeded', policy.retainCount)) {
+  const old = await instanceBackupsBeyond(db, 'succeeded', policy.retainCount)
+  for (const backup of old.filter(({ id }) => id !== newestId)) {
     const destination = backup.destinationId === null ? undefined : await findDestination(db, backup.destinationId)
     if (destination) {
       const store = await openStore(destination, deps, abort)
