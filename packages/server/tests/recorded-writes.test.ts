@@ -124,6 +124,13 @@ const inputs: Record<string, (world: World) => Promise<CallInput> | CallInput> =
   'POST /projects/:projectId/backup-policies': ({ ids }) => ({
     body: { ...sampleBodies['POST /projects/:projectId/backup-policies'], destinationId: ids.backupDestination },
   }),
+  'PUT /instance/backup-policy': ({ ids }) => ({ body: { destinationId: ids.backupDestination } }),
+  'DELETE /instance/backup-policy': async ({ people, ids }) => {
+    const body = { destinationId: ids.backupDestination }
+    await call(instance, people.owner.token, 'PUT /instance/backup-policy', { body })
+    return {}
+  },
+  'POST /instance/backups': ({ ids }) => ({ body: { destinationId: ids.backupDestination } }),
 }
 
 /** Rows that concern only the caller. */

@@ -15,7 +15,7 @@ test.each([
     /^No data was saved/,
   ],
   ['no volumes are asked for', { ...all, payload: { volumes: [] } }, { ...found, savedCount: 0 }, /^No data was saved/],
-  ['one of two volumes is gone', { ...all, payload: { volumes: ['data', 'gone'] } }, found, /^Not found.*: gone\.$/],
+  ['one of two volumes is gone', { ...all, payload: { volumes: ['data', 'gone'] } }, found, /^Volumes not found.*: gone\.$/],
 ])('a run continues, with a warning if data is missing: %s', (_, wanted, seen, warning) => {
   const output = checkCoverage(wanted, seen)
   if (warning === null) expect(output).toBeNull()

@@ -13,6 +13,8 @@ type InstanceRows =
   | 'listInstanceBackups'
   | 'startInstanceBackup'
 
+const policyObject = { objectKind: 'instanceBackupPolicy', objectId: 'instance' }
+
 export function instanceBackupHandlers(deps: BackupsDeps): Pick<Handlers<typeof contract.backups>, InstanceRows> {
   const { db } = deps.database
   return {
@@ -20,16 +22,19 @@ export function instanceBackupHandlers(deps: BackupsDeps): Pick<Handlers<typeof 
       const policy = await findInstancePolicy(db)
       return { data: policy ? showInstancePolicy(policy, deps.clock.now()) : null }
     },
-    saveInstancePolicy: async ({ body }, { caller }) => ({
-      data: showInstancePolicy(await saveInstanceSchedule(body, caller, deps), deps.clock.now()),
-    }),
-    removeInstancePolicy: async () => {
+    saveInstancePolicy: async ({ body }, { caller, audit }) => {
+      audit(policyObject)
+      return { data: showInstancePolicy(await saveInstanceSchedule(body, caller, deps), deps.clock.now()) }
+    },
+    removeInstancePolicy: async (_, { audit }) => {
+      audit(policyObject)
       await removeInstanceSchedule(deps)
       return undefined
     },
     listInstanceBackups: async ({ query }) => listResponse(await listInstanceBackups(db, query), showInstanceBackup),
-    startInstanceBackup: async ({ body }, { caller }) => ({
-      data: showInstanceBackup(await startInstanceBackup(body ?? {}, caller.organizationId, deps)),
-    }),
+    startInstanceBackup: async ({ body }, { caller, audit }) => {
+      audit({ objectKind: 'instanceBackup', made: 'ibk' })
+      return { data: showInstanceBackup(await startInstanceBackup(body ?? {}, caller.organizationId, deps)) }
+    },
   }
 }
