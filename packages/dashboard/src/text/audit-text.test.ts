@@ -34,6 +34,7 @@ test.each([
     entry('PATCH /backup-policies/:policyId', { cronExpression: '' }, `bkp_${'a'.repeat(20)}`),
     'changed cron expression of a backup policy',
   ],
+  [entry('POST /projects', { name: 'a'.repeat(100) }), `created the project ${'a'.repeat(79)}…`],
   [entry('DELETE /backup-policies/:policyId', {}, `bkp_${'a'.repeat(20)}`), 'deleted a backup policy'],
   [entry('POST /new/route'), 'POST /new/route'],
 ])('an entry is shown as a sentence: %o', (one, text) => {

@@ -112,6 +112,9 @@ const predicates: Record<string, string> = {
   'POST /backup-runs/:runId/restore/prepare': 'staged a restore',
   'POST /backup-restores/:restoreId/apply': 'applied a restore',
   'POST /backup-restores/:restoreId/cancel': 'cancelled a restore',
+  'PUT /instance/backup-policy': 'changed the backup schedule of the instance',
+  'DELETE /instance/backup-policy': 'removed the backup schedule of the instance',
+  'POST /instance/backups': 'started a backup of the instance',
   'POST /webhooks/backup': 'started a backup with a webhook',
   'POST /backup-runs/:runId/cancel': 'cancelled a backup',
   'POST /backup-destinations': 'added the backup destination {name}',
@@ -194,5 +197,7 @@ const listText = (names: readonly string[]): string =>
 /** `healthCheck` → `health check`. */
 const readable = (field: string) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
-const plainText = (value: unknown): string =>
-  typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, maxFieldCharacters) : ''
+function plainText(value: unknown): string {
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  return text.length > maxFieldCharacters ? `${text.slice(0, maxFieldCharacters - 1).trimEnd()}…` : text
+}
