@@ -32,6 +32,7 @@ export const timeInZone = (date: Date, timezone: string): string =>
 export const schedules = [
   { value: '0 * * * *', label: 'Every hour' },
   { value: '0 */6 * * *', label: 'Every six hours' },
+  { value: '0 2 * * *', label: 'Every night at 02:00' },
   { value: '0 3 * * *', label: 'Every night at 03:00' },
   { value: '0 3 * * 0', label: 'Every Sunday at 03:00' },
   { value: '0 3 1 * *', label: 'On the first of each month' },

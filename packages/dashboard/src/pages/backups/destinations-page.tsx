@@ -13,7 +13,7 @@ import { InstanceSection } from './instance-section.tsx'
 export function DestinationsPage() {
   const destinations = useRead(contract.backups.listDestinations, { query: {} })
   return (
-    <Page title="Backups" description="Backup destinations and policies. Set schedules on the Backups page of each project.">
+    <Page title="Backups" description="Destinations, the policies of all projects, and the backup of the instance itself.">
       <Section title="Destinations" isFlush>
         <Loaded query={destinations}>{(rows) => <DestinationTable destinations={rows} />}</Loaded>
       </Section>

@@ -1,11 +1,12 @@
-import { contract, type InstanceBackup, type InstanceBackupPolicy } from '@berth/contract'
+import { type BackupDestination, contract, type InstanceBackup, type InstanceBackupPolicy } from '@berth/contract'
 import { ApiError } from '@berth/contract/client'
-import { Alert, Group, NativeSelect, NumberInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Code, Group, NativeSelect, NumberInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../components/action-button.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { CronInput } from '../../components/cron-input.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
+import { type Fact, Facts } from '../../components/facts.tsx'
 import { Section } from '../../components/section.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { submitting } from '../../components/submitting.ts'
@@ -13,12 +14,13 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
 import { useSession } from '../../data/session.ts'
+import { scheduleText } from '../../rules/cron-text.ts'
 import { sizeText } from '../../text/sizes.ts'
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
 const contents = [
-  { value: 'everything', label: 'Everything: volumes, images, sources and logs too' },
-  { value: 'database', label: 'Only the database and the keys' },
+  { value: 'everything', label: 'Everything, with volumes' },
+  { value: 'database', label: 'Database and keys only' },
 ]
 const refreshes = [contract.backups.getInstancePolicy, contract.backups.listInstanceBackups]
 
@@ -43,8 +45,8 @@ export function InstanceSection() {
         hasBackups={backups.data.length > 0}
       />
       {backups.data.length > 0 && (
-        <Section title="Backups of the instance" isFlush>
-          <DataTable label="Backups of the instance" rows={backups.data} columns={columns} keyOf={({ id }) => id} />
+        <Section title="Instance backups" isFlush>
+          <DataTable label="Instance backups" rows={backups.data} columns={columns} keyOf={({ id }) => id} />
         </Section>
       )}
     </>
@@ -59,9 +61,83 @@ interface PolicyProps {
 
 function PolicySection({ policy, isBusy, hasBackups }: PolicyProps) {
   const destinations = useRead(contract.backups.listDestinations, { query: {} })
+  const [isOpen, setOpen] = useState(false)
+  const start = useChange(contract.backups.startInstanceBackup, { refreshes, successMessage: 'Backup started.' })
+  if (!destinations.data) return null
+  const noDestination = destinations.data.length === 0 ? 'Add a destination first.' : undefined
+  return (
+    <Section
+      title="Backup of the instance"
+      description={
+        <>
+          Restores users, projects and settings on an empty machine with <Code>berth restore-instance</Code>.
+        </>
+      }
+      actions={
+        !isOpen && (
+          <>
+            <ActionButton size="xs" variant={policy ? 'default' : 'filled'} refusal={noDestination} onClick={() => setOpen(true)}>
+              {policy ? 'Change…' : 'Set a schedule…'}
+            </ActionButton>
+            <ActionButton
+              size="xs"
+              variant="default"
+              refusal={noDestination ?? (isBusy ? 'A backup is running.' : undefined)}
+              loading={start.isPending}
+              aria-label="Back up now: the instance"
+              onClick={() =>
+                start.mutate({
+                  body: {
+                    ...(policy ? {} : { destinationId: destinations.data[0]!.id }),
+                    content: policy?.content ?? 'everything',
+                  },
+                })
+              }
+            >
+              Back up now
+            </ActionButton>
+          </>
+        )
+      }
+    >
+      <Stack>
+        {!policy && (
+          <Alert color="yellow" title="The instance has no backup schedule">
+            {!hasBackups && 'If this machine is lost, so are its users, projects and settings. '}Backups of projects do not
+            include them.{noDestination && ' Add a destination first.'}
+          </Alert>
+        )}
+        {policy && !isOpen && <Facts facts={factsOf(policy, destinations.data)} />}
+        {isOpen && <PolicyForm policy={policy} destinations={destinations.data} onClose={() => setOpen(false)} />}
+        {(isOpen || policy) && (
+          <Text size="sm" c="dimmed">
+            Backups are encrypted with <Code>backup.key</Code> in the data folder. Keep a copy of that file on another machine:
+            without it no backup can be restored.
+          </Text>
+        )}
+      </Stack>
+    </Section>
+  )
+}
+
+const factsOf = (policy: InstanceBackupPolicy, destinations: readonly BackupDestination[]): Fact[] => [
+  ['Schedule', scheduleText(policy)],
+  ['Next', policy.nextRunAt && <TimeAgo time={policy.nextRunAt} />],
+  ['Destination', destinations.find(({ id }) => id === policy.destinationId)?.name ?? 'a deleted destination'],
+  ['Content', contents.find(({ value }) => value === policy.content)?.label],
+  ['Backups to keep', policy.retainCount],
+]
+
+interface FormProps {
+  policy: InstanceBackupPolicy | null
+  destinations: readonly BackupDestination[]
+  onClose(): void
+}
+
+function PolicyForm({ policy, destinations, onClose }: FormProps) {
   const [isConfirming, setConfirming] = useState(false)
   const [form, setForm] = useState(() => ({
-    destinationId: policy?.destinationId ?? '',
+    destinationId: policy?.destinationId ?? destinations[0]?.id ?? '',
     cronExpression: policy?.cronExpression ?? '0 2 * * *',
     timezone: policy?.timezone ?? zone,
     retainCount: policy?.retainCount ?? 7,
@@ -69,42 +145,19 @@ function PolicySection({ policy, isBusy, hasBackups }: PolicyProps) {
   }))
   const save = useChange(contract.backups.saveInstancePolicy, { refreshes, successMessage: 'Schedule saved.' })
   const remove = useChange(contract.backups.removeInstancePolicy, { refreshes, successMessage: 'Schedule removed.' })
-  const start = useChange(contract.backups.startInstanceBackup, { refreshes, successMessage: 'Backup started.' })
   const set = (change: Partial<typeof form>) => setForm({ ...form, ...change })
-  const destinationId = form.destinationId || destinations.data?.[0]?.id
   const fieldError = (field: string) =>
     save.error instanceof ApiError && save.error.field === field ? save.error.message : undefined
-  const noDestination = destinationId === undefined ? 'Add a destination first' : undefined
   return (
-    <form onSubmit={submitting(() => destinationId && save.mutate({ body: { ...form, destinationId } }))}>
-      <Section
-        title="Instance"
-        description="A backup of the instance itself restores users, projects and settings on an empty machine with berth restore-instance."
-        actions={
-          <ActionButton
-            size="xs"
-            variant="default"
-            refusal={noDestination ?? (isBusy ? 'A backup is running' : undefined)}
-            loading={start.isPending}
-            onClick={() => start.mutate({ body: { ...(destinationId ? { destinationId } : {}), content: form.content } })}
-          >
-            Back up now
-          </ActionButton>
-        }
-      >
+    <>
+      <form onSubmit={submitting(() => save.mutate({ body: form }, { onSuccess: onClose }))}>
         <Stack>
-          {policy ? null : (
-            <Alert color="yellow" title="The instance is not backed up">
-              {hasBackups ? 'It has no schedule.' : 'If this machine is lost, so are its projects, users and settings.'} Backups
-              of projects do not include them.
-            </Alert>
-          )}
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
             <NativeSelect
               label="Destination"
-              value={destinationId ?? ''}
+              value={form.destinationId}
               error={fieldError('destinationId')}
-              data={(destinations.data ?? []).map(({ id, name, kind }) => ({ value: id, label: `${name} (${kind})` }))}
+              data={destinations.map(({ id, name }) => ({ value: id, label: name }))}
               onChange={(event) => set({ destinationId: event.currentTarget.value })}
             />
             <NativeSelect
@@ -129,7 +182,7 @@ function PolicySection({ policy, isBusy, hasBackups }: PolicyProps) {
               onChange={(event) => set({ timezone: event.currentTarget.value })}
             />
             <NumberInput
-              label="Keep last (backups)"
+              label="Backups to keep"
               required
               min={1}
               max={1000}
@@ -138,25 +191,24 @@ function PolicySection({ policy, isBusy, hasBackups }: PolicyProps) {
               onChange={(value) => set({ retainCount: Number(value) })}
             />
           </SimpleGrid>
-          <Text size="sm" c="dimmed">
-            Backups are encrypted with backup.key in the data folder. Keep a copy of that file on another machine: without it no
-            backup can be restored.
-          </Text>
-          <Group justify="flex-end">
+          <Group justify="flex-end" gap="xs">
             {policy && (
-              <ActionButton variant="default" loading={remove.isPending} onClick={() => setConfirming(true)}>
+              <ActionButton variant="default" mr="auto" loading={remove.isPending} onClick={() => setConfirming(true)}>
                 Remove the schedule
               </ActionButton>
             )}
-            <ActionButton type="submit" refusal={noDestination} loading={save.isPending}>
-              Save the schedule
+            <ActionButton variant="default" onClick={onClose}>
+              Cancel
+            </ActionButton>
+            <ActionButton type="submit" loading={save.isPending}>
+              Save
             </ActionButton>
           </Group>
         </Stack>
-      </Section>
+      </form>
       <ConfirmDialog
         isOpen={isConfirming}
-        title="Remove the schedule"
+        title="Remove the schedule?"
         action="Remove"
         onClose={() => setConfirming(false)}
         onConfirm={() => {
@@ -166,7 +218,7 @@ function PolicySection({ policy, isBusy, hasBackups }: PolicyProps) {
       >
         The instance is no longer backed up. Its backups stay stored.
       </ConfirmDialog>
-    </form>
+    </>
   )
 }
 
