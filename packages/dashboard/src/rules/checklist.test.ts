@@ -11,6 +11,13 @@ test('the checklist stays until everything is done', () => {
   expect(checklist({ ...done, instance: null })).toEqual([])
 })
 
+test('a domain is connected on the page of a project; without a project, one is created first', () => {
+  const open = { project: false, domain: false, backup: false, instance: false, member: false }
+  const target = (projectId?: string) => checklist(open, projectId).find(({ id }) => id === 'domain')?.to
+  expect(target()).toBe('/new')
+  expect(target('prj_1')).toBe('/projects/prj_1/domains')
+})
+
 test('a project counts as deployed once a version has served, not while the first one is built or after it failed', () => {
   expect(hasDeployed([], [])).toBe(false)
   expect(hasDeployed([{ status: 'building' }], [{ status: 'building' }])).toBe(false)

@@ -13,7 +13,7 @@ type State = Record<ChecklistItem['id'], boolean | null>
 
 const items: readonly Omit<ChecklistItem, 'isDone'>[] = [
   { id: 'project', title: 'Deploy a project', text: 'From a folder, a repository or an image.', to: '/new' },
-  { id: 'domain', title: 'Connect your domain', text: 'On the Domains page of a project.', to: '/' },
+  { id: 'domain', title: 'Connect your domain', text: 'On the Domains page of a project.', to: '/new' },
   {
     id: 'backup',
     title: 'Add a backup destination',
@@ -42,11 +42,12 @@ export const hasDeployed = (
   deployments.some(({ status }) => status === 'live' || status === 'superseded') ||
   projects.some(({ status }) => status === 'live' || status === 'sleeping')
 
-/** The steps of a new instance; empty once all are done. */
-export function checklist(done: State): ChecklistItem[] {
+/** The steps of a new instance; empty once all are done. A domain is connected on the page of `projectId`, the newest project. */
+export function checklist(done: State, projectId?: string): ChecklistItem[] {
   const all = items.flatMap((item) => {
     const isDone = done[item.id]
-    return isDone === null ? [] : [{ ...item, isDone }]
+    const to = item.id === 'domain' && projectId ? `/projects/${projectId}/domains` : item.to
+    return isDone === null ? [] : [{ ...item, to, isDone }]
   })
   return all.every(({ isDone }) => isDone) ? [] : all
 }

@@ -96,7 +96,11 @@ export function ProjectsPage() {
           <SkeletonRows rows={3} height={120} />
         ))}
       {projects && (
-        <WelcomeChecklist hasProject={hasDeployed(projects, deployments.data ?? [])} hasDomain={projects.some(hasCustomDomain)} />
+        <WelcomeChecklist
+          projectId={(projects.find(({ status }) => status === 'live') ?? projects[0])?.id}
+          hasProject={hasDeployed(projects, deployments.data ?? [])}
+          hasDomain={projects.some(hasCustomDomain)}
+        />
       )}
       {isEmpty && <NoProjects />}
       {projects && !isEmpty && <ProjectList projects={shown} newest={newest} view={view} search={search} />}
