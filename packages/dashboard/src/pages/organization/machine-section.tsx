@@ -4,7 +4,7 @@ import { type Fact, Facts } from '../../components/facts.tsx'
 import { Section } from '../../components/section.tsx'
 import { useRead } from '../../data/read.ts'
 import { useSession } from '../../data/session.ts'
-import { numberText, sizeText } from '../../text/sizes.ts'
+import { plural, sizeText } from '../../text/sizes.ts'
 
 /** Disk, memory, load and clock of the machine, shown only to operators of the instance. */
 export function MachineSection() {
@@ -24,7 +24,7 @@ export function MachineSection() {
             {remedy}
           </Alert>
         ))}
-        <Facts facts={[...factsOf(machine.data), ['Berth', version.data ? versionText(version.data) : null]]} />
+        <Facts facts={[...factsOf(machine.data), ['Berth version', version.data ? versionText(version.data) : null]]} />
       </Stack>
     </Section>
   )
@@ -32,16 +32,19 @@ export function MachineSection() {
 
 const factsOf = ({ disk, memory, load, clock }: Machine): Fact[] => [
   ['Disk', `${sizeText(disk.freeBytes)} of ${sizeText(disk.totalBytes)} free`],
-  ['Inodes', disk.totalInodes > 0 ? `${numberText(disk.freeInodes)} of ${numberText(disk.totalInodes)} free` : null],
+  ['Inodes', disk.totalInodes > 0 ? `${Math.floor((100 * disk.freeInodes) / disk.totalInodes)}% free` : null],
   ['Memory', `${sizeText(memory.availableBytes)} of ${sizeText(memory.totalBytes)} available`],
-  ['Load, 1 min', `${load.oneMinute.toFixed(2)} on ${load.cores} cores`],
-  ['Load, 5 min', load.fiveMinutes.toFixed(2)],
-  ['Load, 15 min', load.fifteenMinutes.toFixed(2)],
+  ['CPU', plural(load.cores, 'core')],
+  [
+    'Load average, 1, 5 and 15 min',
+    [load.oneMinute, load.fiveMinutes, load.fifteenMinutes].map((one) => one.toFixed(2)).join(' · '),
+    'wide',
+  ],
   ['Clock', clockText(clock.offsetSeconds)],
 ]
 
 function clockText(offsetSeconds: number | null): string {
-  if (offsetSeconds === null) return 'not compared'
+  if (offsetSeconds === null) return 'not checked yet'
   const seconds = Math.round(Math.abs(offsetSeconds))
   return seconds <= 1 ? 'correct' : `${seconds} s ${offsetSeconds > 0 ? 'ahead' : 'behind'}`
 }

@@ -21,11 +21,14 @@ export function StorageSection() {
     refreshes: [contract.deployments.storage],
     successMessage: ({ data }) => `${sizeText(data.freedBytes)} freed.`,
   })
+  const servers = useRead(contract.servers.list, { query: {} }, { isEnabled: isOperator })
+  const nameOf = ({ serverId }: StoragePlace) =>
+    serverId === null ? 'This machine' : (servers.data?.find(({ id }) => id === serverId)?.name ?? 'Another server')
   if (!storage.data) return null
   const { places: paths } = storage.data
   const rows = paths.flatMap((location) => location.projects.map((project) => ({ ...project, place: nameOf(location) })))
   const columns: Column<Row>[] = [
-    { title: 'Project', isHeading: true, cell: ({ name, projectId }) => name ?? `${projectId} (deleted)` },
+    { title: 'Project', isHeading: true, cell: ({ name }) => name ?? 'A deleted project' },
     { title: 'Location', cell: ({ place: location }) => location },
     { title: 'Artifacts', alignRight: true, cell: ({ artifactsBytes }) => sizeText(artifactsBytes) },
     { title: 'Build cache', alignRight: true, cell: ({ cacheBytes }) => sizeText(cacheBytes) },
@@ -67,8 +70,6 @@ export function StorageSection() {
 }
 
 const rowKey = ({ projectId, place: location }: Row) => `${location} ${projectId}`
-
-const nameOf = ({ serverId }: StoragePlace) => (serverId === null ? 'This machine' : `Server ${serverId}`)
 
 function usedText({ artifactsBytes, cacheBytes, cacheMaxBytes, disk }: StoragePlace): string {
   const maximumText = cacheMaxBytes === null ? '' : ` of at most ${sizeText(cacheMaxBytes)}`
