@@ -1,10 +1,10 @@
-import { IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { ActionButton } from './action-button.tsx'
+import { AddButton } from './add-button.tsx'
 import { Section } from './section.tsx'
 
 interface Props {
   title: string
+  /** Shown with the form. */
   description?: ReactNode
   /** True if the list is empty: the form is then open. */
   isFirst: boolean
@@ -21,19 +21,12 @@ export function AddSection({ title, description, isFirst, refusal, children }: P
     if (isOpen) elementRef.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
   }, [isOpen])
   const isShown = isFirst || isOpen
-  const open = (
-    <ActionButton
-      size="xs"
-      variant="default"
-      refusal={refusal}
-      leftSection={<IconPlus size={14} />}
-      onClick={() => setOpen(true)}
-    >
-      Add…
-    </ActionButton>
-  )
   return (
-    <Section title={title} description={isShown && description} actions={!isShown && open}>
+    <Section
+      title={title}
+      description={isShown && description}
+      actions={!isShown && <AddButton refusal={refusal} onClick={() => setOpen(true)} />}
+    >
       {isShown ? <div ref={elementRef}>{children}</div> : undefined}
     </Section>
   )

@@ -6,6 +6,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { BuildFields, type BuildValues, buildBody } from '../../components/build-fields.tsx'
 import { ErrorState } from '../../components/error-state.tsx'
+import { MoreFields } from '../../components/more-fields.tsx'
 import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { call } from '../../data/client.ts'
@@ -57,7 +58,9 @@ export function ConfigureProject({ source, onBack }: Props) {
             </Button>
           }
         >
-          <Text className="wrap-anywhere">{source.text}</Text>
+          <Text size="sm" className="wrap-anywhere">
+            {source.text}
+          </Text>
           {source.detection && <DetectionReport detection={source.detection} />}
         </Section>
         <Section title="Project">
@@ -71,7 +74,9 @@ export function ConfigureProject({ source, onBack }: Props) {
               error={rejectedField === 'name' ? deploy.error?.message : undefined}
             />
             <LocationChoice value={serverId} onChange={setServerId} />
-            <BuildFields values={build} onChange={setBuild} detected={source.detection} />
+            <MoreFields label="Build and start settings">
+              <BuildFields values={build} onChange={setBuild} detected={source.detection} />
+            </MoreFields>
           </Stack>
         </Section>
         <Section

@@ -1,5 +1,5 @@
 import { contract, type Invitation, type Role, roles } from '@berth/contract'
-import { Group, NativeSelect, TextInput } from '@mantine/core'
+import { Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { IconMail } from '@tabler/icons-react'
 import { useState } from 'react'
 import { ActionButton } from '../../components/action-button.tsx'
@@ -60,28 +60,34 @@ export function InvitationsPage() {
   return (
     <Page title="Invitations" description="Each link works once, for its e-mail address only.">
       <Section title="Invite a member">
-        <form onSubmit={submitting(send)}>
-          <Group align="flex-end" gap="sm">
-            <TextInput
-              flex="2 1 14rem"
-              label="E-mail address"
-              type="email"
-              required
-              value={email}
-              onChange={(event) => setEmail(event.currentTarget.value)}
-            />
-            <NativeSelect
-              flex="1 1 8rem"
-              label="Role"
-              value={role}
-              data={[...roles]}
-              onChange={(event) => setRole(event.currentTarget.value as Role)}
-            />
-            <ActionButton type="submit" refusal={refusal} loading={invite.isPending}>
-              Invite
-            </ActionButton>
-          </Group>
-        </form>
+        {refusal ? (
+          <Text size="sm" c="dimmed">
+            {refusal}
+          </Text>
+        ) : (
+          <form onSubmit={submitting(send)}>
+            <Group align="flex-end" gap="sm">
+              <TextInput
+                flex="2 1 14rem"
+                label="E-mail address"
+                type="email"
+                required
+                value={email}
+                onChange={(event) => setEmail(event.currentTarget.value)}
+              />
+              <NativeSelect
+                flex="1 1 8rem"
+                label="Role"
+                value={role}
+                data={[...roles]}
+                onChange={(event) => setRole(event.currentTarget.value as Role)}
+              />
+              <ActionButton type="submit" loading={invite.isPending}>
+                Invite
+              </ActionButton>
+            </Group>
+          </form>
+        )}
       </Section>
       <Section title="Open invitations" isFlush>
         <Loaded query={invitations}>

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ActionButton } from '../../components/action-button.tsx'
+import { AddButton } from '../../components/add-button.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
@@ -104,6 +105,7 @@ function RepositoryForm({ id, patterns }: { id: string; patterns: readonly strin
 }
 
 function AnotherOrganization() {
+  const [isOpen, setOpen] = useState(false)
   const [name, setName] = useState('')
   const queries = useQueryClient()
   const navigate = useNavigate()
@@ -125,15 +127,19 @@ function AnotherOrganization() {
       <Section
         title="Another organisation"
         description="It has its own projects, members and audit log. Switch organisations in the account menu."
-        footer={<SaveFooter refusal={refusal} isPending={create.isPending} label="Create" />}
+        actions={!isOpen && <AddButton refusal={refusal} onClick={() => setOpen(true)} />}
+        footer={isOpen && <SaveFooter refusal={refusal} isPending={create.isPending} label="Create" />}
       >
-        <TextInput
-          aria-label="Name of the new organisation"
-          required
-          maxLength={100}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
+        {isOpen ? (
+          <TextInput
+            label="Name"
+            required
+            autoFocus
+            maxLength={100}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+        ) : undefined}
       </Section>
     </form>
   )

@@ -2,6 +2,7 @@ import { contract, type RegistryLogin } from '@berth/contract'
 import { PasswordInput, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../components/action-button.tsx'
+import { AddButton } from '../../components/add-button.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { SaveFooter } from '../../components/save-footer.tsx'
@@ -20,6 +21,7 @@ export function RegistrySection() {
 }
 
 function Registries() {
+  const [isOpen, setOpen] = useState(false)
   const [login, setLogin] = useState(empty)
   const [removed, setRemoved] = useState<RegistryLogin>()
   const logins = useRead(contract.registries.list, {})
@@ -29,6 +31,10 @@ function Registries() {
     successMessage: ({ data }) => `Saved the login for ${data.host}.`,
   })
   const remove = useChange(contract.registries.remove, { refreshes, successMessage: 'Removed.' })
+  const close = () => {
+    setLogin(empty)
+    setOpen(false)
+  }
   const rows = logins.data ?? []
   const columns: Column<RegistryLogin>[] = [
     { title: 'Registry', isHeading: true, cell: ({ host }) => host },
@@ -48,23 +54,28 @@ function Registries() {
     onChange: (event: { currentTarget: { value: string } }) => setLogin({ ...login, [name]: event.currentTarget.value }),
   })
   return (
-    <form onSubmit={submitting(() => save.mutate({ body: login }, { onSuccess: () => setLogin(empty) }))}>
+    <form onSubmit={submitting(() => save.mutate({ body: login }, { onSuccess: close }))}>
       <Section
         title="Registries"
         description="Logins to pull private images for image projects, Compose files and Dockerfiles. A password is sent only to its registry."
+        actions={!isOpen && <AddButton refusal={undefined} onClick={() => setOpen(true)} />}
         footer={
-          <SaveFooter refusal={undefined} isPending={save.isPending} label="Save login">
-            A login for the same registry replaces the existing one.
-          </SaveFooter>
+          isOpen && (
+            <SaveFooter refusal={undefined} isPending={save.isPending} label="Save login">
+              A login for the same registry replaces the existing one.
+            </SaveFooter>
+          )
         }
       >
-        <Stack>
+        <Stack className="hides-empty">
           {rows.length > 0 && <DataTable label="Registry logins" rows={rows} columns={columns} keyOf={({ id }) => id} />}
-          <SimpleGrid cols={{ base: 1, sm: 3 }}>
-            <TextInput label="Registry" placeholder="ghcr.io" {...field('host')} />
-            <TextInput label="User name" autoComplete="off" {...field('username')} />
-            <PasswordInput label="Password or access token" autoComplete="new-password" {...field('password')} />
-          </SimpleGrid>
+          {isOpen && (
+            <SimpleGrid cols={{ base: 1, sm: 3 }}>
+              <TextInput label="Registry" placeholder="ghcr.io" autoFocus {...field('host')} />
+              <TextInput label="User name" autoComplete="off" {...field('username')} />
+              <PasswordInput label="Password or access token" autoComplete="new-password" {...field('password')} />
+            </SimpleGrid>
+          )}
         </Stack>
         <ConfirmDialog
           isOpen={removed !== undefined}

@@ -1,7 +1,7 @@
-import { SimpleGrid, Stack, Switch, Textarea, TextInput } from '@mantine/core'
+import { SimpleGrid, Switch, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { MoreFields } from '../../../components/more-fields.tsx'
 import type { PolicyForm } from '../../../rules/policy-form.ts'
-import classes from './payload-fields.module.css'
 
 interface Props {
   form: PolicyForm
@@ -23,42 +23,39 @@ export function PayloadFields({ form, set, volumes }: Props) {
     onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
   })
   return (
-    <details className={classes.more} open={isOpen}>
-      <summary>Content and commands</summary>
-      <Stack mt="sm">
-        <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          <Textarea
-            label="Only these volumes"
-            description={volumes.length > 0 ? `One per line. Volumes: ${volumes.join(', ')}` : 'One per line'}
-            placeholder="all volumes"
-            autosize
-            minRows={2}
-            {...text('volumes')}
-          />
-          <Textarea
-            label="Exclude"
-            description="Patterns as in .gitignore, one per line"
-            placeholder={'cache/\n*.tmp'}
-            autosize
-            minRows={2}
-            {...text('exclude')}
-          />
-        </SimpleGrid>
-        <Switch
-          label="Dump databases with their own tools"
-          checked={form.dumpsDatabases}
-          onChange={(event) => set({ dumpsDatabases: event.currentTarget.checked })}
+    <MoreFields label="Content and commands" isOpen={isOpen}>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <Textarea
+          label="Only these volumes"
+          description={volumes.length > 0 ? `One per line. Volumes: ${volumes.join(', ')}` : 'One per line'}
+          placeholder="all volumes"
+          autosize
+          minRows={2}
+          {...text('volumes')}
         />
-        <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          <TextInput label="Command before" description="Runs inside the service" maxLength={500} {...text('preCommand')} />
-          <TextInput
-            label="Command after"
-            description="Runs always, also after a failure"
-            maxLength={500}
-            {...text('postCommand')}
-          />
-        </SimpleGrid>
-      </Stack>
-    </details>
+        <Textarea
+          label="Exclude"
+          description="Patterns as in .gitignore, one per line"
+          placeholder={'cache/\n*.tmp'}
+          autosize
+          minRows={2}
+          {...text('exclude')}
+        />
+      </SimpleGrid>
+      <Switch
+        label="Dump databases with their own tools"
+        checked={form.dumpsDatabases}
+        onChange={(event) => set({ dumpsDatabases: event.currentTarget.checked })}
+      />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <TextInput label="Command before" description="Runs inside the service" maxLength={500} {...text('preCommand')} />
+        <TextInput
+          label="Command after"
+          description="Runs always, also after a failure"
+          maxLength={500}
+          {...text('postCommand')}
+        />
+      </SimpleGrid>
+    </MoreFields>
   )
 }

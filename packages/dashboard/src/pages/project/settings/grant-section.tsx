@@ -58,36 +58,44 @@ export function GrantSection({ project: { id }, title = 'Access', actions }: Pro
           ]}
         />
       )}
-      <form onSubmit={submitting(() => change.mutate({ params, body: { userId, level } }))}>
-        <Group align="flex-end" gap="sm" px={{ base: 'md', sm: 'lg' }} pb="lg" pt="xs">
-          <NativeSelect
-            flex="2 1 12rem"
-            label="User"
-            required
-            value={userId}
-            data={[
-              { value: '', label: 'Choose…' },
-              ...(members.data ?? []).map((one) => ({ value: one.userId, label: `${one.email} (${one.role})` })),
-            ]}
-            onChange={(event) => setUserId(event.currentTarget.value)}
-          />
-          <NativeSelect
-            flex="1 1 8rem"
-            label="Access"
-            value={level}
-            data={[...levels]}
-            onChange={(event) => setLevel(event.currentTarget.value as Level)}
-          />
-          <ActionButton
-            type="submit"
-            variant="default"
-            refusal={refusal ?? (userId ? undefined : 'Choose a member first.')}
-            loading={change.isPending}
-          >
-            Grant
-          </ActionButton>
-        </Group>
-      </form>
+      {refusal && (
+        <Text size="sm" c="dimmed" px={{ base: 'md', sm: 'lg' }} pb="lg">
+          {grants.data?.length === 0 && 'No grants. '}
+          {refusal}
+        </Text>
+      )}
+      {!refusal && (
+        <form onSubmit={submitting(() => change.mutate({ params, body: { userId, level } }))}>
+          <Group align="flex-end" gap="sm" px={{ base: 'md', sm: 'lg' }} pb="lg" pt="xs">
+            <NativeSelect
+              flex="2 1 12rem"
+              label="User"
+              required
+              value={userId}
+              data={[
+                { value: '', label: 'Choose…' },
+                ...(members.data ?? []).map((one) => ({ value: one.userId, label: `${one.email} (${one.role})` })),
+              ]}
+              onChange={(event) => setUserId(event.currentTarget.value)}
+            />
+            <NativeSelect
+              flex="1 1 8rem"
+              label="Access"
+              value={level}
+              data={[...levels]}
+              onChange={(event) => setLevel(event.currentTarget.value as Level)}
+            />
+            <ActionButton
+              type="submit"
+              variant="default"
+              refusal={userId ? undefined : 'Choose a member first.'}
+              loading={change.isPending}
+            >
+              Grant
+            </ActionButton>
+          </Group>
+        </form>
+      )}
       {grants.error && (
         <Text size="sm" p="md">
           {grants.error.message}

@@ -2,6 +2,7 @@ import { contract, type DeployHook, type Project } from '@berth/contract'
 import { Alert, Code, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ActionButton } from '../../../components/action-button.tsx'
+import { AddButton } from '../../../components/add-button.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { SaveFooter } from '../../../components/save-footer.tsx'
 import { Section } from '../../../components/section.tsx'
@@ -13,6 +14,7 @@ import { useProjectRefusal } from '../../../data/refusal.ts'
 /** Deploy hooks: URLs that deploy the project when a CI system or a registry calls them. */
 export function HooksSection({ project: { id } }: { project: Project }) {
   const params = { id }
+  const [isOpen, setOpen] = useState(false)
   const [name, setName] = useState('')
   const [environment, setEnvironment] = useState('production')
   const [newUrl, setNewUrl] = useState<string>()
@@ -49,6 +51,7 @@ export function HooksSection({ project: { id } }: { project: Project }) {
         onSuccess: ({ data }) => {
           setNewUrl(data.url)
           setName('')
+          setOpen(false)
         },
       },
     )
@@ -57,9 +60,10 @@ export function HooksSection({ project: { id } }: { project: Project }) {
       <Section
         title="Deploy hooks"
         description="A POST to the URL of a hook deploys the project, for example after CI has pushed a new image."
-        footer={<SaveFooter refusal={refusal} isPending={create.isPending} label="Create hook" />}
+        actions={!isOpen && <AddButton refusal={refusal} onClick={() => setOpen(true)} />}
+        footer={isOpen && <SaveFooter refusal={refusal} isPending={create.isPending} label="Create hook" />}
       >
-        <Stack>
+        <Stack className="hides-empty">
           {newUrl && (
             <Alert
               color="green"
@@ -71,19 +75,20 @@ export function HooksSection({ project: { id } }: { project: Project }) {
             </Alert>
           )}
           {rows.length > 0 && <DataTable label="Deploy hooks" rows={rows} columns={columns} keyOf={(hook) => hook.id} />}
-          <TextInput
-            label="Hook name"
-            placeholder="CI"
-            required
-            maxLength={100}
-            readOnly={!!refusal}
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          {(environments.data?.length ?? 0) > 1 && (
+          {isOpen && (
+            <TextInput
+              label="Hook name"
+              placeholder="CI"
+              required
+              autoFocus
+              maxLength={100}
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+          )}
+          {isOpen && (environments.data?.length ?? 0) > 1 && (
             <NativeSelect
               label="Environment"
-              disabled={!!refusal}
               data={environments.data?.map(({ slug }) => slug) ?? []}
               value={environment}
               onChange={(event) => setEnvironment(event.currentTarget.value)}
