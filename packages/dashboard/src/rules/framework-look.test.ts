@@ -6,5 +6,5 @@ test('every project has an icon: of its framework, of its services, or of its le
   expect(frameworkLook(null, 'services').shape).toBe('stack')
   expect(frameworkLook('zola', 'static')).toMatchObject({ shape: 'page', letters: 'Zo' })
   expect(frameworkLook('zola', 'static')).toEqual(frameworkLook('zola', 'static'))
-  expect(frameworkLook(undefined, null).letters).toBe('·')
+  expect(frameworkLook(undefined, null).letters).toBe('…')
 })

@@ -67,12 +67,12 @@ const looks: Record<string, FrameworkLook> = {
   compose: { shape: 'stack', letters: 'C', hue: 205 },
 }
 
-/** The look of a framework. An unknown framework gets its first two letters and a hue of its name; an unknown source gets a dot. */
+/** The look of a framework. An unknown framework gets its first two letters and a hue of its name; an unknown source gets an ellipsis. */
 export function frameworkLook(framework: string | null | undefined, type: string | null | undefined): FrameworkLook {
   const known = framework ? looks[framework] : undefined
   if (known) return known
   if (type === 'services') return { shape: 'stack', letters: '', hue: 205 }
-  if (!framework) return { shape: 'square', letters: '·', hue: 210 }
+  if (!framework) return { shape: 'square', letters: '…', hue: 210 }
   const letters = `${framework.slice(0, 1).toUpperCase()}${framework.slice(1, 2)}`
   const hue = [...framework].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 360, 7)
   return { shape: type === 'static' ? 'page' : 'square', letters, hue }

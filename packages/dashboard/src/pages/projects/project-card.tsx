@@ -5,7 +5,7 @@ import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { sourceText } from '../../rules/find-projects.ts'
 import { lastErrorOf } from '../../rules/last-error.ts'
-import { deploymentText } from '../../rules/newest-deployments.ts'
+import { deploymentText, deploymentVerb } from '../../rules/newest-deployments.ts'
 import { ProjectAddress } from './project-address.tsx'
 import classes from './project-list.module.css'
 
@@ -42,8 +42,7 @@ export function ProjectCard({ project, deployment }: Props) {
         </div>
         <div className={classes.line}>
           {framework && <span className={classes.framework}>{framework}</span>}
-          {deployment ? 'Deployed ' : 'Created '}
-          <TimeAgo time={deployment?.createdAt ?? project.createdAt} />
+          {deploymentVerb(deployment)} <TimeAgo time={deployment?.createdAt ?? project.createdAt} />
         </div>
       </div>
     </article>

@@ -3,6 +3,7 @@ import { FrameworkIcon } from '../../components/framework-icon.tsx'
 import { PlainLink } from '../../components/plain-link.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { deploymentVerb } from '../../rules/newest-deployments.ts'
 import { ProjectAddress } from './project-address.tsx'
 import classes from './project-list.module.css'
 
@@ -26,8 +27,7 @@ export function ProjectRow({ project, deployment }: Props) {
       </span>
       <ProjectAddress project={project} />
       <span className={classes.foot}>
-        {deployment ? 'deployed ' : 'created '}
-        <TimeAgo time={deployment?.createdAt ?? project.createdAt} />
+        {deploymentVerb(deployment)} <TimeAgo time={deployment?.createdAt ?? project.createdAt} />
       </span>
     </article>
   )
