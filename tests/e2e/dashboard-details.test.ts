@@ -66,7 +66,7 @@ describeNeeding(['chromium'], 'small things of the dashboard', () => {
       .locator('button, textarea:not([aria-hidden])')
       .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().height))
     const secret = await dialog.getByText('Secret', { exact: true }).boundingBox()
-    expect(heights.length).toBe(3)
+    expect(heights.length).toBe(4)
     for (const height of [...heights, secret?.height ?? 0]) expect(height).toBeGreaterThanOrEqual(44)
     await dialog.getByRole('button', { name: 'Close' }).click()
     await page.goto('/new')

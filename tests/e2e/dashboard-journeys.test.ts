@@ -129,7 +129,7 @@ async function addPolicy(page: Page): Promise<void> {
   const form = page.getByRole('region', { name: 'Add a destination' })
   await form.getByLabel('Kind').selectOption('local')
   await form.getByLabel('Name').fill('Shed')
-  await form.getByLabel('Folder, inside the backup roots').fill('nightly')
+  await form.getByLabel('Folder').fill('nightly')
   await form.getByRole('button', { name: 'Add' }).click()
   await page.getByRole('row').filter({ hasText: 'Shed' }).getByText('passed').waitFor()
   await page.goto(`${projectPath}/backups`)

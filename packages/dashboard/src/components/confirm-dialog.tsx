@@ -26,7 +26,7 @@ export function ConfirmDialog({ isOpen, title, children, action, typed, isPendin
           if (isReady) onConfirm()
         }}
       >
-        <Stack>
+        <Stack fz="sm">
           {children}
           {typed && (
             <TextInput

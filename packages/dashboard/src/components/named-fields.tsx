@@ -13,10 +13,12 @@ interface Props {
 export function NamedFields({ fields, values, onChange, fieldError }: Props) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
-      {fields.map(({ name, label, isSecret, isOptional, isLong, placeholder }) => {
+      {fields.map(({ name, label, isSecret, isOptional, isLong, isWide, description, placeholder }) => {
         const common = {
           label,
+          description,
           placeholder,
+          ...(isLong || isWide ? { style: { gridColumn: '1 / -1' } } : {}),
           required: !isOptional,
           value: values[name] ?? '',
           autoComplete: 'off',
@@ -25,16 +27,7 @@ export function NamedFields({ fields, values, onChange, fieldError }: Props) {
         }
         if (isLong)
           return (
-            <Textarea
-              key={name}
-              {...common}
-              style={{ gridColumn: '1 / -1' }}
-              autosize
-              minRows={2}
-              maxRows={6}
-              classNames={{ input: 'mono' }}
-              spellCheck={false}
-            />
+            <Textarea key={name} {...common} autosize minRows={2} maxRows={6} classNames={{ input: 'mono' }} spellCheck={false} />
           )
         return isSecret ? <PasswordInput key={name} {...common} /> : <TextInput key={name} {...common} />
       })}

@@ -14,11 +14,13 @@ const items = [
   item('folder', 'dep_1', { sizeBytes: 1000 }),
   item('static', 'dep_2', { sizeBytes: 2000 }),
   item('backup policy', '0 3 * * *'),
+  item('variable', 'DATABASE_URL'),
+  item('variable', 'PORT'),
   volume,
   item('folder', 'shop', { kept: true, reason: 'It is your own folder; Berth only reads it' }),
 ]
 
-test('kept items come first, builds are one line, and schedules are in plain text', () => {
+test('kept items come first, builds and variables are one line each, and schedules are in plain text', () => {
   expect(deletionLines(items, false)).toEqual([
     { id: 'volume data', text: 'Volume data · 12.0 kB', isKept: true },
     { id: 'folder shop', text: 'Your folder shop', isKept: true },
@@ -27,6 +29,7 @@ test('kept items come first, builds are one line, and schedules are in plain tex
     { id: 'instance app', text: 'Running instance of app', isKept: false },
     { id: 'backup policy 0 3 * * *', text: 'Backup policy: every night at 03:00', isKept: false },
     { id: 'builds', text: '2 builds · 3.0 kB', isKept: false },
+    { id: 'variables', text: '2 variables', isKept: false },
   ])
 })
 

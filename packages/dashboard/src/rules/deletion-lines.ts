@@ -9,23 +9,27 @@ export interface DeletionLine {
   isKept: boolean
 }
 
-/** The lines of a deletion preview, kept items first: users look for them before they delete. Builds are one line. */
+/** The lines of a deletion preview, kept items first: users look for them before they delete. Builds are one line, and so are variables. */
 export function deletionLines(items: readonly DeletionItem[], deletesVolumes: boolean): DeletionLine[] {
   // Volumes that were on the server before the project are always kept; their reason does not name the option.
   const isKept = ({ kept, reason }: DeletionItem) => kept && !(deletesVolumes && reason?.includes('deleteVolumes'))
   const builds = items.filter(isBuild)
+  const variables = items.filter(isVariable)
   const lines = items
-    .filter((item) => !isBuild(item))
+    .filter((item) => !isBuild(item) && !isVariable(item))
     .map((item) => ({ id: `${item.kind} ${item.id}`, text: sized(deletionText(item), item.sizeBytes), isKept: isKept(item) }))
   if (builds.length > 0) {
     const bytes = builds.reduce((sum, { sizeBytes }) => sum + (sizeBytes ?? 0), 0)
     lines.push({ id: 'builds', text: sized(plural(builds.length, 'build'), bytes || null), isKept: false })
   }
+  if (variables.length > 0) lines.push({ id: 'variables', text: plural(variables.length, 'variable'), isKept: false })
   return lines.sort((one, other) => Number(other.isKept) - Number(one.isKept))
 }
 
 /** A build is an image or a folder of the instance; a kept folder is the user's own. */
 const isBuild = ({ kind, kept }: DeletionItem) => kind === 'image' || kind === 'static' || (kind === 'folder' && !kept)
+
+const isVariable = ({ kind, kept }: DeletionItem) => kind === 'variable' && !kept
 
 const sized = (text: string, bytes: number | null) => (bytes === null ? text : `${text} · ${sizeText(bytes)}`)
 

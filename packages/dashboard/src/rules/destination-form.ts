@@ -3,7 +3,15 @@ import type { FormField } from './form-field.ts'
 
 /** The form fields of each kind of destination. */
 export const destinationFields: Record<DestinationKind, readonly FormField[]> = {
-  local: [{ name: 'path', label: 'Folder, inside the backup roots of this instance', placeholder: 'nightly' }],
+  local: [
+    {
+      name: 'path',
+      label: 'Folder',
+      description: 'Inside the backup roots of this instance',
+      isWide: true,
+      placeholder: 'nightly',
+    },
+  ],
   s3: [
     { name: 'bucket', label: 'Bucket' },
     { name: 'prefix', label: 'Prefix', isOptional: true },
@@ -18,7 +26,7 @@ export const destinationFields: Record<DestinationKind, readonly FormField[]> = 
     { name: 'user', label: 'User' },
     { name: 'path', label: 'Folder' },
     { name: 'password', label: 'Password', isSecret: true, isOptional: true },
-    { name: 'privateKey', label: 'or a private key', isOptional: true, isLong: true },
+    { name: 'privateKey', label: 'Private key, instead of the password', isOptional: true, isLong: true },
   ],
 }
 

@@ -6,5 +6,8 @@ export interface FormField {
   isOptional?: true
   isNumber?: true
   isLong?: true
+  /** Takes the whole row, for paths. */
+  isWide?: true
+  description?: string
   placeholder?: string
 }

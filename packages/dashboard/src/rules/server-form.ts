@@ -13,7 +13,7 @@ export const serverFields: readonly FormField[] = [
     isLong: true,
     placeholder: '-----BEGIN OPENSSH PRIVATE KEY-----',
   },
-  { name: 'password', label: 'or a password', isOptional: true, isSecret: true },
+  { name: 'password', label: 'Password, instead of the key', isOptional: true, isSecret: true },
   { name: 'dockerSocket', label: 'Docker socket', isOptional: true, placeholder: '/var/run/docker.sock' },
 ]
 

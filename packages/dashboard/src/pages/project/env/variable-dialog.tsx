@@ -39,7 +39,10 @@ export function VariableDialog({ projectId, environment, variable, onClose, onSa
             onChange={(event) => setValue(event.currentTarget.value)}
           />
           <Switch label="Secret" checked={isSecret} onChange={(event) => setSecret(event.currentTarget.checked)} />
-          <Group justify="flex-end">
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
             <Button type="submit" loading={save.isPending}>
               Save
             </Button>

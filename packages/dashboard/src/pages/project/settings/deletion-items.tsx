@@ -11,7 +11,8 @@ export const DeletionItems = ({ items, deletesVolumes }: Props) => (
   <Stack
     gap={4}
     mah="16rem"
-    style={{ overflowY: 'auto' }}
+    p="xs"
+    style={{ overflowY: 'auto', border: '1px solid var(--berth-line)', borderRadius: 'var(--mantine-radius-md)' }}
     role="group"
     aria-label="What is deleted and what is kept"
     tabIndex={0}
