@@ -32,4 +32,4 @@ export function useProjectRefusal(projectId: Project['id'], need: Level): string
 }
 
 const refusalMessage = (role: Role, permission: Permission) =>
-  `As ${role} you cannot do this (it needs "${permission}"). Ask an owner or admin of the organisation.`
+  `As ${role} you cannot do this. It needs the permission "${permission}". Ask an owner or admin of the organisation.`

@@ -45,7 +45,7 @@ export function AccountPage() {
                 ['E-mail address', user.email],
                 ['Name', user.name],
                 ['Member since', <TimeAgo key="since" time={user.createdAt} />],
-                [`In ${organization.name}`, role],
+                [`Role in ${organization.name}`, role],
                 ['Session expires', expiresAt && <TimeAgo time={expiresAt} />],
               ]}
             />
@@ -58,9 +58,9 @@ export function AccountPage() {
       <PasswordSection />
       <TwoFactorSection />
       <SessionsSection />
-      <Section title="Colours">
+      <Section title="Theme">
         <SegmentedControl
-          aria-label="Colours"
+          aria-label="Theme"
           data={schemes}
           value={colorScheme}
           onChange={(value) => setColorScheme(value as typeof colorScheme)}
@@ -90,7 +90,8 @@ export function AccountPage() {
         </Text>
         {health.data && (
           <Text size="sm" c="dimmed" mt="xs">
-            Berth {health.data.version}, {health.data.mode}. {health.data.isolation?.message}
+            Berth {health.data.version}, {health.data.mode}.{' '}
+            {health.data.isolation && `Isolation: ${health.data.isolation.message}.`}
           </Text>
         )}
       </Section>

@@ -46,7 +46,9 @@ export function AllPolicies() {
         <SkeletonRows rows={2} />
       ) : rows.length === 0 ? (
         <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
-          {refusal ?? 'No backup policies. Open a project and choose Backups.'}
+          {refusal
+            ? 'Policies are shown to users who may change projects. Ask an owner or admin of the organisation.'
+            : 'No backup policies. Open a project and choose Backups.'}
         </Text>
       ) : (
         <DataTable

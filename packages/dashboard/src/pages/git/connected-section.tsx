@@ -14,7 +14,7 @@ interface Props {
   provider: GitHostProvider
 }
 
-const sourceNames = { app: 'the installed app', oauth: 'an account', cli: "the machine's command-line login" }
+const sourceNames = { app: 'the installed app', oauth: 'the sign-in of a user', cli: "the machine's command-line login" }
 
 export function ConnectedSection({ status, provider }: Props) {
   const [isConfirming, setConfirming] = useState(false)
@@ -34,16 +34,16 @@ export function ConnectedSection({ status, provider }: Props) {
       }
     >
       <StatusBadge status={status.state} />
-      {sources.length > 0 && (
-        <Text size="sm" mt="xs">
-          Through {sources.map((one) => sourceNames[one]).join(' and ')}
-        </Text>
-      )}
       {status.accounts.map(({ login, type, id }) => (
-        <Text key={id} size="sm">
-          <b>{login}</b> ({type})
+        <Text key={id} size="sm" mt="xs">
+          Account <b>{login}</b> ({type})
         </Text>
       ))}
+      {sources.length > 0 && (
+        <Text size="sm" c="dimmed">
+          Connected through {sources.map((one) => sourceNames[one]).join(' and ')}
+        </Text>
+      )}
       {status.installUrl && (
         <Text size="sm" mt="xs">
           <ExternalLink url={status.installUrl}>Choose repositories for the app</ExternalLink>

@@ -42,6 +42,7 @@ const columnsOf = (provider: GitHostProvider): Column<Repository>[] => [
         to="/new"
         search={{ from: 'repository', provider, repository: fullName } as never}
         size="compact-sm"
+        fz="xs"
         variant="default"
         aria-label={`Deploy ${fullName}`}
       >

@@ -36,18 +36,20 @@ export function DetectionReport({ detection }: { detection: Detection }) {
       />
       {evidence.length > 0 && (
         <Text size="xs" c="dimmed" mt="sm" component="div">
-          Because{' '}
+          Detected from{' '}
           {evidence.map(({ file, says }, at) => (
             <span key={`${file} ${says}`}>
-              {at > 0 && '; '}
-              <Code>{file}</Code> {says}
+              {at > 0 && ', '}
+              <Code>{file}</Code> ({says})
             </span>
           ))}
         </Text>
       )}
       {warnings.length > 0 && (
         <Alert color="yellow" mt="sm" title="Warnings">
-          {warnings.join(' · ')}
+          {warnings.map((warning) => (
+            <div key={warning}>{warning}</div>
+          ))}
         </Alert>
       )}
     </>

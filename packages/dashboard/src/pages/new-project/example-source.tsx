@@ -24,7 +24,9 @@ export function ExampleSource({ onChosen, onError }: ChooserProps) {
   }
   return (
     <>
-      <Text mb="md">An example site of two files, uploaded from your browser. It is live in seconds.</Text>
+      <Text size="sm" mb="md">
+        An example site of two files, uploaded from your browser. It is live in seconds.
+      </Text>
       <Button onClick={() => void upload()} loading={isBusy}>
         Use the example
       </Button>

@@ -4,7 +4,7 @@ import { ButtonLink } from '../../components/router-link.tsx'
 export function ServerSource() {
   return (
     <>
-      <Text mb="md">
+      <Text size="sm" mb="md">
         Berth scans Docker on your server over SSH and adopts the services that you select, with their volumes. Nothing on the
         server changes until you deploy.
       </Text>

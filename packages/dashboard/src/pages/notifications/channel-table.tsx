@@ -17,7 +17,7 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
   if (channels.length === 0)
     return (
       <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
-        None yet: add one below.
+        No channels. Add one below.
       </Text>
     )
   const columns: Column<Channel>[] = [

@@ -1,5 +1,5 @@
 import { contract } from '@berth/contract'
-import { Switch } from '@mantine/core'
+import { Group, Switch } from '@mantine/core'
 import { IconBellCheck, IconSettings } from '@tabler/icons-react'
 import { useState } from 'react'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -24,14 +24,14 @@ export function NotificationsPage() {
       title="Notifications"
       actions={
         <ButtonLink to="/notifications/settings" variant="default" leftSection={<IconSettings size={16} />}>
-          Channels and choices
+          Notification settings
         </ButtonLink>
       }
     >
       <Section
         isFlush
         actions={
-          <>
+          <Group gap="lg">
             <Switch size="xs" label="All channels" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} />
             <Switch
               size="xs"
@@ -40,7 +40,7 @@ export function NotificationsPage() {
               onChange={(event) => setUnseen(event.currentTarget.checked)}
             />
             <MarkAllSeen deliveries={list.data ?? []} />
-          </>
+          </Group>
         }
       >
         <Loaded query={list}>

@@ -60,12 +60,18 @@ export function AdoptForm({ serverId, serviceNames }: Props) {
           </Group>
           {plan.data && (
             <Alert title="The plan">
-              <List size="sm" type="ordered">
+              <List size="sm" type="ordered" pl="xl">
                 {plan.data.plan.map((step) => (
                   <List.Item key={step}>{step}</List.Item>
                 ))}
               </List>
-              {plan.data.warnings.join(' · ')}
+              {plan.data.warnings.length > 0 && (
+                <List size="sm" mt="sm" pl="xl">
+                  {plan.data.warnings.map((warning) => (
+                    <List.Item key={warning}>{warning}</List.Item>
+                  ))}
+                </List>
+              )}
             </Alert>
           )}
         </Stack>

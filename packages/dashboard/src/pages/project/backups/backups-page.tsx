@@ -32,7 +32,7 @@ export function BackupsPage() {
       {(project) =>
         refusal ? (
           <Alert color="yellow" title="You cannot see the backups">
-            {refusal}
+            They contain all data of the project. To see them, you need "write" access to the project. Ask an owner or admin.
           </Alert>
         ) : (
           <>

@@ -35,7 +35,7 @@ export function PolicyList({ project, policies }: Props) {
   if (policies.length === 0)
     return (
       <EmptyState icon={IconArchive} title="No backup policies">
-        A policy sets the destination, the schedule and the retention. Add the first one below.
+        A policy sets the destination, the schedule and the retention.
       </EmptyState>
     )
   const nameOf = (id: string) => destinations.data?.find((one) => one.id === id)?.name ?? 'a destination'

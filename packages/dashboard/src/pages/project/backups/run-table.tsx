@@ -56,15 +56,14 @@ export function RunTable({ project, runs }: Props) {
       cell: (run) => {
         const labels = runLabels(run)
         return (
-          labels.length > 0 && (
-            <Group gap={4}>
-              {labels.map((label) => (
-                <Badge key={label} size="sm" variant="default">
-                  {label}
-                </Badge>
-              ))}
-            </Group>
-          )
+          <Group gap={4}>
+            {labels.length === 0 && '–'}
+            {labels.map((label) => (
+              <Badge key={label} size="sm" variant="default">
+                {label}
+              </Badge>
+            ))}
+          </Group>
         )
       },
     },

@@ -55,7 +55,7 @@ export function DnsRecords({ domain, refusal, isChecking, onCheck }: Props) {
         ]}
       />
       {hint && (
-        <Text size="sm" c="dimmed" p="sm">
+        <Text size="sm" c="dimmed" px={{ base: 'md', sm: 'lg' }} py="sm">
           {hint}.
         </Text>
       )}

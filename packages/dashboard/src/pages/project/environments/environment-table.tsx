@@ -38,13 +38,19 @@ export function EnvironmentTable({ project, environments }: Props) {
     {
       title: 'Environment',
       isHeading: true,
-      cell: ({ name, type, pullRequest, deletingSince }) => (
+      cell: ({ name, slug, type, pullRequest, deletingSince }) => (
         <div>
           <Text size="sm" fw={500}>
             {name}
           </Text>
           <Text size="xs" c="dimmed">
-            {deletingSince ? 'being removed' : pullRequest === null ? type : `of pull request ${pullRequest}`}
+            {deletingSince
+              ? 'being removed'
+              : pullRequest === null
+                ? type === slug
+                  ? null
+                  : type
+                : `of pull request ${pullRequest}`}
           </Text>
         </div>
       ),

@@ -1,7 +1,9 @@
 import { type CronJob, contract } from '@berth/contract'
 import { Group, Text } from '@mantine/core'
+import { IconClock } from '@tabler/icons-react'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
+import { EmptyState } from '../../../components/empty-state.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
@@ -73,6 +75,11 @@ export function TaskTable({ projectId: id, tasks, onSelect }: Props) {
       },
     },
   ]
-  if (tasks.length === 0) return <Text p="md">No scheduled tasks yet.</Text>
+  if (tasks.length === 0)
+    return (
+      <EmptyState icon={IconClock} title="No scheduled tasks">
+        For example a nightly clean-up, or a report every Monday.
+      </EmptyState>
+    )
   return <DataTable label="Scheduled tasks" rows={tasks} columns={columns} keyOf={(task) => task.id} />
 }
