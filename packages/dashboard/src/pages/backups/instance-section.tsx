@@ -70,7 +70,8 @@ function PolicySection({ policy, isBusy, hasBackups }: PolicyProps) {
       title="Backup of the instance"
       description={
         <>
-          Restores users, projects and settings on an empty machine with <Code>berth restore-instance</Code>.
+          Restores users, projects and settings on an empty machine with{' '}
+          <Code style={{ whiteSpace: 'nowrap' }}>berth restore-instance</Code>.
         </>
       }
       actions={
@@ -194,7 +195,7 @@ function PolicyForm({ policy, destinations, onClose }: FormProps) {
           <Group justify="flex-end" gap="xs">
             {policy && (
               <ActionButton variant="default" mr="auto" loading={remove.isPending} onClick={() => setConfirming(true)}>
-                Remove the schedule
+                Remove
               </ActionButton>
             )}
             <ActionButton variant="default" onClick={onClose}>
