@@ -14,7 +14,7 @@ interface Props {
   provider: GitHostProvider
 }
 
-const sourceNames = { app: 'the installed app', oauth: 'the sign-in of a user', cli: "the machine's command-line login" }
+const sourceNames = { app: 'the installed app', oauth: 'an account', cli: "the machine's command-line login" }
 
 export function ConnectedSection({ status, provider }: Props) {
   const [isConfirming, setConfirming] = useState(false)
