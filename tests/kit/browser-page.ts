@@ -58,7 +58,8 @@ function repeatNavigations(page: Page): void {
       try {
         return await goto(...target)
       } catch (error) {
-        if (!String(error).includes('ERR_NETWORK_CHANGED')) throw error
+        // The page of the failure itself interrupts a navigation that follows.
+        if (!/ERR_NETWORK_CHANGED|chrome-error:\/\/chromewebdata/.test(String(error))) throw error
       }
   }
 }

@@ -37,6 +37,7 @@ import { Watch } from './watch/watch.ts'
 import { standardWatchIntervals } from './watch-intervals.ts'
 
 export type { DataUnit, ProjectData } from './data/project-data.ts'
+export { DeployFailed } from './deploy-failed.ts'
 export type { DeploymentsDeps, EdgeSwitch, OldContainers } from './deps.ts'
 export { hasCompleted } from './health/health.ts'
 export { liveProjectsHere } from './live-environments.ts'

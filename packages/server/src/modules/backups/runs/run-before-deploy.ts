@@ -1,5 +1,6 @@
 import { terminalRun } from '@berth/contract'
 import type { RunRow } from '../../../platform/db/tables/backups.ts'
+import { DeployFailed } from '../../deployments/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { allPolicies } from '../policy-store.ts'
 import { allRuns, findRun } from './run-store.ts'
@@ -40,7 +41,8 @@ export async function runBeforeDeploy(
     report(`Backing up before the deployment with policy ${policy.id}: run ${run.id}`)
     const ended = await waitUntilEnded(run.id, deps, abort)
     if (ended?.status !== 'succeeded')
-      throw new Error(
+      throw new DeployFailed(
+        'backup_failed',
         `The backup before the deployment failed: ${ended?.errorMessage ?? 'it was cancelled'}. Fix the cause, or set beforeDeploy of policy ${policy.id} to false.`,
       )
   }

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../../platform/error-message.ts'
+import { Failure } from '../../../platform/failure.ts'
 import { DeployFailed } from '../deploy-failed.ts'
 import type { StepContext } from '../step.ts'
 import { listLiveDeployments } from '../store.ts'
@@ -13,7 +13,7 @@ export async function backUpBeforeStart({ deployment, deps, log, abort }: StepCo
   try {
     await deps.guards.beforeStart?.({ projectId, environment, startedAt: startedAt ?? 0 }, (line) => log.line(line), abort)
   } catch (error) {
-    abort.throwIfAborted()
-    throw new DeployFailed('backup_failed', errorMessage(error))
+    // Any other error, such as a lost connection to the database, is not about the backup: the job is tried again.
+    throw error instanceof Failure ? new DeployFailed('backup_failed', error.message) : error
   }
 }
