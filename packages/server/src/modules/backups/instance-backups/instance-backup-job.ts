@@ -79,7 +79,9 @@ async function perform(backup: InstanceBackupRow, deps: BackupsDeps, abort: Abor
   } finally {
     await store.close()
   }
-  await removeOld(backup.id, deps, abort).catch((err: unknown) => deps.log.warn({ err }, 'backups: old instance backups not removed yet'))
+  await removeOld(backup.id, deps, abort).catch((err: unknown) =>
+    deps.log.warn({ err }, 'backups: old instance backups not removed yet'),
+  )
 }
 
 /** Reports how many bytes have been read, every few seconds. */
