@@ -40,7 +40,7 @@ const identityIn = (dataFolder: string) => readIdentity(join(dataFolder, 'docker
 /** Removes an instance's objects from the engine; call it while its data folder still exists. */
 export function dockerRemover(dataFolder: string): () => Promise<void> {
   const identity = identityIn(dataFolder)
-  return () => removeEverythingOf(identity, partOf('docker'), join(dataFolder, 'docker'))
+  return () => removeEverythingOf(identity, partOf('docker'))
 }
 
 const serverIdentityIn = (dataFolder: string, serverId: string) => readIdentity(join(dataFolder, 'servers', serverId)).instance
@@ -48,7 +48,7 @@ const serverIdentityIn = (dataFolder: string, serverId: string) => readIdentity(
 /** Removes the objects of the instance on a server, whose engine is that of the test machine. */
 export function serverRemover(dataFolder: string, serverId: string): () => Promise<void> {
   const identity = serverIdentityIn(dataFolder, serverId)
-  return () => removeEverythingOf(identity, partOf('docker'), join(dataFolder, 'servers', serverId))
+  return () => removeEverythingOf(identity, partOf('docker'))
 }
 
 /** Everything on the engine with an instance's label, each as its kind and owner; sorted. */

@@ -17,7 +17,7 @@ describeNeeding(['docker', 'nodeImage'], 'the docker runtime', () => {
       open,
       noLimits: null,
       async cleanUp() {
-        await removeEverythingOf(readIdentity(folder).instance, socketPath, folder)
+        await removeEverythingOf(readIdentity(folder).instance, socketPath)
         await rm(folder, { recursive: true, force: true })
       },
     }

@@ -21,7 +21,7 @@ describeNeeding(['docker', 'nodeImage', 'sshd'], 'the docker runtime on a server
       async cleanUp() {
         await links.close()
         await sshd[Symbol.asyncDispose]()
-        await removeEverythingOf(readIdentity(folder).instance, partOf('docker'), folder)
+        await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
         await rm(folder, { recursive: true, force: true })
       },
     }

@@ -28,7 +28,7 @@ describeNeeding(['docker', 'busyboxImage'], 'The disk limit of a container', () 
   })
   afterAll(async () => {
     await runtime?.close()
-    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'), folder)
+    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     await engine.getVolume(adopted).remove()
     await rm(folder, { recursive: true, force: true })
   })

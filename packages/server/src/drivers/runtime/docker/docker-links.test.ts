@@ -62,7 +62,7 @@ describeNeeding(['docker', 'dockerIsolation', 'busyboxImage'], 'Networks of link
   })
   afterAll(async () => {
     await runtime.close()
-    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'), folder)
+    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     await rm(folder, { recursive: true, force: true })
   })
 

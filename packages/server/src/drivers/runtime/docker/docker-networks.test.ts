@@ -78,7 +78,7 @@ describeNeeding(['docker', 'busyboxImage'], 'Several networks of one project in 
   })
   afterAll(async () => {
     await runtime.close()
-    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'), folder)
+    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     await rm(folder, { recursive: true, force: true })
   })
 

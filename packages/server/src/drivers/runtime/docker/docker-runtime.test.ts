@@ -97,7 +97,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
 
   afterAll(async () => {
     for (const one of [runtime, classic]) await one.close()
-    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'), folder)
+    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     for (const one of [folder, source]) await rm(one, { recursive: true, force: true })
   })
 

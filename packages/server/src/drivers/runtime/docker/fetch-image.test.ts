@@ -82,7 +82,7 @@ describeNeeding(['docker', 'busyboxImage', 'registry'], 'images of a registry th
   })
   afterAll(async () => {
     await runtime.close()
-    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'), folder)
+    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     const left = await engine.listImages()
     const names = left.flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])])
     // The last name takes the digest along.

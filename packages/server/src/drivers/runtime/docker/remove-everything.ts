@@ -1,7 +1,5 @@
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRunCommand } from '../../shell/run-command.ts'
-import { BuildCache } from './build/build-cache.ts'
 import { openEngine, statusOf } from './engine.ts'
 import { namesOf } from './images.ts'
 import { Labels } from './labels.ts'
@@ -15,10 +13,11 @@ function ignoreMissing(error: unknown): void {
 }
 
 /**
- * Removes a Berth from an engine: all objects with its labels, and nothing else. With the runtime's folder it also removes the
- * cache of its builds. For tests, and for operators who uninstall Berth.
+ * Removes a Berth from an engine: all objects with its labels, and nothing else. The build cache stays: the engine has one for all
+ * its users, and records that appeared during builds of two instances count for both. Another instance would then build a service
+ * again that did not change, and restart it. For tests, and for operators who uninstall Berth.
  */
-export async function removeEverythingOf(instance: string, socketPath: string, folder?: string): Promise<void> {
+export async function removeEverythingOf(instance: string, socketPath: string): Promise<void> {
   const engine = openEngine(socketPath)
   const filters = { label: new Labels(instance).filter('instance').label.filter((label) => label.startsWith('berth.instance=')) }
   const removeContainers = async () => {
@@ -32,7 +31,6 @@ export async function removeEverythingOf(instance: string, socketPath: string, f
       .getImage(name)
       .remove({ force: true })
       .catch(() => undefined)
-  if (folder) await new BuildCache(engine, join(folder, 'build-cache.json')).clear().catch(() => undefined)
   const { Volumes } = await engine.listVolumes({ filters: JSON.stringify(filters) } as object)
   for (const { Name } of Volumes ?? []) await engine.getVolume(Name).remove()
   for (const { Id } of await engine.listNetworks({ filters })) {

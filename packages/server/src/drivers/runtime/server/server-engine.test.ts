@@ -35,7 +35,7 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
     await runtime.close()
     await links.close()
     await sshd[Symbol.asyncDispose]()
-    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'), folder)
+    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     await rm(folder, { recursive: true, force: true })
   })
 

@@ -58,7 +58,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'A Dockerfile on Docker
   })
   afterAll(async () => {
     await runtime.close()
-    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'), folder)
+    await removeEverythingOf(readIdentity(folder).instance, partOf('docker'))
     for (const one of [folder, source]) await rm(one, { recursive: true, force: true })
   })
 

@@ -100,7 +100,7 @@ describeNeeding(['docker', 'busyboxImage'], 'A Dockerfile', () => {
   })
   afterAll(async () => {
     for (const runtime of Object.values(runtimes)) await runtime.close()
-    for (const path of folders.slice(0, 2)) await removeEverythingOf(readIdentity(path).instance, partOf('docker'), path)
+    for (const path of folders.slice(0, 2)) await removeEverythingOf(readIdentity(path).instance, partOf('docker'))
     for (const path of folders) await rm(path, { recursive: true, force: true })
   })
 
