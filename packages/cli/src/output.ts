@@ -55,5 +55,8 @@ export function columns(rows: readonly (readonly string[])[]): string {
     .join('\n')
 }
 
-/** A time to the minute, as tables show it. */
+/** A time in UTC to the minute, as tables show it. */
 export const minute = (time: string): string => time.slice(0, 16).replace('T', ' ')
+
+/** A time to the minute with its zone, for sentences and next to a schedule in another time zone. */
+export const minuteUtc = (time: string): string => `${minute(time)} UTC`

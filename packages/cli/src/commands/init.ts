@@ -17,9 +17,10 @@ export function addInit(program: Command): void {
       const linked = readLink(location)
       if (linked && !project) throw new CliError(`${location} is already linked to project ${linked.projectId}`, 6)
       const data = await linkFolder(connect(command), location, { name, project })
-      output(command).result(
-        data,
-        () => `${location} is linked to project ${data.name} (${data.id}). Deploy it with: berth deploy`,
+      output(command).result(data, () =>
+        project
+          ? `linked ${location} to project ${data.name} (${data.id}). Deploy it with: berth deploy`
+          : `created project ${data.name} (${data.id}) and linked ${location} to it. Deploy it with: berth deploy`,
       )
     })
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { environment } from '../environment.ts'
 import { CliError } from '../exit-codes.ts'
@@ -31,11 +32,12 @@ export function addInstanceBackup(program: Command): void {
     .requiredOption('--key <file>', 'the copy of backup.key')
     .option('--without-docker', 'restore nothing to Docker')
     .action(async (file: string, { key, withoutDocker }: Options & { key: string }, command: Command) => {
+      for (const name of [file, key]) if (!existsSync(name)) throw new CliError(`The file ${name} does not exist.`)
       const server = await loadServer()
       const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })
       const result = await server.restoreInstance(config, file, key, { withEngine: !withoutDocker }).catch(rethrowRefusal(server))
       const lines = [
-        `${result.dataDir} is restored. Start the instance with berth up.`,
+        `${result.dataDir} is restored. Start the instance with: BERTH_DATA_DIR=${result.dataDir} berth up`,
         ...(result.volumes > 0 ? [`${volumeCount(result.volumes)} restored to Docker`] : []),
         ...(result.kept.length > 0 ? [`Docker already had these volumes; they were not changed: ${result.kept.join(', ')}`] : []),
       ]

@@ -122,7 +122,7 @@ export async function findDestination(reference: string, command: Command): Prom
   throw new CliError(`No destination ${reference}. ${known}`, 5)
 }
 
-const allDestinations = async (command: Command): Promise<BackupDestination[]> =>
+export const allDestinations = async (command: Command): Promise<BackupDestination[]> =>
   (await connect(command).call(contract.backups.listDestinations, { query: { limit: 500 } })).data
 
 const table = (all: readonly BackupDestination[]) =>

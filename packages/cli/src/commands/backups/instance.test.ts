@@ -70,6 +70,15 @@ test('berth backups instance run waits for the end', async () => {
   expect(cli.requests.at(-1)).toMatchObject({ path: '/instance/backups', body: { destinationId: 'bkd_1' } })
 })
 
+test('berth backups instance run without a schedule and a destination names the missing option', async () => {
+  await using cli = await cliFixture(instance(succeeded, null))
+  expect(await cli.berth('backups', 'instance', 'run')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--destination'),
+  })
+  expect(cli.requests.filter(({ method }) => method === 'POST')).toEqual([])
+})
+
 test('a backup that fails is exit code 1 with the reason', async () => {
   await using cli = await cliFixture(instance(failed))
   expect(await cli.berth('backups', 'instance', 'run')).toMatchObject({ code: 1, stderr: expect.stringContaining('it differs') })
@@ -78,7 +87,7 @@ test('a backup that fails is exit code 1 with the reason', async () => {
 test('the list shows the schedule and the backups, or how to add a schedule; unschedule removes it', async () => {
   await using cli = await cliFixture(instance(succeeded))
   const { stdout } = await cli.berth('backups', 'instance', 'list')
-  expect(stdout).toContain('0 2 * * * (UTC) to bkd_1, keeps 7')
+  expect(stdout).toContain('0 2 * * * (UTC) to Off site, keeps 7, next 2026-01-01 00:00 UTC')
   expect(stdout).toMatch(/ibk_1 +succeeded +manual/)
   expect(await cli.berth('backups', 'instance', 'unschedule')).toMatchObject({ code: 0 })
   expect(cli.requests.at(-1)).toMatchObject({ method: 'DELETE', path: '/instance/backup-policy' })

@@ -2,9 +2,9 @@ import { contract, type InstanceBackup, type InstanceBackupContent } from '@bert
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
 import { CliError } from '../../exit-codes.ts'
-import { columns, minute, output } from '../../output.ts'
+import { columns, minute, minuteUtc, output } from '../../output.ts'
 import { byteSize } from '../../quantities.ts'
-import { findDestination } from './destinations.ts'
+import { allDestinations, findDestination } from './destinations.ts'
 
 interface ScheduleOptions {
   destination: string
@@ -51,7 +51,7 @@ export function addInstanceBackups(backups: Command): void {
       output(command).result(
         data,
         () =>
-          `The instance is backed up to ${name}, next at ${data.nextRunAt ? minute(data.nextRunAt) : 'no time'}. ` +
+          `The instance is backed up to ${name}, next at ${data.nextRunAt ? minuteUtc(data.nextRunAt) : 'no time'}. ` +
           'Keep a copy of backup.key from the data folder on another machine: without it no backup can be restored.',
       )
     })
@@ -75,6 +75,8 @@ const contentOf = (databaseOnly: boolean | undefined): InstanceBackupContent => 
 
 async function run({ destination, databaseOnly, wait }: RunOptions, command: Command): Promise<void> {
   const client = connect(command)
+  if (destination === undefined && !(await client.call(contract.backups.getInstancePolicy, {})).data)
+    throw new CliError('The instance has no backup schedule. Name a destination with --destination.', 2)
   const body = {
     ...(destination === undefined ? {} : { destinationId: (await findDestination(destination, command)).id }),
     ...(databaseOnly ? { content: contentOf(databaseOnly) } : {}),
@@ -104,6 +106,8 @@ async function show(command: Command): Promise<void> {
   const client = connect(command)
   const { data: schedule } = await client.call(contract.backups.getInstancePolicy, {})
   const { data: backups } = await client.call(contract.backups.listInstanceBackups, {})
+  const destinations = schedule ? await allDestinations(command) : []
+  const destination = destinations.find(({ id }) => id === schedule?.destinationId)?.name ?? schedule?.destinationId
   const rows = backups.map((backup) => [
     backup.id,
     backup.status,
@@ -115,7 +119,7 @@ async function show(command: Command): Promise<void> {
   output(command).result({ schedule, backups }, () =>
     [
       schedule
-        ? `${schedule.cronExpression} (${schedule.timezone}) to ${schedule.destinationId}, keeps ${schedule.retainCount}, next ${schedule.nextRunAt ? minute(schedule.nextRunAt) : '-'}`
+        ? `${schedule.cronExpression} (${schedule.timezone}) to ${destination}, keeps ${schedule.retainCount}, next ${schedule.nextRunAt ? minuteUtc(schedule.nextRunAt) : '-'}`
         : 'The instance is not backed up. Add a schedule with `berth backups instance schedule`.',
       ...(rows.length > 0 ? [columns([['ID', 'STATUS', 'TRIGGER', 'WHEN', 'SIZE', 'OBJECT'], ...rows])] : []),
     ].join('\n'),

@@ -1,7 +1,7 @@
 import { contract, type PolicyBody } from '@berth/contract'
 import type { Command } from 'commander'
 import { connect } from '../../credentials.ts'
-import { columns, minute, output } from '../../output.ts'
+import { columns, minute, minuteUtc, output } from '../../output.ts'
 import { projectIdOf, projectOption } from '../../project-link.ts'
 import { findDestination } from './destinations.ts'
 import { runPolicy } from './run-policy.ts'
@@ -64,7 +64,7 @@ function addAdd(policies: Command): void {
         params,
         body: bodyOf(destinationId, options),
       })
-      const next = data.nextRunAt ? `next run ${minute(data.nextRunAt)}` : `run it with: berth backups run ${data.id}`
+      const next = data.nextRunAt ? `next run ${minuteUtc(data.nextRunAt)}` : `run it with: berth backups run ${data.id}`
       output(command).result(data, () => `added policy ${data.id} to destination ${name}: ${next}`)
     })
 }
@@ -93,7 +93,7 @@ export async function showPolicies(command: Command): Promise<void> {
   const rows = data.map(({ id, cronExpression, timezone, nextRunAt, lastRun }) => [
     id,
     cronExpression ? `${cronExpression} (${timezone})` : 'no schedule',
-    nextRunAt ? minute(nextRunAt) : '-',
+    nextRunAt ? minuteUtc(nextRunAt) : '-',
     lastRun ? `${lastRun.status} ${lastRun.finishedAt ? minute(lastRun.finishedAt) : ''}` : 'never run',
   ])
   output(command).result(data, () =>

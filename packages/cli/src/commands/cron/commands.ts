@@ -2,7 +2,7 @@ import { type CronJob, type CronRun, contract } from '@berth/contract'
 import type { Command } from 'commander'
 import { type Connection, connect } from '../../credentials.ts'
 import { CliError } from '../../exit-codes.ts'
-import { columns, minute, output } from '../../output.ts'
+import { columns, minute, minuteUtc, output } from '../../output.ts'
 import { plainText } from '../../plain-text.ts'
 import { projectIdOf, projectOption } from '../../project-link.ts'
 import { waitForRun } from './wait-for-run.ts'
@@ -108,7 +108,7 @@ async function printLogs(client: Connection, runId: string, json: boolean): Prom
   }
 }
 
-const timeOf = (time: string | null) => (time ? minute(time) : 'never')
+const timeOf = (time: string | null) => (time ? minuteUtc(time) : 'never')
 const commandText = (command: CronJob['command']) => (typeof command === 'string' ? command : command.join(' '))
 const exitText = ({ exitCode }: CronRun) => (exitCode === null ? '' : `exit code ${exitCode}`)
 const runText = (run: CronRun) => [run.id, run.status, exitText(run)].filter(Boolean).join('  ')
