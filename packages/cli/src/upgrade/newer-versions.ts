@@ -7,10 +7,17 @@ const maxMs = 15_000
 
 /** Versions on the registry that are newer than this one, the newest first. Prereleases are listed for a prerelease only. */
 export async function newerVersions(current: string): Promise<string[]> {
-  const output = await runNpm(['view', packageName, 'versions', '--json'], { cwd: tmpdir(), maxMs })
+  const output = await runNpm(['view', packageName, 'versions', '--json'], { cwd: tmpdir(), maxMs }).catch(rethrowWithRemedy)
   return versionsIn(output)
     .filter((version) => compareVersions(version, current) > 0 && (!isPrerelease(version) || isPrerelease(current)))
     .sort((one, other) => compareVersions(other, one))
+}
+
+function rethrowWithRemedy(error: unknown): never {
+  if (!(error instanceof CliError && error.message.includes('E404'))) throw error
+  throw new CliError(
+    `The npm registry has no package ${packageName}. Set up a registry that has it, or upgrade to a package file: berth upgrade --to <file> (${error.message})`,
+  )
 }
 
 /** npm prints a text in place of a list of one. */

@@ -30,8 +30,8 @@ test('newer versions come from the configured npm registry, newest first, withou
   expect(await newerVersions('1.10.0')).toEqual([])
 })
 
-test('a package that the registry does not have is an error with the reason of npm', async () => {
-  await expect(newerVersions('1.0.0')).rejects.toThrow(/npm view failed: .*404/)
+test('a package that the registry does not have is an error with a remedy and the reason of npm', async () => {
+  await expect(newerVersions('1.0.0')).rejects.toThrow(/no package .*--to <file> \(npm view failed: .*404/)
 })
 
 test('a registry that does not answer times out', async () => {
