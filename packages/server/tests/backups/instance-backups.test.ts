@@ -158,13 +158,15 @@ test('an object that comes back damaged fails the backup, and operators are noti
   expect(announced).toHaveLength(1)
 })
 
-test('an internal error is retried under the same name', async () => {
+test('an internal error is retried, under another name: an instance restored from the first one must not replace it', async () => {
   await schedule()
   failures.push(new Error('a passing fault'))
-  expect(await backUp()).toMatchObject({ status: 'running', error: null })
+  const { objectName } = await backUp()
   await pass(10_000)
-  expect(await backups()).toEqual([expect.objectContaining({ status: 'succeeded' })])
-  expect(stored()).toHaveLength(1)
+  const [retried] = await backups()
+  expect(retried).toMatchObject({ status: 'succeeded' })
+  expect(retried.objectName).not.toBe(objectName)
+  expect(stored()).toEqual([retried.objectName])
 })
 
 test('the schedule starts a backup, and one for several times that were missed', async () => {

@@ -13,7 +13,7 @@ import {
   removeInstanceBackup,
   updateInstanceBackup,
 } from './instance-backup-store.ts'
-import { queueInstanceBackup } from './start-instance-backup.ts'
+import { objectNameOf, queueInstanceBackup } from './start-instance-backup.ts'
 
 const hours = 3_600_000
 const storeIntervalMs = 2_000
@@ -34,7 +34,10 @@ export const instanceBackupDueJob = (deps: BackupsDeps): Job<Record<string, neve
   return job(instanceBackupDue.kind, { deadlineMs: 60_000, run: start, onMissed: start })
 }
 
-/** Creates, stores, reads back and compares the backup. An attempt that was killed is repeated under the same name. */
+/**
+ * Creates, stores, reads back and compares the backup. A repeated attempt gets a new name: an instance that was restored from this
+ * backup finds it unfinished in its database, and must not replace it.
+ */
 export const instanceBackupJob = (deps: BackupsDeps): Job<{ backupId: string }, unknown> =>
   job(instanceBackup.kind, {
     deadlineMs: 12 * hours,
@@ -62,15 +65,17 @@ async function perform(backup: InstanceBackupRow, deps: BackupsDeps, abort: Abor
   const { db } = deps.database
   const destination = backup.destinationId === null ? undefined : await findDestination(db, backup.destinationId)
   if (!destination) throw new BackupFailed('destination_missing', 'The destination of this backup was deleted')
-  await updateInstanceBackup(db, backup.id, { status: 'running', startedAt: nowOf(deps), bytesDone: 0 })
+  const startedAt = nowOf(deps)
+  const objectName = backup.startedAt === null ? backup.objectName : objectNameOf(backup.id, startedAt)
+  await updateInstanceBackup(db, backup.id, { status: 'running', objectName, startedAt, bytesDone: 0 })
   const store = await openStore(destination, deps, abort)
   try {
     const archive = await deps.instanceArchive.open(backup.content, abort)
     let sizeBytes: number
     try {
       const content = withProgress(archive.read(), (bytesDone) => updateInstanceBackup(db, backup.id, { bytesDone }))
-      sizeBytes = (await store.put(backup.objectName, content, abort)).sizeBytes
-      await archive.compare(store.get(backup.objectName, abort), abort)
+      sizeBytes = (await store.put(objectName, content, abort)).sizeBytes
+      await archive.compare(store.get(objectName, abort), abort)
     } finally {
       await archive.close()
     }

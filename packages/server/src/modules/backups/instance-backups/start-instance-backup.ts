@@ -53,7 +53,7 @@ export async function queueInstanceBackup(
 }
 
 /** Sorts by time, and two instances may share a destination. */
-const objectNameOf = (id: string, createdAt: number): string =>
+export const objectNameOf = (id: string, createdAt: number): string =>
   `instance/${iso(createdAt).slice(0, 19).replaceAll(':', '-')}-${id}.tar.zst.age`
 
 export const showInstanceBackup = (row: InstanceBackupRow): InstanceBackup => ({
