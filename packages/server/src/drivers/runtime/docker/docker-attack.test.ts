@@ -154,7 +154,7 @@ describeNeeding(['docker', 'busyboxImage', 'nodeImage'], 'an attacking project',
   })
   afterAll(async () => {
     for (const one of [home, cloud]) await one.close()
-    for (const [at, id] of Object.values(instance).entries()) await removeEverythingOf(id, partOf('docker'))
+    for (const id of Object.values(instance)) await removeEverythingOf(id, partOf('docker'))
     await new Promise((resolve) => listener.close(resolve))
     for (const path of folders) await rm(path, { recursive: true, force: true })
   })
