@@ -1,15 +1,27 @@
-import { closeSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 
 const closeOnExec = 0o2000000
 
 /**
  * Closes file descriptors inherited from the parent process, which every child process would inherit too, projects included.
- * Descriptors that Node opened are close-on-exec and are kept. Does nothing without /proc.
+ * Descriptors that Node opened are close-on-exec and are kept. So is the file of additional certificates, which a thread of Node
+ * may be reading: its number would be given to another file, which that thread would then close. Does nothing without /proc.
  */
-export function closeInherited(): void {
+export function closeInherited(certificates = process.env.NODE_EXTRA_CA_CERTS): void {
+  const keptPath = certificates ? pathOf(() => realpathSync(certificates)) : undefined
   for (const name of namesIn('/proc/self/fd')) {
     const fd = Number(name)
-    if (fd > 2 && (flagsOf(fd) & closeOnExec) === 0) close(fd)
+    if (fd <= 2 || (flagsOf(fd) & closeOnExec) !== 0) continue
+    if (keptPath !== undefined && pathOf(() => readlinkSync(`/proc/self/fd/${fd}`)) === keptPath) continue
+    close(fd)
+  }
+}
+
+function pathOf(read: () => string): string | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
   }
 }
 
