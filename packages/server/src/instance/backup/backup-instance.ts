@@ -12,7 +12,8 @@ import type { Config } from '../config/config.ts'
 import { openDataFolder } from '../data-folder.ts'
 import { checkDatabase, loadDatabase } from './database-copy.ts'
 import { engineTop, type RestoredVolumes, restoreToEngine } from './engine-archive.ts'
-import { type ArchiveContent, engineFor, maxMs, openArchive } from './open-archive.ts'
+import { type ArchiveContent, engineFor, openArchive } from './open-archive.ts'
+import { maxCopyMs } from './postgres-copy.ts'
 
 export { InstanceBackupRefused } from '../../drivers/archive/instance-backup-refused.ts'
 
@@ -66,7 +67,7 @@ export async function restoreInstance(
     await untar(config, read())
     await checkDatabase(config)
     const noVolumes: RestoredVolumes = { volumes: 0, kept: [] }
-    const abort = AbortSignal.timeout(maxMs)
+    const abort = AbortSignal.timeout(maxCopyMs)
     const restored = withEngine ? await restoreToEngine(read(), () => engineFor(config), abort) : noVolumes
     await copyFile(keyFile, backupKeyFile(dataDir))
     // Opening the folder checks that it is complete.
@@ -87,6 +88,6 @@ async function untar({ dataDir, environment }: Config, input: AsyncIterable<Uint
   const args = ['--extract', '--numeric-owner', '--preserve-permissions', '--anchored', `--exclude=${engineTop}`]
   await createRunCommand(environment)(
     { program: 'tar', args: [...args, `--directory=${dataDir}`] },
-    { timeoutMs: maxMs, maxOutputBytes: 16_384, input },
+    { timeoutMs: maxCopyMs, maxOutputBytes: 16_384, input },
   )
 }

@@ -6,7 +6,7 @@ import { createRunCommand } from '../../drivers/shell/run-command.ts'
 import { openDatabase } from '../../platform/database.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { Config } from '../config/config.ts'
-import { dumpPostgres, loadPostgres, refuseNonEmpty } from './postgres-copy.ts'
+import { dumpPostgres, loadPostgres, maxCopyMs, refuseNonEmpty } from './postgres-copy.ts'
 
 const sqliteFile = 'berth.db'
 const postgresFile = 'berth.sql'
@@ -50,7 +50,7 @@ database.prepare('vacuum into ?').run(copy)
 /** Runs in a process of its own: the statement of a large database takes long and would block the event loop. */
 async function copySqlite(file: string, copy: string, { environment }: Config, abort: AbortSignal | undefined): Promise<void> {
   const args = ['--no-warnings', '--eval', copyProgram, file, copy]
-  const options = { timeoutMs: 24 * 3_600_000, maxOutputBytes: 16_384, ...(abort ? { abort } : {}) }
+  const options = { timeoutMs: maxCopyMs, maxOutputBytes: 16_384, ...(abort ? { abort } : {}) }
   await createRunCommand(environment)({ program: process.execPath, args }, options)
 }
 

@@ -1,12 +1,12 @@
 import { createHash, type Hash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { InstanceBackupRefused } from '../../drivers/archive/instance-backup-refused.ts'
 import { readOrCreateIdentity } from '../../drivers/archive/instance-key.ts'
 import { openedFile, sealedFile } from '../../drivers/archive/sealed-file.ts'
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { operatorText } from '../../drivers/runtime/engine-unreachable.ts'
+import { commandOutput } from '../../drivers/shell/command-output.ts'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
 import { ArchiveDiffers, type InstanceArchive, type OpenInstanceArchive } from '../../modules/backups/index.ts'
 import { signalsSocketName } from '../../platform/database.ts'
@@ -16,8 +16,7 @@ import type { Config } from '../config/config.ts'
 import { machineFileName } from '../machine-identity.ts'
 import { databaseFileOf, databaseFiles, snapshotDatabase } from './database-copy.ts'
 import { contentOnEngine, type EngineContent, engineEntries, openEngineOf } from './engine-archive.ts'
-
-export const maxMs = 24 * 3_600_000
+import { maxCopyMs } from './postgres-copy.ts'
 
 /**
  * Excluded from the archive: files that can be recreated, belong to a running process or its machine, or are backups. The key opens the archive,
@@ -61,7 +60,7 @@ export const createInstanceArchive = (config: Config): InstanceArchive => ({
 /** Takes a snapshot of the database, which is removed by `close`. The rest is read while the archive is written. */
 export async function openArchive(
   config: Config,
-  { withEngine = true, withFolders = true, abort = AbortSignal.timeout(maxMs) }: ArchiveContent,
+  { withEngine = true, withFolders = true, abort = AbortSignal.timeout(maxCopyMs) }: ArchiveContent,
 ): Promise<OpenInstanceArchive & { volumes: number }> {
   const { identity } = await readOrCreateIdentity(backupKeyFile(config.dataDir))
   // The next start removes what a killed process leaves in the work folder.
@@ -138,34 +137,20 @@ async function* tarOf(
   abort: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const { dataDir, environment, backupRoots } = config
-  const pipe = new PassThrough({ highWaterMark: 1024 * 1024 })
   const args = ['--create', '--sparse', '--numeric-owner', '--warning=no-file-changed']
   const destinations = backupRoots.map((root) => relative(dataDir, root)).filter((path) => path !== '' && !path.startsWith('..'))
   const excluded = [...excludedNames, ...destinations, ...excludedFolders].map((name) => `--exclude=./${name}`)
   const content = [`--directory=${dataDir}`, '.', `--directory=${snapshot}`, databaseFileOf(config)]
-  const stop = new AbortController()
-  const archiving = createRunCommand(environment)(
+  yield* commandOutput(
+    createRunCommand(environment),
     { program: 'tar', args: [...args, ...excluded, ...content] },
     {
-      timeoutMs: maxMs,
-      abort: AbortSignal.any([abort, stop.signal]),
+      abort,
+      timeoutMs: maxCopyMs,
+      highWaterMark: 1024 * 1024,
       maxOutputBytes: 16_384,
       // Exit code 1: a file changed while tar read it.
       acceptExitCodes: [0, 1],
-      onStdout: async (chunk) => {
-        if (!pipe.write(Buffer.from(chunk)))
-          await new Promise<void>((done) => pipe.once('drain', done).once('close', () => done()))
-      },
     },
-  ).then(
-    () => void pipe.end(),
-    (error: Error) => void pipe.destroy(error),
   )
-  try {
-    for await (const chunk of pipe) yield chunk as Uint8Array
-    await archiving
-  } finally {
-    // A destination that failed reads no further.
-    stop.abort()
-  }
 }

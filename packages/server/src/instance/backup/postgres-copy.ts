@@ -4,7 +4,8 @@ import { InstanceBackupRefused } from '../../drivers/archive/instance-backup-ref
 import { ProgramMissing } from '../../drivers/shell/command-errors.ts'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
 
-const maxMs = 24 * 3_600_000
+/** Time limit of a step of a backup or restore of the instance. */
+export const maxCopyMs = 24 * 3_600_000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -55,7 +56,7 @@ export async function replacePostgres(url: string, file: string, environment: En
 
 async function run(program: string, args: string[], url: string, environment: Environment): Promise<string> {
   try {
-    const options = { timeoutMs: maxMs, maxOutputBytes: 16_384 }
+    const options = { timeoutMs: maxCopyMs, maxOutputBytes: 16_384 }
     const { stdout } = await createRunCommand(environment)({ program, args, env: postgresEnvironment(url) }, options)
     return stdout
   } catch (error) {

@@ -1,5 +1,5 @@
-import { PassThrough } from 'node:stream'
 import { CommandFailed, ProgramMissing } from '../../../shell/command-errors.ts'
+import { commandOutput } from '../../../shell/command-output.ts'
 import { createRunCommand } from '../../../shell/run-command.ts'
 import { readTar, type TarEntry } from '../../../tar/read-tar.ts'
 import { VolumeUnreadable } from '../../runtime-errors.ts'
@@ -22,8 +22,6 @@ export const isSparse = ({ size, blocks }: { size: number; blocks: number }) => 
  * for it, so GNU tar reads the file.
  */
 export async function* sparseEntry(fd: number, { environment, abort }: VolumeReadOptions): AsyncGenerator<TarEntry> {
-  const pipe = new PassThrough({ highWaterMark: 256 * 1024 })
-  const stop = new AbortController()
   const args = [
     '--create',
     '--file=-',
@@ -33,33 +31,28 @@ export async function* sparseEntry(fd: number, { environment, abort }: VolumeRea
     '--dereference',
     '--absolute-names',
   ]
-  const running = createRunCommand(environment)(
+  const output = commandOutput(
+    createRunCommand(environment),
     { program: 'tar', args: [...args, '--', `/proc/${process.pid}/fd/${fd}`] },
     {
-      abort: AbortSignal.any([abort, stop.signal]),
+      abort,
       timeoutMs,
+      highWaterMark: 256 * 1024,
       maxOutputBytes: 4_096,
       // 1: the file changed while it was read.
       acceptExitCodes: [0, 1],
-      onStdout: async (chunk) => {
-        if (!pipe.write(Buffer.from(chunk)))
-          await new Promise<void>((done) => pipe.once('drain', done).once('close', () => done()))
-      },
     },
-  ).then(
-    () => void pipe.end(),
-    (error: Error) => void pipe.destroy(asUnreadable(error)),
   )
   try {
-    for await (const entry of readTar(pipe)) yield entry
+    yield* readTar(output)
+  } catch (error) {
+    throw asUnreadable(error)
   } finally {
-    stop.abort(new Error('The reader stopped'))
-    pipe.destroy()
-    await running
+    await output.return(undefined)
   }
 }
 
-const asUnreadable = (error: Error): Error =>
+const asUnreadable = (error: unknown): unknown =>
   error instanceof ProgramMissing || error instanceof CommandFailed
     ? new VolumeUnreadable(
         `A file with large holes is read by GNU tar, which did not work here (${error.message}): install it, or leave the file out of the backup`,
