@@ -33,7 +33,7 @@ export const InstanceBackupBody = Type.Object({
 })
 export type InstanceBackupBody = Static<typeof InstanceBackupBody>
 
-/** A backup of the instance. `succeeded` means that it was read back, decrypted and compared with the database. */
+/** A backup of the instance. `succeeded` means that it was read back, decrypted and compared with the sent bytes. */
 export const InstanceBackup = Type.Object({
   id: Id,
   destinationId: nullable(Id),

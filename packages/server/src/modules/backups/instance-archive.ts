@@ -9,8 +9,8 @@ export interface InstanceArchive {
 export interface OpenInstanceArchive {
   /** The bytes of the archive; may be read once. */
   read(): AsyncIterable<Uint8Array>
-  /** Decrypts the stored bytes to their end and compares the database in them with the one that was read. */
-  compare(stored: AsyncIterable<Uint8Array>, abort: AbortSignal): Promise<void>
+  /** Decrypts the stored bytes to their end and compares all of them with those that were read. */
+  compare(stored: AsyncIterable<Uint8Array>): Promise<void>
   close(): Promise<void>
 }
 

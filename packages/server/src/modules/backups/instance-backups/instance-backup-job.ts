@@ -21,18 +21,19 @@ const storeIntervalMs = 2_000
 const maxFailed = 20
 
 /** Starts one backup, also for several times that passed while the instance was down. */
-export const instanceBackupDueJob = (deps: BackupsDeps): Job<Record<string, never>, unknown> => {
-  const start = () =>
-    deps.database.transaction(async (transaction) => {
-      const { db, lock } = transaction
-      await lock(instanceBackupDue.kind)
-      const policy = await findInstancePolicy(db)
-      if (!policy || (await findUnfinishedInstanceBackup(db))) return
-      const { organizationId, destinationId, content } = policy
-      await queueInstanceBackup({ organizationId, destinationId, content, trigger: 'schedule' }, transaction, deps)
-    })
-  return job(instanceBackupDue.kind, { deadlineMs: 60_000, run: start, onMissed: start })
-}
+export const instanceBackupDueJob = (deps: BackupsDeps): Job<Record<string, never>, unknown> =>
+  job(instanceBackupDue.kind, {
+    deadlineMs: 60_000,
+    run: () =>
+      deps.database.transaction(async (transaction) => {
+        const { db, lock } = transaction
+        await lock(instanceBackupDue.kind)
+        const policy = await findInstancePolicy(db)
+        if (!policy || (await findUnfinishedInstanceBackup(db))) return
+        const { organizationId, destinationId, content } = policy
+        await queueInstanceBackup({ organizationId, destinationId, content, trigger: 'schedule' }, transaction, deps)
+      }),
+  })
 
 /**
  * Creates, stores, reads back and compares the backup. A repeated attempt gets a new name: an instance that was restored from this
@@ -75,7 +76,7 @@ async function perform(backup: InstanceBackupRow, deps: BackupsDeps, abort: Abor
     try {
       const content = withProgress(archive.read(), (bytesDone) => updateInstanceBackup(db, backup.id, { bytesDone }))
       sizeBytes = (await store.put(objectName, content, abort)).sizeBytes
-      await archive.compare(store.get(objectName, abort), abort)
+      await archive.compare(store.get(objectName, abort))
     } finally {
       await archive.close()
     }
