@@ -96,7 +96,9 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   for (let presses = 0; presses < 3; presses++) {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await inside.or(isUnreachable).first().waitFor()
-    if (await inside.isVisible()) return
+    if (!(await inside.isVisible())) continue
+    // The signed-in page appears before the address changes. A navigation of the test in between would be interrupted.
+    return page.waitForURL((url) => url.pathname !== '/sign-in')
   }
   throw new Error('three times in a row, the server could not be reached')
 }

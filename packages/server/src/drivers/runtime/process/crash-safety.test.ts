@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -55,6 +56,29 @@ const requestFor = async (runtime: Runtime): Promise<StartRequest> => ({
   ...{ instanceId: 'ins_one', owner, service: '', command: null, entrypoint: null, env: {}, port: 3000, volumes: [] },
   ...{ network: null, resources, restart: true, artifact: await build(runtime) },
 })
+
+/** Starts the instance in a control plane of its own process and kills that process, which stops its supervision as a crash does. */
+async function startAndKill(): Promise<void> {
+  const program = `import { createProcessRuntime } from ${JSON.stringify(new URL('./process-runtime.ts', import.meta.url).href)}
+    const [folder, request] = JSON.parse(process.argv[1])
+    const runtime = createProcessRuntime({ folder, environment: process.env })
+    await runtime.start(request, new AbortController().signal)
+    console.log('started')
+    setInterval(() => {}, 1000)`
+  const orders = JSON.stringify([join(folder, 'processes'), await requestFor(open())])
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program, orders], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  const started = await Promise.race([
+    once(child.stdout, 'data').then(([data]) => String(data).trim()),
+    ended.then(() => 'ended'),
+  ])
+  child.kill('SIGKILL')
+  await ended
+  expect(started).toBe('started')
+}
+
 const recordFile = () => join(folder, 'processes', 'instances', 'ins_one', 'record.json')
 const record = async () => JSON.parse(await readFile(recordFile(), 'utf8'))
 
@@ -78,8 +102,7 @@ test('an instance whose record cannot be written (a full disk) is still restarte
 
 describe('after a killed control plane', () => {
   test('an instance is found again and stopped with all its processes', async () => {
-    const first = open()
-    await first.start(await requestFor(first), neverAborted)
+    await startAndKill()
     const { process: identity } = await record()
     const second = open()
     expect(await second.list()).toMatchObject([{ instanceId: 'ins_one', state: 'running' }])
@@ -89,8 +112,7 @@ describe('after a killed control plane', () => {
   })
 
   test('a started process that was not recorded yet is found by its own record', async () => {
-    const first = open()
-    await first.start(await requestFor(first), neverAborted)
+    await startAndKill()
     const noted = await record()
     await expect
       .poll(() => readFile(join(recordFile(), '..', 'process'), 'utf8').catch(() => ''))
