@@ -6,6 +6,7 @@ import { saveTraffic, saveUsage } from '../../src/modules/projects/index.ts'
 import { thinMetrics } from '../../src/modules/projects/metrics/thin-metrics.ts'
 import { bucketOf } from '../../src/platform/latency-histogram.ts'
 import { type Scene, setScene } from '../deployments/scene.ts'
+import { InMemoryEdge } from '../kit/memory-runtime.ts'
 import { makePeople } from '../kit/people.ts'
 import { callsOn } from '../kit/projects.ts'
 
@@ -94,6 +95,21 @@ describe('GET /projects/:id/metrics', () => {
     )
     const requests = async () => (await points()).filter((one) => one.requests > 0).map((one) => one.requests)
     await expect.poll(requests).toEqual([25, 7])
+  })
+
+  test('a report that an edge sends as soon as it is found is stored', async () => {
+    const edge = new InMemoryEdge()
+    edge.start = async () => {
+      edge.reportTraffic(requested(ago(3), { requests: 11 }))
+      return edge.listening
+    }
+    const { running } = scene.instance.another({ drivers: { ...scene.instance.drivers, edge } })
+    const stopping = new AbortController()
+    await running?.start(stopping.signal)
+    const requests = async () => (await points()).filter((one) => one.requests > 0).map((one) => one.requests)
+    await expect.poll(requests).toEqual([11])
+    stopping.abort()
+    await running?.stop({ keepRunning: true })
   })
 
   test('counters of one minute are added up; memory is the maximum', async () => {

@@ -48,6 +48,7 @@ export function createEdge(deps: EdgeDeps) {
       ),
   )
   const unsubscribers: (() => void)[] = []
+  let stopKeepingRequests = () => {}
   const traffic = new TrafficKeeper(deps)
   const counting = new Every(2, () => countHits(deps), log)
   const syncSoon = () => void edge.sync().catch((error: unknown) => log.warn({ err: error }, 'routing: edge not updated'))
@@ -88,10 +89,11 @@ export function createEdge(deps: EdgeDeps) {
     expiring: (until: Date) => expiringCertificates(until, deps),
     onWake: (listener: (projectId: string) => void) => unsubscribers.push(driver.onWake((projectId) => listener(projectId))),
     async start(): Promise<EdgeListening> {
+      // An edge that is found running reports at once what it counted meanwhile, and reports it once.
+      traffic.start()
+      stopKeepingRequests = driver.onRequests((batch) => keepRequests(batch, deps))
       listening = await driver.start()
       await edge.sync()
-      traffic.start()
-      unsubscribers.push(driver.onRequests((batch) => keepRequests(batch, deps)))
       unsubscribers.push(
         deps.database.signals.subscribe<ProjectSignal>(projectsTopic, (event) => {
           if ('sameRoutes' in event) return
@@ -123,6 +125,7 @@ export function createEdge(deps: EdgeDeps) {
       edge.stop()
       await counting.stop()
       await driver.stop({ keepServing })
+      stopKeepingRequests()
       await traffic.stop()
     },
   }
