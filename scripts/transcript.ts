@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { startBerth } from '../tests/kit/start-berth.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { firstHour, type Step } from './transcript/first-hour.ts'
@@ -21,7 +21,8 @@ try {
   const home = join(folder.path, 'home')
   const app = join(folder.path, 'hello')
   await mkdir(home)
-  await cp(join(root, 'examples', 'node'), app, { recursive: true })
+  // A reader who has deployed the example has its link in the folder.
+  await cp(join(root, 'examples', 'node'), app, { recursive: true, filter: (path) => basename(path) !== '.berth' })
   const tidy = neutral({
     url: berth.url,
     edgeUrl: berth.edgeUrl,

@@ -11,6 +11,10 @@ test.each([
   [['status', '--project', project], `Project ${project} does not exist. List projects with berth list.`],
   [['backups', 'protect', 'bkr_1'], 'Backup run bkr_1 does not exist.'],
   [['backups', 'watch', 'bkr_1'], 'Backup run bkr_1 does not exist.'],
+  [
+    ['domains', 'primary', 'shop.example.com', '--project', project],
+    'The project has no domain shop.example.com. List its domains with berth domains.',
+  ],
   [['token', 'revoke', 'tok_1'], 'Token tok_1 does not exist.'],
 ])('berth %s: a missing object is named', async (args, message) => {
   await using cli = await refuse(404, 'not_found', 'Not found')

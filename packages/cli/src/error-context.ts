@@ -35,7 +35,8 @@ function nameObject(error: unknown, { on, path }: AnyRoute, params: Record<strin
   if (!(error instanceof ApiError) || error.message !== errors.not_found[1]) return error
   const ids = Object.values(params)
   const kind = ids.length === 1 && on ? kindText(on) : null
-  error.message = kind ? `${kind} ${ids[0]} does not exist.` : `Not found: ${ids.length > 0 ? ids.join(', ') : path}`
+  if (params.hostname) error.message = `The project has no domain ${params.hostname}. List its domains with berth domains.`
+  else error.message = kind ? `${kind} ${ids[0]} does not exist.` : `Not found: ${ids.length > 0 ? ids.join(', ') : path}`
   if (kind === 'Project') error.message += ' List projects with berth list.'
   return error
 }

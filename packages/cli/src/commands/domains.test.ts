@@ -93,13 +93,4 @@ describe('berth domains', () => {
     expect(stderr).toContain('once it is verified and served')
     expect((await run(['primary', shop], active)).stderr).toBe('')
   })
-
-  test('remove removes the domain', async () => {
-    const { code, stdout, asked: requested } = await run(['remove', shop], {})
-    expect({ code, stdout, last: requested.at(-1) }).toEqual({
-      code: 0,
-      stdout: `${shop} is removed\n`,
-      last: `DELETE /projects/${id}/domains/${shop}`,
-    })
-  })
 })

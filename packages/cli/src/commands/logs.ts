@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { type Connection, connect } from '../credentials.ts'
 import { CliError } from '../exit-codes.ts'
 import { findDeployment } from '../find-deployment.ts'
+import { output } from '../output.ts'
 import { plainText } from '../plain-text.ts'
 import { projectIdOf, projectOption } from '../project-link.ts'
 
@@ -46,6 +47,7 @@ export function addLogs(program: Command): void {
       if (!options.follow) {
         const { data } = await client.call(contract.projects.logs, input)
         for (const line of data) print(line)
+        if (data.length === 0) output(command).note(await emptyLogNote(client, command))
         return
       }
       for await (const { event, data } of client.stream(contract.projects.streamLogs, input))
@@ -63,6 +65,13 @@ async function queryOf(client: Connection, command: Command, { tail, service, en
     ...(since ? { since: timeOf(since) } : {}),
     ...(deployment ? { deployment: (await findDeployment(client, command, deployment)).id } : {}),
   }
+}
+
+async function emptyLogNote(client: Connection, command: Command): Promise<string> {
+  const { data: project } = await client.call(contract.projects.get, { params: { id: projectIdOf(command) } })
+  return project.type === 'static'
+    ? 'A static site has no program that writes a log. The dashboard shows its requests, and --build its build log.'
+    : 'The log has no such lines. See the build log with --build.'
 }
 
 /** Rejects an unknown service name, which is probably a typo, instead of printing an empty log. */

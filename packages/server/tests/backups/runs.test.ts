@@ -172,6 +172,24 @@ describe('a run', () => {
     expect(reported.some(({ data }) => data.includes(failed.id))).toBe(true)
   })
 
+  test('to a folder that the operator no longer allows fails with the remedy', async () => {
+    const { id: policyId } = await scene.makePolicy()
+    const setPath = (config: string) =>
+      db().updateTable('backupDestinations').set({ config }).where('id', '=', scene.destinationId).execute()
+    const { config } = await db()
+      .selectFrom('backupDestinations')
+      .select('config')
+      .where('id', '=', scene.destinationId)
+      .executeTakeFirstOrThrow()
+    await setPath(JSON.stringify({ path: '/elsewhere/nightly' }))
+    try {
+      const error = { code: 'destination_denied', message: expect.stringContaining('BERTH_BACKUP_ROOTS') }
+      expect(await scene.backUp(policyId)).toMatchObject({ status: 'failed', error })
+    } finally {
+      await setPath(config)
+    }
+  })
+
   test('that failed names the last good backup if there is one', async () => {
     const { id: policyId } = await scene.makePolicy()
     const broken = () =>

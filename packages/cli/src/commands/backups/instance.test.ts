@@ -57,6 +57,19 @@ test('berth backups instance schedule sends the options and names the key', asyn
   })
 })
 
+test('a destination on the same machine brings a warning', async () => {
+  const run = async (kind: string) => {
+    await using cli = await cliFixture((request) =>
+      request.path.startsWith('/backup-destinations')
+        ? { body: { data: [{ ...destination, kind }], nextCursor: null } }
+        : instance(succeeded)(request),
+    )
+    return (await cli.berth('backups', 'instance', 'schedule', '--destination', 'Off site')).stderr
+  }
+  expect(await run('local')).toContain('if the machine is lost, so is the backup')
+  expect(await run('s3')).toBe('')
+})
+
 test('berth backups instance run waits for the end', async () => {
   await using cli = await cliFixture(instance(succeeded))
   expect(await cli.berth('backups', 'instance', 'run')).toMatchObject({

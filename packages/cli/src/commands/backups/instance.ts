@@ -38,7 +38,8 @@ export function addInstanceBackups(backups: Command): void {
     .option('--keep <count>', 'number of backups to keep (default: 7)')
     .option('--database-only', 'only the database and the keys, without volumes, sources and logs of projects')
     .action(async (options: ScheduleOptions, command: Command) => {
-      const { id: destinationId, name } = await findDestination(options.destination, command)
+      const destination = await findDestination(options.destination, command)
+      const { id: destinationId, name } = destination
       const { schedule, timezone, keep, databaseOnly } = options
       const body = {
         destinationId,
@@ -54,6 +55,7 @@ export function addInstanceBackups(backups: Command): void {
           `The instance is backed up to ${name}, next at ${data.nextRunAt ? minuteUtc(data.nextRunAt) : 'no time'}. ` +
           'Keep a copy of backup.key from the data folder on another machine: without it no backup can be restored.',
       )
+      if (destination.kind === 'local') output(command).warning(sameMachineWarning)
     })
   instance
     .command('unschedule')
@@ -70,6 +72,9 @@ export function addInstanceBackups(backups: Command): void {
     .option('--no-wait', 'return at once')
     .action((options: RunOptions, command: Command) => run(options, command))
 }
+
+const sameMachineWarning =
+  'The destination is a folder on the machine of the instance: if the machine is lost, so is the backup. Prefer S3 or SFTP.'
 
 const contentOf = (databaseOnly: boolean | undefined): InstanceBackupContent => (databaseOnly ? 'database' : 'everything')
 

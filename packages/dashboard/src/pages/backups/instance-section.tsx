@@ -168,6 +168,11 @@ function PolicyForm({ policy, destinations, onClose }: FormProps) {
               onChange={(event) => set({ content: event.currentTarget.value as typeof form.content })}
             />
           </SimpleGrid>
+          {destinations.find(({ id }) => id === form.destinationId)?.kind === 'local' && (
+            <Alert color="yellow" title="The destination is on this machine">
+              If the machine is lost, so is the backup. Prefer an S3 bucket or an SFTP server.
+            </Alert>
+          )}
           <CronInput
             value={form.cronExpression}
             timezone={form.timezone}

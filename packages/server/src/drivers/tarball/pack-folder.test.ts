@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createRunCommand } from '../shell/run-command.ts'
 import { ChangedWhilePacking, type PackOptions, packFolder } from './pack-folder.ts'
 import { receiveTarball } from './receive-tarball.ts'
+import { unpackSource } from './unpack-source.ts'
 import { unpackTarball } from './unpack-tarball.ts'
 
 let base: string
@@ -45,6 +46,13 @@ test('packed files are unpacked unchanged', async () => {
   expect(await readFile(join(base, `into/deep/${'ä'.repeat(100)}/${'long'.repeat(40)}/file`), 'utf8')).toBe('x'.repeat(300_000))
 })
 
+test('the only folder in a folder is not taken as its root', async () => {
+  await put('apps/web/index.html')
+  await receiveTarball(packFolder(source), join(base, 'archive'), { maxBytes: 50_000_000 })
+  await unpackSource(join(base, 'archive'), join(base, 'into'))
+  expect((await readdir(join(base, 'into'), { recursive: true })).sort()).toEqual(['apps', 'apps/web', 'apps/web/index.html'])
+})
+
 test('tar reads the archive', async () => {
   await put('a/b', 'hello')
   await writeFile(join(base, 'archive'), await bytesOf())
@@ -53,7 +61,7 @@ test('tar reads the archive', async () => {
     { program: 'tar', args: ['-tzf', join(base, 'archive')] },
     { timeoutMs: 60_000, maxOutputBytes: 1000 },
   )
-  expect(stdout).toBe('a/\na/b\n')
+  expect(stdout).toBe('source/a/\nsource/a/b\n')
 })
 
 test('the same files give the same bytes', async () => {

@@ -55,11 +55,19 @@ interface FolderEntry {
   kind: 'file' | 'folder' | 'symlink'
 }
 
+interface Listing {
+  entries: readonly FolderEntry[]
+  rules: IgnoreRules
+}
+
 async function* tarFolder(folder: string, options: PackOptions): AsyncGenerator<Uint8Array> {
   const walk = new FolderWalk(folder, options)
-  for await (const found of walk.entriesIn('', IgnoreRules.none)) {
+  const top = await walk.listing('', IgnoreRules.none)
+  // An archive's only folder is taken as the root of the source. One that is not the root gets a folder around it.
+  const prefix = top.entries.length === 1 && top.entries[0]?.kind === 'folder' ? 'source/' : ''
+  for await (const found of walk.entriesOf(top)) {
     options.abort?.throwIfAborted()
-    yield* entryOf(join(folder, found.path), found)
+    yield* entryOf(join(folder, found.path), { ...found, path: prefix + found.path })
   }
   yield tarEnd
 }
@@ -83,17 +91,27 @@ class FolderWalk {
     this.#onIgnoredByDefault = onIgnoredByDefault
   }
 
-  async *entriesIn(path: string, above: IgnoreRules): AsyncGenerator<FolderEntry> {
-    const entries = await readdir(join(this.#folder, path), { withFileTypes: true })
-    const rules = await this.#rulesIn(path, entries, above)
-    entries.sort((left, right) => (left.name < right.name ? -1 : 1))
+  /** The entries and everything below them. */
+  async *entriesOf({ entries, rules }: Listing): AsyncGenerator<FolderEntry> {
     for (const entry of entries) {
+      yield entry
+      if (entry.kind === 'folder') yield* this.entriesOf(await this.listing(entry.path, rules))
+    }
+  }
+
+  /** The entries of one folder that are packed, and the rules that hold in it. */
+  async listing(path: string, above: IgnoreRules): Promise<Listing> {
+    const found = await readdir(join(this.#folder, path), { withFileTypes: true })
+    const rules = await this.#rulesIn(path, found, above)
+    found.sort((left, right) => (left.name < right.name ? -1 : 1))
+    const entries: FolderEntry[] = []
+    for (const entry of found) {
       const at = path === '' ? entry.name : `${path}/${entry.name}`
       if (alwaysExcluded.has(entry.name) || this.#isIgnored(rules, at, entry.isDirectory())) continue
       const kind = await this.#kindOf(entry, at)
-      if (kind) yield { path: at, kind }
-      if (kind === 'folder') yield* this.entriesIn(at, rules)
+      if (kind) entries.push({ path: at, kind })
     }
+    return { entries, rules }
   }
 
   #isIgnored(rules: IgnoreRules, path: string, isFolder: boolean): boolean {

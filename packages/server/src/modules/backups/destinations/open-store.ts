@@ -1,5 +1,6 @@
 import type { DestinationCheck } from '@berth/contract'
 import type { ArchiveStore, ArchiveStoreConfig } from '../../../drivers/archive-store/archive-store.ts'
+import { StoreFailure } from '../../../drivers/archive-store/store-failure.ts'
 import type { DestinationRow } from '../../../platform/db/tables/backups.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import { fail } from '../../../platform/failure.ts'
@@ -50,7 +51,11 @@ function driverConfig(
   if (kind !== 'local') return { kind, ...config, ...secretFields, mayBeHere: mayBeHere === 1 } as unknown as ArchiveStoreConfig
   const location = localLocation(config.path as string, settings.backupRoots)
   // The operator may have removed a folder from the list since.
-  if (!location) throw new Error(`${config.path} is not inside a folder allowed by BERTH_BACKUP_ROOTS`)
+  if (!location)
+    throw new StoreFailure(
+      'denied',
+      `The folder ${config.path} is not inside a folder that the operator allows for backups. Add one to BERTH_BACKUP_ROOTS, or change the path of the destination.`,
+    )
   return { kind, ...location }
 }
 
