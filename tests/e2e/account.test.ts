@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { totpCode, totpStepAt } from '../../packages/server/src/modules/access/totp.ts'
 import { addAxe, violations } from '../kit/axe.ts'
@@ -6,6 +6,15 @@ import { openPage, signIn } from '../kit/browser-page.ts'
 import { launchChromium } from '../kit/chromium.ts'
 import { ownerSignIn, startHosting } from '../kit/hosting.ts'
 import { describeNeeding, partOf } from '../kit/machine.ts'
+
+/** Sets two-factor authentication up on a page that shows its section. */
+async function setUpTotp(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Set up' }).click()
+  const secret = (await page.getByText(/^[A-Z2-7]{32}$/).textContent()) ?? ''
+  await page.getByRole('textbox', { name: 'Code' }).fill(totpCode(secret, totpStepAt(Date.now())))
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  await page.getByRole('button', { name: 'I have stored them' }).click()
+}
 
 describeNeeding(['chromium'], 'the account in a browser', () => {
   let browser: Browser
@@ -56,6 +65,42 @@ describeNeeding(['chromium'], 'the account in a browser', () => {
     await page.getByRole('textbox', { name: 'New password' }).fill('another horse battery')
     await page.getByRole('button', { name: 'Change password' }).click()
     await page.getByText(/Password changed/).waitFor()
+    expect(problems).toEqual([])
+  })
+
+  test('an organisation requires two-factor authentication: a member without it sets it up and goes on', async () => {
+    await using hosting = await startHosting()
+    const member = { email: 'member@example.test', password: 'correct horse battery' }
+    const { body } = await hosting.api('POST', '/invitations', { email: member.email, role: 'member' })
+    await hosting.api('POST', '/invitations/accept', { code: body.data.code, ...member })
+    const options = { url: hosting.berth.url, isExpected: (problem: string) => /^40[13] \/api\//.test(problem) }
+    await using owner = await openPage(browser, options)
+    await signIn(owner.page, ownerSignIn)
+    const requireOf = async (...emails: string[]) => {
+      await owner.page.goto('/organization/settings')
+      await owner.page.getByRole('button', { name: 'Require it…' }).click()
+      await owner.page.getByText(`At present these have none: ${emails.join(', ')}.`).waitFor()
+      await owner.page.getByRole('button', { name: 'Require it', exact: true }).click()
+    }
+    await requireOf(ownerSignIn.email, member.email)
+    await owner.page.getByText(/for your own account first/).waitFor()
+    await owner.page.goto('/account')
+    await setUpTotp(owner.page)
+    await owner.page.getByText('10 recovery codes left').waitFor()
+    await requireOf(member.email)
+    await owner.page.getByText('Required of every member.').waitFor()
+
+    await using opened = await openPage(browser, options)
+    const { page, problems } = opened
+    await page.goto('/sign-in')
+    await page.getByLabel('E-mail address').fill(member.email)
+    await page.getByRole('textbox', { name: 'Password' }).fill(member.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Set up two-factor authentication' }).waitFor()
+    await addAxe(page)
+    expect(await violations(page, { ofColours: false })).toEqual([])
+    await setUpTotp(page)
+    await page.getByRole('button', { name: /Search or go to/ }).waitFor()
     expect(problems).toEqual([])
   })
 })

@@ -9,6 +9,10 @@ export const errors = {
   unauthorized: [401, 'Sign in, or send a personal access token as "Authorization: Bearer …"'],
   second_factor_required: [401, 'Enter the code of your authenticator app, or a recovery code'],
   forbidden: [403, 'You do not have permission to do this'],
+  second_factor_not_set_up: [
+    403,
+    'The organisation requires two-factor authentication, and your account has none. Set it up under Account in the dashboard, or with berth account totp.',
+  ],
   quota_exceeded: [403, 'The organisation has reached its quota'],
   not_found: [404, 'Not found'],
   conflict: [409, 'The current state does not allow this'],

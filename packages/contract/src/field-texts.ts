@@ -288,6 +288,7 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   repo: 'Name of the repository',
   report: 'Changes that applying would make',
   repos: 'The repositories',
+  requireTwoFactor: 'Whether members without two-factor authentication, and their tokens, are refused',
   requestId: 'The id of the request, as in `x-request-id`',
   requestsDuringSwitch: 'Requests while traffic moved to the new version',
   resources: 'CPU, memory and disk',

@@ -72,6 +72,8 @@ interface Row<B, Q, R, E, O> {
   /** The permission tag that a caller must have; a row has either this or `public`. */
   permission?: Permission
   public?: true
+  /** Open to a member without two-factor authentication whose organisation requires it: what is needed to set it up. */
+  withoutSecondFactor?: true
   /** Marks a public row that responds with more to signed-in callers. */
   acceptsCaller?: true
   /** The object that the path names: 404 if it is not in the caller's organisation. */

@@ -42,6 +42,7 @@ export const access = {
   }),
   logout: route('POST /auth/logout', { public: true, status: 204, errors: ['forbidden'], summary: 'End the session' }),
   session: route('GET /auth/session', {
+    withoutSecondFactor: true,
     permission: 'organization:read',
     projectTokens: 'own',
     returns: data(Session),
@@ -92,6 +93,7 @@ export const access = {
   }),
 
   changePassword: route('POST /auth/password', {
+    withoutSecondFactor: true,
     confirm: true,
     permission: 'token:write',
     body: Type.Object({
@@ -128,23 +130,27 @@ export const access = {
     summary: 'Set a new password with the code from the e-mail; ends all your sessions',
   }),
   listSessions: route('GET /auth/sessions', {
+    withoutSecondFactor: true,
     permission: 'token:list',
     query: PageQuery,
     returns: list(SessionRecord),
     summary: 'Your sessions: where you are signed in',
   }),
   endSession: route('DELETE /auth/sessions/:id', {
+    withoutSecondFactor: true,
     permission: 'token:write',
     on: 'session',
     status: 204,
     summary: 'End one of your sessions, with its open streams',
   }),
   totpStatus: route('GET /auth/totp', {
+    withoutSecondFactor: true,
     permission: 'token:list',
     returns: data(TotpStatus),
     summary: 'Whether two-factor authentication is on',
   }),
   beginTotp: route('POST /auth/totp', {
+    withoutSecondFactor: true,
     confirm: true,
     permission: 'token:write',
     returns: data(
@@ -157,6 +163,7 @@ export const access = {
     summary: 'Set up two-factor authentication (TOTP); it is on once a code is confirmed',
   }),
   confirmTotp: route('POST /auth/totp/confirm', {
+    withoutSecondFactor: true,
     confirm: true,
     permission: 'token:write',
     body: Type.Object({ code: SecondFactorCode }),
@@ -200,6 +207,7 @@ export const access = {
   }),
 
   listOrganizations: route('GET /organizations', {
+    withoutSecondFactor: true,
     permission: 'organization:list',
     query: PageQuery,
     returns: list(Organization),
@@ -240,9 +248,11 @@ export const access = {
     body: Type.Object({
       name: Type.Optional(filledText(100)),
       memberRepositories: Type.Optional(nullable(Type.Array(RepositoryPattern, { maxItems: 500 }))),
+      requireTwoFactor: Type.Optional(Type.Boolean()),
     }),
     returns: data(Organization),
-    summary: 'Rename it, or choose the repositories its members see (null: all)',
+    errors: ['conflict'],
+    summary: 'Rename it, choose the repositories its members see (null: all), or require two-factor authentication',
   }),
   deleteOrganization: route('DELETE /organizations/:id', {
     permission: 'organization:delete',

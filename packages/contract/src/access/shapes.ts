@@ -18,6 +18,8 @@ export const Organization = Type.Object({
   slug: Type.String(),
   role: nullable(RoleName),
   memberRepositories: nullable(Type.Array(Type.String())),
+  /** An older instance, such as a cloud, does not send this field. */
+  requireTwoFactor: Type.Optional(Type.Boolean()),
   createdAt: Time,
 })
 export type Organization = Static<typeof Organization>
@@ -48,6 +50,12 @@ export const Session = Type.Object({
   /** An older instance, such as a cloud, does not send this field. */
   operator: Type.Optional(Type.Boolean({ description: 'Whether the caller is an operator of the instance' })),
   permissions: Type.Array(Type.String()),
+  /** Sent only while it is true. */
+  needsSecondFactor: Type.Optional(
+    Type.Boolean({
+      description: 'The organisation requires two-factor authentication and the caller has none: only its set-up is open',
+    }),
+  ),
   via: oneOf('session', 'token'),
   /** The token used for the request; null for a session. */
   tokenId: nullable(Id),
@@ -108,6 +116,7 @@ export const Member = Type.Object({
   email: Type.String(),
   name: nullable(Type.String()),
   role: RoleName,
+  twoFactor: Type.Boolean({ description: 'Whether two-factor authentication is on' }),
   joinedAt: Time,
 })
 export type Member = Static<typeof Member>

@@ -6,11 +6,15 @@ import { keyOf } from './query-key.ts'
 
 const requestConnection = Symbol('requests')
 
-/** Reads the session again after a 401: it may have ended in another tab. Tracks lost connections. */
+/**
+ * Reads the session again after a 401, as it may have ended in another tab, and when the organisation has begun to require a second
+ * factor. Tracks lost connections.
+ */
 function handleError(error: unknown, key?: readonly unknown[]) {
   if (!(error instanceof ApiError)) return lostConnections.set(requestConnection, error instanceof TypeError)
   const isSession = key?.[0] === contract.access.session.at
-  if (error.status === 401 && !isSession) void queries.invalidateQueries({ queryKey: keyOf(contract.access.session) })
+  const isSessionStale = error.status === 401 || error.code === 'second_factor_not_set_up'
+  if (isSessionStale && !isSession) void queries.invalidateQueries({ queryKey: keyOf(contract.access.session) })
 }
 
 export const queries = new QueryClient({

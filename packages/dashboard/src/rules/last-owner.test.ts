@@ -6,6 +6,7 @@ const member = (userId: string, role: Role): Member => ({
   userId,
   email: `${userId}@example.test`,
   name: null,
+  twoFactor: false,
   role,
   joinedAt: '',
 })

@@ -1,6 +1,6 @@
 import { Skeleton } from '@mantine/core'
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { Suspense, useEffect, useRef } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
 import { ErrorState } from '../components/error-state.tsx'
 import { lazyPart } from '../components/lazy-part.ts'
 import { Page } from '../components/page.tsx'
@@ -12,10 +12,13 @@ import classes from './shell.module.css'
 import { TopBar } from './top-bar.tsx'
 
 const SignInPage = lazyPart(() => import('../pages/access/sign-in-page.tsx'), 'SignInPage')
+const SecondFactorGate = lazyPart(() => import('./second-factor-gate.tsx'), 'SecondFactorGate')
 
 /** The frame around every page of a signed-in user; other visitors sign in first and then see the page they requested. */
 export function Shell() {
   const session = useSession()
+  // The session may be read again while a user stores the codes: the gate stays until they have.
+  const [showsRecoveryCodes, setShowsRecoveryCodes] = useState(false)
   if (session.isPending) return <ShellSkeleton />
   if (session.error && !session.data)
     return (
@@ -29,6 +32,12 @@ export function Shell() {
     return (
       <Suspense fallback={<ShellSkeleton />}>
         <SignInPage />
+      </Suspense>
+    )
+  if (session.data.needsSecondFactor || showsRecoveryCodes)
+    return (
+      <Suspense fallback={<ShellSkeleton />}>
+        <SecondFactorGate onRecoveryCodes={setShowsRecoveryCodes} />
       </Suspense>
     )
   return <SignedInShell />

@@ -17,7 +17,7 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
     deps.limiter.count(row.rateLimit ?? 'public', clientOf(addressOf(request)))
     if (!row.acceptsCaller) return checkHead(row, request)
     return thenSync(deps.authenticator.authenticate(request), (caller) => {
-      state.caller = caller
+      state.caller = caller?.needsSecondFactor ? null : caller
       return checkHead(row, request)
     })
   }

@@ -44,6 +44,7 @@ export interface Named {
 /** Checks the route's permission and the kind of credential, before the body is read. */
 export function checkTag(row: AnyRoute, caller: Caller, authenticator: Authenticator, params?: unknown): Awaitable<void> {
   const tag = row.permission as Permission
+  if (caller.needsSecondFactor && !row.withoutSecondFactor) fail('second_factor_not_set_up')
   if (caller.scopes && !caller.scopes.has(tag) && !isAboutToken(row, params, caller)) refuseTag(tag)
   const grantsChecked = tagsOf(caller.role).has(tag) ? undefined : checkGrants(row, tag, caller, authenticator)
   return thenSync(grantsChecked, () => {

@@ -28,6 +28,8 @@ export interface Caller {
   /** null: every project of the organisation. */
   projectIds: ReadonlySet<string> | null
   expiresAt: string | null
+  /** The organisation requires two-factor authentication and the user has none: only its set-up is open. */
+  needsSecondFactor: boolean
   /** Authenticated by a stream token that the cloud issued: it gives access to cloud objects only. */
   onlyInCloud?: true
 }

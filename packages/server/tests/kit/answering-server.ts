@@ -53,6 +53,7 @@ function deps(): MountDeps {
     tokenId: 'tok_x',
     scopes: null,
     projectIds: null,
+    needsSecondFactor: false,
     expiresAt: null,
   }
   const any = () => ({ id: 'x', projectId: 'prj_x', organizationId: 'org_x' })

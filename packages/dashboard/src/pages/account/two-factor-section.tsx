@@ -13,8 +13,13 @@ import { plural } from '../../text/sizes.ts'
 
 const refreshes = [contract.access.totpStatus]
 
+interface Props {
+  /** Called when the recovery codes appear, and when the user has stored them. */
+  onRecoveryCodes?(areShown: boolean): void
+}
+
 /** Turns two-factor authentication on and off. */
-export function TwoFactorSection() {
+export function TwoFactorSection({ onRecoveryCodes = () => {} }: Props) {
   const status = useRead(contract.access.totpStatus, {})
   const begin = useChange(contract.access.beginTotp)
   const confirm = useChange(contract.access.confirmTotp, { refreshes, hidesErrorNotice: true })
@@ -27,6 +32,7 @@ export function TwoFactorSection() {
   const forget = () => {
     begin.reset()
     confirm.reset()
+    onRecoveryCodes(false)
   }
   const content = ({ enabled, recoveryCodesLeft }: { enabled: boolean; recoveryCodesLeft: number }) => {
     if (recoveryCodes) return <RecoveryCodes codes={recoveryCodes} onDone={forget} />
@@ -56,7 +62,7 @@ export function TwoFactorSection() {
         action="Turn on"
         isPending={confirm.isPending}
         error={confirm.error}
-        onSubmit={(code) => confirm.mutate({ body: { code } })}
+        onSubmit={(code) => confirm.mutate({ body: { code } }, { onSuccess: () => onRecoveryCodes(true) })}
       >
         <Text size="sm">
           Scan the QR code with your authenticator app, type the key, or <Anchor href={uri}>open it on this device</Anchor>. Then

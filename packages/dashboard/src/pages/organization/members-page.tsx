@@ -64,6 +64,7 @@ export function MembersPage() {
           />
         ),
     },
+    { title: 'Two-factor', isWide: true, cell: ({ twoFactor }) => (twoFactor ? 'on' : 'off') },
     { title: 'Joined', isWide: true, cell: ({ joinedAt }) => <TimeAgo time={joinedAt} /> },
     {
       title: '',

@@ -13,6 +13,7 @@ import { Section } from '../../components/section.tsx'
 import { submitting } from '../../components/submitting.ts'
 import { activeOrganization } from '../../data/active-organization.ts'
 import { useChange } from '../../data/change.ts'
+import { useRead } from '../../data/read.ts'
 import { useRefusal } from '../../data/refusal.ts'
 import { useSession } from '../../data/session.ts'
 import { MachineSection } from './machine-section.tsx'
@@ -32,6 +33,7 @@ export function OrganizationSettingsPage() {
               id={organization.id}
               patterns={organization.memberRepositories}
             />
+            <TwoFactorRequirement id={organization.id} isRequired={organization.requireTwoFactor ?? false} />
             <RegistrySection />
             <MachineSection />
             <StorageSection />
@@ -101,6 +103,44 @@ function RepositoryForm({ id, patterns }: { id: string; patterns: readonly strin
         />
       </Section>
     </form>
+  )
+}
+
+function TwoFactorRequirement({ id, isRequired }: { id: string; isRequired: boolean }) {
+  const [isConfirming, setConfirming] = useState(false)
+  const refusal = useRefusal('organization:admin')
+  const members = useRead(contract.access.listMembers, { query: { limit: 500 } }, { isEnabled: isConfirming })
+  const save = useChange(contract.access.updateOrganization, { refreshes, successMessage: 'Saved.' })
+  const without = members.data?.filter(({ twoFactor }) => !twoFactor) ?? []
+  const require = (requireTwoFactor: boolean) =>
+    save.mutate({ params: { id }, body: { requireTwoFactor } }, { onSettled: () => setConfirming(false) })
+  return (
+    <Section
+      title="Two-factor authentication"
+      description={isRequired ? 'Required of every member.' : 'Each member decides for their own account.'}
+      actions={
+        <ActionButton
+          variant="default"
+          refusal={refusal}
+          loading={save.isPending}
+          onClick={() => (isRequired ? require(false) : setConfirming(true))}
+        >
+          {isRequired ? 'Stop requiring it' : 'Require it…'}
+        </ActionButton>
+      }
+    >
+      <ConfirmDialog
+        isOpen={isConfirming}
+        title="Require two-factor authentication?"
+        action="Require it"
+        isPending={save.isPending}
+        onConfirm={() => require(true)}
+        onClose={() => setConfirming(false)}
+      >
+        Members without it lose access until they set it up, and so do their access tokens, for example those of CI.{' '}
+        {without.length > 0 && `At present these have none: ${without.map(({ email }) => email).join(', ')}.`}
+      </ConfirmDialog>
+    </Section>
   )
 }
 

@@ -47,9 +47,21 @@ export function createAuthenticator({ database, clock, log }: AccessDeps): Authe
   }
 }
 
-/** Re-evaluates a caller who authenticated earlier, with the current credential and membership. */
-export async function renewed(db: Db, caller: Credential, now: number): Promise<Caller | null> {
-  const { userId, organizationId, tokenId, sessionId } = caller
+/**
+ * Re-evaluates a caller who authenticated earlier, with the current credential and membership. Without a required second factor
+ * nothing stays open: neither streams nor stream tokens.
+ */
+export async function renewed(db: Db, credential: Credential, now: number): Promise<Caller | null> {
+  const caller = await callerNow(db, credential, now)
+  return caller?.needsSecondFactor ? null : caller
+}
+
+/** The caller of a credential that is known by id. */
+export async function callerNow(
+  db: Db,
+  { userId, organizationId, tokenId, sessionId }: Credential,
+  now: number,
+): Promise<Caller | null> {
   if (tokenId) {
     const found = await findTokenById.first(db, { id: tokenId })
     return found && isUnexpired(found, now) ? callerOfToken(found) : null
@@ -91,7 +103,7 @@ export function isOperator(db: Db, { userId, organizationId, tokenId, projectIds
     if (!setUp || projectIds || (tokenId && organizationId !== setUp.id)) return false
     return thenSync(
       findMember.first(db, { userId, organizationId: setUp.id }),
-      (member) => member?.role === 'owner' || member?.role === 'admin',
+      (member) => (member?.role === 'owner' || member?.role === 'admin') && !needsSecondFactor(member),
     )
   })
 }
@@ -115,6 +127,9 @@ function byToken(db: Db, authorization: string, now: number): Awaitable<Caller |
 
 const isUnexpired = ({ expiresAt }: FoundToken, now: number): boolean => expiresAt === null || expiresAt > now
 
+const needsSecondFactor = ({ requireTwoFactor, confirmedAt }: Pick<Membership, 'requireTwoFactor' | 'confirmedAt'>): boolean =>
+  requireTwoFactor === 1 && confirmedAt === null
+
 const callerOfToken = memoizeByRows(
   (found: FoundToken): Caller => ({
     ...credentialDefaults,
@@ -126,6 +141,7 @@ const callerOfToken = memoizeByRows(
     tokenId: found.id,
     scopes: setOf(tokenJson.scopes(found)),
     projectIds: setOf(tokenJson.projectIds(found)),
+    needsSecondFactor: needsSecondFactor(found),
     expiresAt: isoOrNull(found.expiresAt),
   }),
 )
@@ -156,9 +172,12 @@ function membershipOf(db: Db, session: FoundSession, requestedId: string | undef
 }
 
 const callerOfSession = memoizeByRows(
-  (session: FoundSession, { email, organizationId, role }: Membership): Caller => ({
+  (session: FoundSession, membership: Membership): Caller => ({
     ...credentialDefaults,
-    ...{ email, organizationId, role },
+    email: membership.email,
+    organizationId: membership.organizationId,
+    role: membership.role,
+    needsSecondFactor: needsSecondFactor(membership),
     userId: session.userId,
     sessionId: session.id,
     expiresAt: iso(session.expiresAt),
@@ -199,6 +218,9 @@ interface Membership {
   organizationId: string
   email: string
   role: Role
+  requireTwoFactor: 0 | 1
+  /** The time at which two-factor authentication was turned on; null: it is off. */
+  confirmedAt: number | null
 }
 
 const tokens = (db: Db) =>
@@ -208,6 +230,8 @@ const tokens = (db: Db) =>
     .innerJoin('members', (join) =>
       join.onRef('members.userId', '=', 'tokens.userId').onRef('members.organizationId', '=', 'tokens.organizationId'),
     )
+    .innerJoin('organizations', 'organizations.id', 'tokens.organizationId')
+    .leftJoin('totpFactors', 'totpFactors.userId', 'tokens.userId')
     .select([
       'tokens.id',
       'tokens.userId',
@@ -217,6 +241,8 @@ const tokens = (db: Db) =>
       'tokens.expiresAt',
       'users.email',
       'members.role',
+      'organizations.requireTwoFactor',
+      'totpFactors.confirmedAt',
     ])
 
 const findToken = preparedQuery((db, { secretHash }: { secretHash: string }) =>
@@ -239,7 +265,15 @@ const memberships = (db: Db) =>
   db
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'members.userId')
-    .select(['members.organizationId', 'users.email', 'members.role'])
+    .innerJoin('organizations', 'organizations.id', 'members.organizationId')
+    .leftJoin('totpFactors', 'totpFactors.userId', 'members.userId')
+    .select([
+      'members.organizationId',
+      'users.email',
+      'members.role',
+      'organizations.requireTwoFactor',
+      'totpFactors.confirmedAt',
+    ])
 
 const findMember = preparedQuery<{ userId: string; organizationId: string }, Membership>((db, { userId, organizationId }) =>
   memberships(db).where('members.userId', '=', userId).where('members.organizationId', '=', organizationId),

@@ -10,7 +10,7 @@ import { setGrant } from './grants.ts'
 import { acceptInvitation, invite } from './invitations.ts'
 import { changeRole, removeMember } from './members.ts'
 import { refuseSecondOrganization } from './one-person.ts'
-import { deleteOrganization } from './organizations.ts'
+import { deleteOrganization, updateOrganization } from './organizations.ts'
 import { requestPasswordReset, resetPassword } from './password-reset.ts'
 import { insertMember, insertOrganization } from './people.ts'
 import { type Attempt, knownDevice } from './prove-password.ts'
@@ -27,7 +27,7 @@ import { createToken } from './tokens.ts'
 export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.access> {
   const { db } = deps.database
   const start = async (session: Awaited<ReturnType<typeof openSession>>, context: RequestContext) => {
-    const answer = await describeNewSession(db, session)
+    const answer = await describeNewSession(db, session, deps.clock.now().getTime())
     context.setHeader('set-cookie', sessionCookie.set(session.cookie, context.secure))
     context.setHeader('set-cookie', deviceCookie.set(knownDevice(randomCode(20), answer.data.user.email, deps), context.secure))
     return answer
@@ -128,15 +128,8 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       return { data: await quotasOf(params.organizationId, deps) }
     },
     updateOrganization: async ({ body }, { organization, caller }) => {
-      const changes = {
-        ...(body.name === undefined ? {} : { name: body.name.trim() }),
-        ...(body.memberRepositories === undefined
-          ? {}
-          : { memberRepositories: body.memberRepositories && JSON.stringify(body.memberRepositories) }),
-      }
-      if (Object.keys(changes).length > 0)
-        await db.updateTable('organizations').set(changes).where('id', '=', organization.id).execute()
-      return { data: store.showOrganization({ ...organization, ...changes }, caller.role) }
+      const changed = await updateOrganization(organization, body, caller, deps)
+      return { data: store.showOrganization(changed, caller.role) }
     },
     deleteOrganization: async (_, { organization }) => {
       await deleteOrganization(organization, deps)

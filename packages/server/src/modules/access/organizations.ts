@@ -1,8 +1,35 @@
+import type { BodyOf, contract } from '@berth/contract'
+import type { Caller } from '../../http/handler.ts'
 import type { OrganizationRow } from '../../platform/db/tables/access.ts'
 import { isForeignKeyViolation } from '../../platform/db/violations.ts'
 import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
+import { hasTotp } from './second-factor.ts'
 import { findSetupOrganization } from './setup-organization.ts'
+
+export async function updateOrganization(
+  organization: OrganizationRow,
+  { name, memberRepositories, requireTwoFactor }: BodyOf<typeof contract.access.updateOrganization>,
+  { userId }: Caller,
+  { database }: AccessDeps,
+): Promise<OrganizationRow> {
+  const changes = {
+    ...(name === undefined ? {} : { name: name.trim() }),
+    ...(memberRepositories === undefined ? {} : { memberRepositories: memberRepositories && JSON.stringify(memberRepositories) }),
+    ...(requireTwoFactor === undefined ? {} : { requireTwoFactor: requireTwoFactor ? (1 as const) : (0 as const) }),
+  }
+  if (Object.keys(changes).length === 0) return organization
+  await database.transaction(async ({ db }) => {
+    await db.updateTable('organizations').set(changes).where('id', '=', organization.id).execute()
+    // After the update, which `removeTotp` waits for: the caller must not be locked out.
+    if (requireTwoFactor && !(await hasTotp(db, userId)))
+      fail('conflict', {
+        field: 'requireTwoFactor',
+        message: 'Turn on two-factor authentication for your own account first, or you would lock yourself out.',
+      })
+  })
+  return { ...organization, ...changes }
+}
 
 /** Deletes an organisation. Members who had it as default get the first other one they joined. */
 export async function deleteOrganization({ id }: OrganizationRow, { database }: AccessDeps): Promise<void> {

@@ -20,7 +20,8 @@ export async function insertUser(
 /** Creates an organisation. If its slug is taken, a random suffix is added. */
 export async function insertOrganization(db: Db, name: string, now: number): Promise<OrganizationRow> {
   const baseSlug = slugOf(name)
-  const organization = { id: newId('org'), name: name.trim(), memberRepositories: null, quotas: null, createdAt: now }
+  const settings = { memberRepositories: null, quotas: null, requireTwoFactor: 0 as const }
+  const organization = { id: newId('org'), name: name.trim(), ...settings, createdAt: now }
   for (const slug of [baseSlug, `${baseSlug}-${randomCode(6)}`]) {
     const row = { ...organization, slug }
     const inserted = await db

@@ -81,9 +81,29 @@ export async function removeTotp(code: string, { userId }: Caller, attempt: Atte
   await withSecondFactor({ ...attempt, userId, code }, deps, (spend) =>
     deps.database.transaction(async ({ db }) => {
       await spend(db)
+      await refuseWhileRequired(db, userId)
       await deleteSecondFactor(db, userId)
     }),
   )
+}
+
+/** Locks the row of an organisation that begins to require the second factor at the same time. */
+async function refuseWhileRequired(db: Db, userId: string): Promise<void> {
+  const requiring = await db
+    .updateTable('organizations')
+    .set(({ ref }) => ({ requireTwoFactor: ref('requireTwoFactor') }))
+    .where(({ exists, selectFrom, ref }) =>
+      exists(
+        selectFrom('members')
+          .select('members.userId')
+          .where('members.userId', '=', userId)
+          .where('members.organizationId', '=', ref('organizations.id')),
+      ),
+    )
+    .returning(['name', 'requireTwoFactor'])
+    .execute()
+  const first = requiring.find(({ requireTwoFactor }) => requireTwoFactor === 1)
+  if (first) fail('conflict', { message: `The organisation ${first.name} requires two-factor authentication.` })
 }
 
 export const hasTotp = async (db: Db, userId: string): Promise<boolean> =>

@@ -11,7 +11,7 @@ import { describeWrite } from '../../platform/db/write-record.ts'
 import { fail } from '../../platform/failure.ts'
 import { hashPassword, needsRehash, verifyPassword } from '../../platform/secrets/password.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
-import { isOperator } from './credentials.ts'
+import { callerNow, isOperator } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
 import { provePassword } from './prove-password.ts'
 import { randomCode } from './random-code.ts'
@@ -104,6 +104,7 @@ const sessionOf = (operator: boolean) =>
       role: caller.role,
       operator,
       permissions: permissionsOf(caller),
+      ...(caller.needsSecondFactor ? { needsSecondFactor: true } : {}),
       via: caller.via,
       tokenId: caller.tokenId,
       expiresAt: caller.expiresAt,
@@ -116,21 +117,11 @@ const otherSession = sessionOf(false)
 export async function describeNewSession(
   db: Db,
   newSession: Awaited<ReturnType<typeof openSession>>,
+  now: number,
 ): Promise<{ data: Session }> {
-  const user = (await findUser(db, newSession.userId)) ?? fail('unauthorized')
-  const member = await membershipAfterSignIn(db, user)
-  return describeSession(db, {
-    userId: user.id,
-    email: user.email,
-    organizationId: member.organizationId,
-    role: member.role,
-    via: 'session',
-    sessionId: newSession.sessionId,
-    tokenId: null,
-    scopes: null,
-    projectIds: null,
-    expiresAt: newSession.expiresAt,
-  })
+  const { organizationId } = await membershipAfterSignIn(db, await findUser(db, newSession.userId))
+  const caller = await callerNow(db, { ...newSession, organizationId, tokenId: null }, now)
+  return describeSession(db, caller ?? fail('unauthorized'))
 }
 
 async function membershipAfterSignIn(db: Db, user: UserRow | undefined): Promise<MemberRow> {

@@ -88,7 +88,8 @@ const membersWithUsers = (db: Db) =>
   db
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'members.userId')
-    .select(['members.userId', 'members.role', 'members.joinedAt', 'users.email', 'users.name'])
+    .leftJoin('totpFactors', 'totpFactors.userId', 'members.userId')
+    .select(['members.userId', 'members.role', 'members.joinedAt', 'users.email', 'users.name', 'totpFactors.confirmedAt'])
 
 export async function countOwners(db: Db, organizationId: string): Promise<number> {
   const { count } = await db
@@ -196,6 +197,7 @@ export const showOrganization = (row: OrganizationRow, role: Role | null): Organ
   slug: row.slug,
   role,
   memberRepositories: organizationJson.memberRepositories(row),
+  requireTwoFactor: row.requireTwoFactor === 1,
   createdAt: iso(row.createdAt),
 })
 
@@ -212,8 +214,9 @@ export const showToken = (row: TokenRow): Token => ({
 
 export const showTokens = memoizeByRows((tokens: Page<TokenRow>) => listResponse(tokens, showToken))
 
-export const showMember = (row: Awaited<ReturnType<typeof findMemberWithUser>>): Member => ({
+export const showMember = ({ confirmedAt, ...row }: Awaited<ReturnType<typeof findMemberWithUser>>): Member => ({
   ...row,
+  twoFactor: confirmedAt !== null,
   joinedAt: iso(row.joinedAt),
 })
 

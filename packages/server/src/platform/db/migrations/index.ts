@@ -55,6 +55,7 @@ import { migration as projectTemplates } from './066-project-templates.ts'
 import { migration as domainAddresses } from './067-domain-addresses.ts'
 import { migration as listIndexes } from './068-list-indexes.ts'
 import { migration as instanceBackups } from './069-instance-backups.ts'
+import { migration as requiredSecondFactor } from './070-required-second-factor.ts'
 
 export interface Migration {
   /** `NNN-topic`: the number orders the migrations, and the whole name is recorded. Never changed after a release. */
@@ -120,4 +121,5 @@ export const migrations: readonly Migration[] = [
   domainAddresses,
   listIndexes,
   instanceBackups,
+  requiredSecondFactor,
 ]

@@ -1,5 +1,5 @@
 import type { Level, Role } from '@berth/contract'
-import type { Selectable } from 'kysely'
+import type { Generated, Selectable } from 'kysely'
 import type { Flag, JsonText, Millis } from '../columns.ts'
 
 export interface UsersTable {
@@ -20,6 +20,8 @@ export interface OrganizationsTable {
   memberRepositories: JsonText<string[]> | null
   /** Limits by name that an operator set for it in place of the instance's defaults. */
   quotas: JsonText<Record<string, number>> | null
+  /** Members without two-factor authentication are refused. */
+  requireTwoFactor: Generated<0 | 1>
   createdAt: Millis
 }
 
