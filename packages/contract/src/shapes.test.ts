@@ -130,7 +130,7 @@ describe('shapes', () => {
       'backup.succeeded',
       'member.joined',
     ])
-    expect(categories).toHaveLength(25)
+    expect(categories).toHaveLength(26)
   })
 
   test('`..` in path or file is refused, in a name it is not', () => {

@@ -116,6 +116,12 @@ export const categories = [
     defaultEnabled: true,
   },
   {
+    id: 'instance.certificate_failed',
+    label: 'Certificate of the instance failed',
+    description: 'For operators: the certificate of the dashboard or the wildcard was not issued or renewed, or is not served.',
+    defaultEnabled: true,
+  },
+  {
     id: 'instance.backup_failed',
     label: 'Backup of the instance failed',
     description: 'For operators: a backup of the instance itself failed.',

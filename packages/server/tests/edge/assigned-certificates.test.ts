@@ -75,8 +75,8 @@ const use = async (hostname: string) => {
   if (isRequested) await expect.poll(rows).toHaveLength(1)
   await scene.jobs.whenIdle()
 }
-const reported = async (): Promise<string[]> =>
-  (await asPerson(scene, people.owner).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
+const reported = async (person = people.owner): Promise<string[]> =>
+  (await asPerson(scene, person).deliveries()).map(({ subject }: { subject: string }) => subject).toReversed()
 
 describe('a free host name', () => {
   test('is served over http until its first use; then it has a certificate, redirects to https, and is renewed', async () => {
@@ -199,6 +199,19 @@ describe('the dashboard', () => {
     await expect.poll(() => hostOf(`berth.${base}`)).toMatchObject({ target: { kind: 'control' }, redirectToHttps: true })
     const port = Number(new URL(scene.app.listeningOrigin).port)
     expect(hostOf(`berth.${base}`)?.target).toMatchObject({ host: '127.0.0.1', port })
+  })
+
+  test('whose certificate is not served, and later not renewed, is reported once to each operator and to no other member', async () => {
+    await start({ BERTH_PUBLIC_URL: '' })
+    await expect.poll(() => authority.orders).toEqual([`berth.${base}`])
+    authority.refusal = 'DNS problem'
+    await pass(61 * days)
+    for (let tries = 0; tries < 4; tries++) await pass(70 * minutes)
+    expect(authority.orders.length).toBeGreaterThan(2)
+    const subjects = ['has a problem', 'was not renewed'].map((what) => `The certificate of berth.${base} ${what}`)
+    expect(await reported(people.owner)).toEqual(subjects)
+    expect(await reported(people.admin)).toEqual(subjects)
+    expect(await reported(people.member)).toEqual([])
   })
 
   test('over http is not served by the edge', async () => {

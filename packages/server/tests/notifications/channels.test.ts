@@ -356,7 +356,7 @@ describe('the lists', () => {
       description: expect.any(String),
       defaultEnabled: true,
     })
-    expect(body.data).toHaveLength(25)
+    expect(body.data).toHaveLength(26)
     const first = await me.ask('GET /notifications/categories', { query: { limit: 18 } })
     const rest = await me.ask('GET /notifications/categories', { query: { limit: 18, cursor: first.body.nextCursor } })
     expect([...first.body.data, ...rest.body.data]).toEqual(body.data)

@@ -148,6 +148,7 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
         config,
         projectPorts,
         isOperator,
+        operators: access.operators,
         grantedLevel,
         version,
         gitHost,

@@ -39,6 +39,7 @@ export function assembleRunning(
     git,
     logStore,
     isOperator,
+    operators,
     grantedLevel,
     version,
     oldContainers,
@@ -69,6 +70,7 @@ export function assembleRunning(
     registries: ReturnType<typeof createRegistries>
     imageRegistry: ImageRegistry
     isOperator: Authenticator['isOperator']
+    operators: EdgeDeps['operators']
     grantedLevel: Authenticator['grantedLevel']
     machineId: DeploymentsDeps['machineId']
     watchIntervals: DeploymentsDeps['watchIntervals'] | undefined
@@ -84,7 +86,7 @@ export function assembleRunning(
   const served = () => servedState(common.database.db)
   const { acme, dnsChallenge, tlsProbe } = drivers
   const edge = createEdge({
-    ...{ ...common, acme, dnsChallenge, tlsProbe, dns, logStore, served, control, metered: projects.metered },
+    ...{ ...common, acme, dnsChallenge, tlsProbe, dns, logStore, served, control, operators, metered: projects.metered },
     driver: drivers.edge,
     settings: config,
   })
