@@ -14,7 +14,11 @@ const silent = new Set<string>()
 const machineProblems: MachineProblem[] = []
 let operators: WatchedMachine['operators']
 const watched = {
-  certificates: { expiring: async (until: Date) => certificates.filter(({ expiresAt }) => expiresAt <= until) },
+  certificates: {
+    expiring: async (until: Date) => certificates.filter(({ expiresAt }) => expiresAt <= until),
+    ownProblems: async () => [],
+    operators: () => operators(),
+  },
   backups: { missed: async () => missed },
   servers: {
     list: async () => servers,

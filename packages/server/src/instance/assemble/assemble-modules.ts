@@ -148,7 +148,6 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
         config,
         projectPorts,
         isOperator,
-        operators: access.operators,
         grantedLevel,
         version,
         gitHost,
@@ -181,7 +180,9 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
     tokens: {
       expiring: async (...span) => [...(await access.expiringTokens(...span)), ...((await cloud?.expiringTokens(...span)) ?? [])],
     },
-    ...(running ? { certificates: running.certificates, backups: running.modules.backups.watched } : {}),
+    ...(running
+      ? { certificates: { ...running.certificates, operators: access.operators }, backups: running.modules.backups.watched }
+      : {}),
     ...(servers ? { servers: servers.watched } : {}),
     ...(running ? { machine: { problems: async () => (await machine()).problems, operators: access.operators } } : {}),
     ...parts.watched,

@@ -39,7 +39,6 @@ export function assembleRunning(
     git,
     logStore,
     isOperator,
-    operators,
     grantedLevel,
     version,
     oldContainers,
@@ -70,7 +69,6 @@ export function assembleRunning(
     registries: ReturnType<typeof createRegistries>
     imageRegistry: ImageRegistry
     isOperator: Authenticator['isOperator']
-    operators: EdgeDeps['operators']
     grantedLevel: Authenticator['grantedLevel']
     machineId: DeploymentsDeps['machineId']
     watchIntervals: DeploymentsDeps['watchIntervals'] | undefined
@@ -86,7 +84,7 @@ export function assembleRunning(
   const served = () => servedState(common.database.db)
   const { acme, dnsChallenge, tlsProbe } = drivers
   const edge = createEdge({
-    ...{ ...common, acme, dnsChallenge, tlsProbe, dns, logStore, served, control, operators, metered: projects.metered },
+    ...{ ...common, acme, dnsChallenge, tlsProbe, dns, logStore, served, control, metered: projects.metered },
     driver: drivers.edge,
     settings: config,
   })
@@ -180,7 +178,7 @@ export function assembleRunning(
     modules: { deployments, links, tasks, gitEvents, backups, catalogue, transfers },
     edgeJobs: edge.jobs,
     edgeMetrics: edge.metrics,
-    certificates: { expiring: edge.expiring },
+    certificates: { expiring: edge.expiring, ownProblems: edge.ownCertificateProblems },
     ports: () => edge.routes.ports(),
     /** Sends the current routes to the edge. */
     syncEdge: async () => void (await edge.switch.sync()),

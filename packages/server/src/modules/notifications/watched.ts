@@ -3,7 +3,7 @@ import type { MachineProblem } from '@berth/contract'
 /** Conditions in other modules that watchers poll. A source may return the same item at every poll. */
 export interface Watched {
   tokens?: TokenExpiries
-  certificates?: CertificateExpiries
+  certificates?: WatchedCertificates
   backups?: MissedBackups
   servers?: WatchedServers
   machine?: WatchedMachine | undefined
@@ -32,9 +32,18 @@ export interface ExpiringCertificate {
   expiresAt: Date
 }
 
-export interface CertificateExpiries {
+export interface WatchedCertificates {
   /** Certificates in use that expire by `until` or have expired. A renewed certificate is a different one. */
   expiring(until: Date): Promise<ExpiringCertificate[]>
+  /** Problems of the certificates of the dashboard and the wildcard. */
+  ownProblems(): Promise<{ hostname: string; message: string }[]>
+  operators(): Promise<Operator[]>
+}
+
+/** A user to notify, with the organisation in which they operate the instance. */
+export interface Operator {
+  userId: string
+  organizationId: string
 }
 
 export interface MissedBackup {
@@ -66,6 +75,5 @@ export interface WatchedServers {
 /** The machine that runs the projects. */
 export interface WatchedMachine {
   problems(): Promise<MachineProblem[]>
-  /** The users to notify, each with the organisation in which they operate the instance. */
-  operators(): Promise<{ userId: string; organizationId: string }[]>
+  operators(): Promise<Operator[]>
 }

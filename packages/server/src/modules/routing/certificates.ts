@@ -5,7 +5,6 @@ import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CertificateRow } from '../../platform/db/tables/routing.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 import { JobAborted, type JobOwner, job, sharedKind } from '../../platform/jobs/declare.ts'
-import { announceCertificate } from './announce-certificate.ts'
 import { ownHostnames } from './assigned-hostnames.ts'
 import { type CertifiedName, findCertifiedName } from './certified-name.ts'
 import { boardFor } from './challenge-boards.ts'
@@ -166,7 +165,7 @@ async function ourAccount({ database: { db }, secretBox, acme, settings }: EdgeD
   return { directoryUrl, accountKey: secretBox.open(row.privateKey, location) }
 }
 
-const notRenewed = 'Not renewed: '
+export const notRenewed = 'Not renewed: '
 
 /**
  * Records a failed order. A certificate that is still valid stays in use. A failure is announced once, not at each hourly attempt.
@@ -178,8 +177,6 @@ async function keepFailure(
   deps: EdgeDeps,
   edge: EdgeSync,
 ): Promise<void> {
-  // Read outside the transaction, whose database SQLite holds.
-  const operators = isFinal ? await deps.operators() : []
   await deps.database.transaction(async ({ db, announce }) => {
     const name = await findCertifiedName(db, hostname, deps, edge.state)
     if (!name) return
@@ -196,7 +193,9 @@ async function keepFailure(
     else await name.transition(db, 'error', noCertificate + message, nextOrderAt)
     const subject = inUse ? `The certificate of ${hostname} was not renewed` : `No certificate for ${hostname}`
     deps.log.warn({ hostname, reason: message }, 'certificates: order failed')
-    if (!wasAnnounced) await announceCertificate(name, { subject, message }, operators, { announce })
+    if (wasAnnounced || !name.owner) return
+    const { organizationId, projectId, title } = name.owner
+    await announce('domain.failed', { organizationId, projectId, subject, text: `${title}: ${message}`, data: { hostname } })
   })
 }
 

@@ -30,8 +30,6 @@ export interface EdgeDeps {
   /** The projects and environments with metrics of their own. */
   metered(): Promise<Metered>
   publicUrl(): string
-  /** Receivers of notifications about the instance's own certificates. */
-  operators(): Promise<{ userId: string; organizationId: string }[]>
   settings: {
     mode: 'self-hosted' | 'cloud'
     baseDomain: string

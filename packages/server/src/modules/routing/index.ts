@@ -7,6 +7,7 @@ import { type EdgeDeps, nowOf } from './deps.ts'
 import { EdgeCopy } from './edge-copy.ts'
 import { edgeMetrics } from './edge-metrics.ts'
 import { expiringCertificates } from './expiring.ts'
+import { ownCertificateProblems } from './own-certificate-problems.ts'
 import { askForOwn, askOnFirstUse, renewJob, renewKind, replaceUnusable, requestNew, retry } from './renewal.ts'
 import { edgeRoutes } from './route-status.ts'
 import { watchJob, watchKind } from './served-certificates.ts'
@@ -87,6 +88,7 @@ export function createEdge(deps: EdgeDeps) {
     },
     /** Certificates in use that expire by then. */
     expiring: (until: Date) => expiringCertificates(until, deps),
+    ownCertificateProblems: () => ownCertificateProblems(deps),
     onWake: (listener: (projectId: string) => void) => unsubscribers.push(driver.onWake((projectId) => listener(projectId))),
     async start(): Promise<EdgeListening> {
       // An edge that is found running reports at once what it counted meanwhile, and reports it once.

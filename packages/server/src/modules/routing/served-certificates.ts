@@ -5,7 +5,6 @@ import { findCertificate } from '../../edge-proxy/protocol/find-certificate.ts'
 import type { CertificateRow } from '../../platform/db/tables/routing.ts'
 import { errorMessage } from '../../platform/error-message.ts'
 import { type JobKind, job } from '../../platform/jobs/declare.ts'
-import { announceCertificate } from './announce-certificate.ts'
 import { findCertifiedName } from './certified-name.ts'
 import { type EdgeDeps, nowOf } from './deps.ts'
 import type { EdgeState } from './edge-state.ts'
@@ -72,7 +71,6 @@ async function check(
     await edge.sync().catch(() => undefined)
     problem = await poll()
   }
-  const operators = problem !== null && row.problem === null ? await deps.operators() : []
   await deps.database.transaction(async ({ db, announce }) => {
     const { numUpdatedRows } = await db
       .updateTable('certificates')
@@ -82,10 +80,11 @@ async function check(
       .executeTakeFirst()
     if (problem === null || row.problem !== null || numUpdatedRows === 0n) return
     deps.log.warn({ hostname, problem }, 'certificates: served certificate has a problem')
-    const name = await findCertifiedName(db, row.hostname, deps, edge.state)
-    if (!name) return
+    const owner = (await findCertifiedName(db, row.hostname, deps, edge.state))?.owner
+    if (!owner) return
+    const { organizationId, projectId, title } = owner
     const subject = `The certificate of ${hostname} has a problem`
-    await announceCertificate({ hostname, owner: name.owner }, { subject, message: problem }, operators, { announce })
+    await announce('domain.failed', { organizationId, projectId, subject, text: `${title}: ${problem}`, data: { hostname } })
   })
   return problem !== row.problem
 }

@@ -1,13 +1,30 @@
-import type { CertificateExpiries, ExpiringCertificate } from '../watched.ts'
+import type { ExpiringCertificate, WatchedCertificates } from '../watched.ts'
 import { daysFrom, timeLeft, warningsDue } from './expiry.ts'
 import type { Notice } from './once.ts'
 
 const daysBefore = [21, 7, 1]
 
-/** A certificate that was not renewed is announced 21, 7 and 1 days before it expires. */
-export async function certificateNotices(certificates: CertificateExpiries, now: Date): Promise<Notice[]> {
+/**
+ * A project's certificate that was not renewed is announced 21, 7 and 1 days before it expires. A problem of the instance's own
+ * certificates is announced to each operator when it begins, and once a day while it lasts.
+ */
+export async function certificateNotices(certificates: WatchedCertificates, now: Date): Promise<Notice[]> {
   const expiring = await certificates.expiring(daysFrom(now, Math.max(...daysBefore)))
-  return expiring.flatMap((certificate) => noticeOf(certificate, now))
+  return [...expiring.flatMap((certificate) => noticeOf(certificate, now)), ...(await ownNotices(certificates, now))]
+}
+
+async function ownNotices({ ownProblems, operators }: WatchedCertificates, now: Date): Promise<Notice[]> {
+  const problems = await ownProblems()
+  if (problems.length === 0) return []
+  const receivers = await operators()
+  return problems.flatMap(({ hostname, message }) =>
+    receivers.map((operator) => ({
+      keys: [`certificate-problem:${hostname}:${operator.userId}`],
+      forgetAt: daysFrom(now, 1),
+      category: 'instance.certificate_failed' as const,
+      event: { ...operator, subject: `The certificate of ${hostname} has a problem`, text: message, data: { hostname } },
+    })),
+  )
 }
 
 function noticeOf({ hostname, organizationId, projectId, issuedAt, expiresAt }: ExpiringCertificate, now: Date): Notice[] {

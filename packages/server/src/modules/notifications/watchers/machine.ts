@@ -1,5 +1,5 @@
 import type { MachineProblem } from '@berth/contract'
-import type { WatchedMachine } from '../watched.ts'
+import type { Operator, WatchedMachine } from '../watched.ts'
 import { daysFrom } from './expiry.ts'
 import type { Notice } from './once.ts'
 
@@ -25,11 +25,7 @@ const subjects: Record<MachineProblem['kind'], string> = {
   clock_wrong: 'The clock of the machine is wrong',
 }
 
-const noticeOf = (
-  { kind, message, remedy }: MachineProblem,
-  { userId, organizationId }: { userId: string; organizationId: string },
-  now: Date,
-): Notice => ({
+const noticeOf = ({ kind, message, remedy }: MachineProblem, { userId, organizationId }: Operator, now: Date): Notice => ({
   keys: [`machine:${kind}:${userId}`],
   forgetAt: daysFrom(now, 1),
   category: `machine.${kind}`,
