@@ -1,11 +1,10 @@
 import { canTransition, type Deployment, deploymentTransitions, settledDeployment } from '@berth/contract'
 
-/** Why a deployment cannot be cancelled, redeployed or rolled back to, as text; undefined if it can. */
+/** Why a deployment cannot be redeployed or rolled back to, as text; undefined if it can. */
 type Refusal = string | undefined
 type State = Pick<Deployment, 'status'>
 
-export const cancelRefusal = ({ status }: State): Refusal =>
-  canTransition(deploymentTransitions, status, 'cancelled') ? undefined : `It is ${status} and cannot be cancelled.`
+export const canCancel = ({ status }: State): boolean => canTransition(deploymentTransitions, status, 'cancelled')
 
 export const redeployRefusal = ({ status }: State): Refusal =>
   settledDeployment.has(status) ? undefined : `It is still ${status}. Wait until it ends, or cancel it.`
@@ -13,10 +12,8 @@ export const redeployRefusal = ({ status }: State): Refusal =>
 /**
  * The record does not tell whether a folder's artifact is still kept; if it is not, the server rejects the rollback with a reason.
  */
-export function rollbackRefusal({ status }: State): Refusal {
-  if (status === 'live') return 'This version is live.'
-  return status === 'superseded' ? undefined : `You can roll back only to a version that was live. This one is ${status}.`
-}
+export const rollbackRefusal = ({ status }: State): Refusal =>
+  status === 'superseded' ? undefined : `You can roll back only to a version that was live. This one is ${status}.`
 
 /** The changes that a rollback would make, shown before it. */
 export function rollbackChanges(target: Deployment, live: Deployment | undefined): string[] {

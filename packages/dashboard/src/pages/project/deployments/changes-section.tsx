@@ -31,7 +31,13 @@ export function ChangesSection({ deployment }: { deployment: Deployment }) {
         </>
       }
     >
-      {lines.length === 0 && <Text size="sm">None: it has the same commit, variables and settings.</Text>}
+      {lines.length === 0 && (
+        <Text size="sm">
+          {commit
+            ? 'None: it has the same commit, variables and settings.'
+            : 'The variables and settings are the same. Files without a commit are not compared.'}
+        </Text>
+      )}
       <Facts
         facts={lines.map(({ name, values }) => [
           name,

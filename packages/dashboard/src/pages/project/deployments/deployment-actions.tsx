@@ -8,7 +8,7 @@ import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { useChange } from '../../../data/change.ts'
 import { useRead } from '../../../data/read.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
-import { cancelRefusal, redeployRefusal, rollbackChanges, rollbackRefusal } from '../../../rules/deployment-actions.ts'
+import { canCancel, redeployRefusal, rollbackChanges, rollbackRefusal } from '../../../rules/deployment-actions.ts'
 
 export function DeploymentActions({ deployment }: { deployment: Deployment }) {
   const { id, projectId, environment } = deployment
@@ -29,26 +29,29 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
       void navigate({ to: '/projects/$id/deployments/$deploymentId', params: { id: projectId, deploymentId: data.deploymentId } })
     },
   }
-  const notCancelled = writeRefusal ?? cancelRefusal(deployment)
   return (
     <>
-      <ActionButton
-        variant="default"
-        refusal={notCancelled}
-        loading={cancel.isPending}
-        onClick={() => cancel.mutate({ params: { id } })}
-        leftSection={<IconPlayerStop size={16} />}
-      >
-        Cancel
-      </ActionButton>
-      <ActionButton
-        variant="default"
-        refusal={writeRefusal ?? rollbackRefusal(deployment)}
-        onClick={() => setConfirming(true)}
-        leftSection={<IconArrowBackUp size={16} />}
-      >
-        Roll back to this
-      </ActionButton>
+      {canCancel(deployment) && (
+        <ActionButton
+          variant="default"
+          refusal={writeRefusal}
+          loading={cancel.isPending}
+          onClick={() => cancel.mutate({ params: { id } })}
+          leftSection={<IconPlayerStop size={16} />}
+        >
+          Cancel
+        </ActionButton>
+      )}
+      {deployment.status !== 'live' && (
+        <ActionButton
+          variant="default"
+          refusal={writeRefusal ?? rollbackRefusal(deployment)}
+          onClick={() => setConfirming(true)}
+          leftSection={<IconArrowBackUp size={16} />}
+        >
+          Roll back to this
+        </ActionButton>
+      )}
       <ActionButton
         refusal={writeRefusal ?? redeployRefusal(deployment)}
         loading={redeploy.isPending}

@@ -129,7 +129,7 @@ export function DeploymentPage() {
               />
             </Section>
             <ChangesSection deployment={one} />
-            <PlanSection plan={one.plan} />
+            <PlanSection deployment={one} />
           </Page>
         )
       }}

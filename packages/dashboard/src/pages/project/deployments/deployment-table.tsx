@@ -8,6 +8,7 @@ import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useNow } from '../../../data/now.ts'
 import { deploymentText, triggerText } from '../../../rules/newest-deployments.ts'
 import { durationText, elapsedMs } from '../../../text/times.ts'
+import classes from './deployment-table.module.css'
 
 interface Props {
   deployments: readonly Deployment[]
@@ -39,14 +40,20 @@ export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
     },
     { title: 'Status', cell: (one) => <StatusBadge status={one.status} title={one.error?.message} /> },
     { title: 'Commit', cell: (one) => one.commit && <span className="wrap-anywhere">{deploymentText(one)}</span> },
-    { title: 'Environment', cell: (one) => one.environment, isWide: true },
+    { title: 'Environment', cell: (one) => one.environment },
     { title: 'Trigger', cell: (one) => triggerText[one.trigger], isWide: true },
     {
       title: 'Duration',
       alignRight: true,
       cell: (one) => {
         const ms = elapsedMs(one.startedAt, one.finishedAt, now)
-        return ms === null ? '–' : durationText(ms)
+        if (ms === null) return '–'
+        return (
+          <span>
+            <span className={classes.took}>took </span>
+            {durationText(ms)}
+          </span>
+        )
       },
     },
     { title: 'Created', alignRight: true, cell: (one) => <TimeAgo time={one.createdAt} /> },

@@ -1,12 +1,14 @@
-import type { DeploymentPlan } from '@berth/contract'
+import { contract, type Deployment } from '@berth/contract'
 import { Code } from '@mantine/core'
 import { Facts } from '../../../components/facts.tsx'
 import { Section } from '../../../components/section.tsx'
+import { useRead } from '../../../data/read.ts'
 
 const command = (text: string | null) => text && <Code>{text}</Code>
 
 /** How a deployment was built and is run. */
-export function PlanSection({ plan }: { plan: DeploymentPlan | null | undefined }) {
+export function PlanSection({ deployment: { plan, projectId } }: { deployment: Deployment }) {
+  const info = useRead(contract.projects.info, { params: { id: projectId } })
   if (!plan) return null
   return (
     <Section title="Plan">
@@ -19,7 +21,8 @@ export function PlanSection({ plan }: { plan: DeploymentPlan | null | undefined 
           ['Build command', command(plan.buildCommand)],
           ['Start command', command(plan.startCommand)],
           ['Output directory', plan.outputDirectory],
-          ['Port', plan.port],
+          // The port of the plan is that of a container.
+          ['Port', plan.port && (info.data?.runtime.driver === 'process' ? 'a free port' : plan.port)],
           ['Branch', plan.branch],
         ]}
       />
