@@ -10,12 +10,10 @@ interface Props {
 export const DeletionItems = ({ items, deletesVolumes }: Props) => (
   <Stack
     gap={4}
-    mah="16rem"
     p="xs"
-    style={{ overflowY: 'auto', border: '1px solid var(--berth-line)', borderRadius: 'var(--mantine-radius-md)' }}
+    style={{ border: '1px solid var(--berth-line)', borderRadius: 'var(--mantine-radius-md)' }}
     role="group"
     aria-label="What is deleted and what is kept"
-    tabIndex={0}
   >
     {deletionLines(items, deletesVolumes).map(({ id, text, isKept }) => (
       <Group key={id} justify="space-between" wrap="nowrap" gap="xs">

@@ -34,6 +34,7 @@ export function HealthSection({ project }: { project: Project }) {
             pattern="/.*"
             title="Begins with /"
             classNames={{ input: 'mono' }}
+            readOnly={!!refusal}
             value={form.path}
             onChange={(event) => set({ path: event.currentTarget.value })}
           />
@@ -42,6 +43,7 @@ export function HealthSection({ project }: { project: Project }) {
             placeholder="60"
             min={1}
             max={600}
+            readOnly={!!refusal}
             value={form.timeoutSeconds}
             onChange={(value) => set({ timeoutSeconds: typeof value === 'number' ? value : '' })}
           />
@@ -51,6 +53,7 @@ export function HealthSection({ project }: { project: Project }) {
             placeholder="default"
             min={1}
             max={600}
+            readOnly={!!refusal}
             value={form.intervalSeconds}
             onChange={(value) => set({ intervalSeconds: typeof value === 'number' ? value : '' })}
           />
@@ -59,6 +62,7 @@ export function HealthSection({ project }: { project: Project }) {
             label="Accept error responses"
             description="A 4xx or 5xx response counts as healthy too. For apps whose start page needs a login, for example."
             checked={form.acceptErrors}
+            disabled={!!refusal}
             onChange={(event) => set({ acceptErrors: event.currentTarget.checked })}
           />
         </SimpleGrid>

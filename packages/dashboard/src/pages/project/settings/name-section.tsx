@@ -26,6 +26,7 @@ export function NameSection({ project }: { project: Project }) {
           aria-label="Name"
           required
           maxLength={100}
+          readOnly={!!refusal}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />

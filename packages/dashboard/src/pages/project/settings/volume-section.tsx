@@ -51,9 +51,10 @@ export function VolumeSection({ project }: { project: Project }) {
             </Text>
           )}
           {volumes.map(({ name, mountPath }, at) => (
-            <Group key={at} gap="xs" wrap="nowrap">
+            <Group key={at} gap="xs" wrap="nowrap" align="flex-end">
               <TextInput
                 flex="1 1 6rem"
+                label={at === 0 && 'Name'}
                 aria-label={`Name of volume ${at + 1}`}
                 placeholder="data"
                 required
@@ -66,6 +67,7 @@ export function VolumeSection({ project }: { project: Project }) {
               />
               <TextInput
                 flex="2 1 8rem"
+                label={at === 0 && 'Folder'}
                 aria-label={`Folder of volume ${at + 1}`}
                 placeholder="/data"
                 required
@@ -81,6 +83,7 @@ export function VolumeSection({ project }: { project: Project }) {
                 <ActionIcon
                   variant="subtle"
                   color="gray"
+                  size={36}
                   aria-label={`Remove volume ${name || at + 1}`}
                   onClick={() => setVolumes(volumes.filter((_, index) => index !== at))}
                 >
