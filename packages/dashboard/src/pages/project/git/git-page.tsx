@@ -7,7 +7,7 @@ import { WebhookSection } from './webhook-section.tsx'
 /** The source repository and its webhook. */
 export function GitPage() {
   return (
-    <ProjectPage title="Git" description="The linked repository and its webhook.">
+    <ProjectPage title="Git" description="Deploy the project from a git repository, and on every push to it.">
       {(project) => {
         const isLinked = project.source.kind === 'git'
         return (

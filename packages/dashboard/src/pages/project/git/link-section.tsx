@@ -7,6 +7,7 @@ import { Section } from '../../../components/section.tsx'
 import { submitting } from '../../../components/submitting.ts'
 import { useChange } from '../../../data/change.ts'
 import { projectReads } from '../../../data/project.ts'
+import { useRead } from '../../../data/read.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
 
 /** Links a repository, or replaces the linked one. */
@@ -16,6 +17,8 @@ export function LinkSection({ project }: { project: Project }) {
   const [repo, setRepo] = useState(source.repo ?? '')
   const [branch, setBranch] = useState('')
   const refusal = useProjectRefusal(project.id, 'write')
+  const host = useRead(contract.gitHost.status, { query: {} })
+  const isConnected = host.data?.state !== 'disconnected'
   const link = useChange(contract.projects.linkGit, {
     refreshes: [...projectReads, contract.projects.getGit, contract.projects.listBranches, contract.projects.commitStatus],
     successMessage: 'Linked.',
@@ -26,9 +29,10 @@ export function LinkSection({ project }: { project: Project }) {
       title={source.kind === 'git' ? 'Link another repository' : 'Link a repository'}
       description={
         <>
-          From the connected git host. {source.kind !== 'git' && 'It replaces the current source. '}
+          {isConnected ? 'From the connected git host. ' : 'No git host is connected. '}
+          {source.kind !== 'git' && 'It replaces the current source. '}
           <RouterLink to="/git" size="sm" underline="always">
-            Browse repositories
+            {isConnected ? 'Browse repositories' : 'Connect a git host'}
           </RouterLink>
         </>
       }
