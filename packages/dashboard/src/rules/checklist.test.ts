@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checklist, hasDeployed } from './checklist.ts'
+import { checklist, hasDeployed, hasWorkingDomain } from './checklist.ts'
 
 test('the checklist stays until everything is done', () => {
   const done = { project: true, domain: true, backup: true, instance: true, member: true }
@@ -24,4 +24,12 @@ test('a project counts as deployed once a version has served, not while the firs
   expect(hasDeployed([{ status: 'failed' }], [{ status: 'failed' }])).toBe(false)
   expect(hasDeployed([{ status: 'building' }], [{ status: 'building' }, { status: 'live' }])).toBe(true)
   expect(hasDeployed([{ status: 'sleeping' }], [])).toBe(true)
+})
+
+test('a domain counts as connected once it is the address or has a certificate', () => {
+  const custom = { hostname: 'shop.example.com', url: 'http://shop.example.com', kind: 'custom', primary: true } as const
+  const waiting = { ...custom, tls: 'pending', state: 'synced' } as const
+  expect(hasWorkingDomain({ routes: [waiting], url: 'http://shop.localhost' })).toBe(false)
+  expect(hasWorkingDomain({ routes: [waiting], url: waiting.url })).toBe(true)
+  expect(hasWorkingDomain({ routes: [{ ...waiting, tls: 'active' }], url: 'http://shop.localhost' })).toBe(true)
 })

@@ -42,6 +42,10 @@ export const hasDeployed = (
   deployments.some(({ status }) => status === 'live' || status === 'superseded') ||
   projects.some(({ status }) => status === 'live' || status === 'sleeping')
 
+/** Whether the project answers at a domain of its own. A domain that waits for DNS is neither its address nor has a certificate. */
+export const hasWorkingDomain = ({ routes, url }: Pick<Project, 'routes' | 'url'>): boolean =>
+  routes.some((route) => route.kind === 'custom' && (route.url === url || route.tls === 'active'))
+
 /** The steps of a new instance; empty once all are done. A domain is connected on the page of `projectId`, the newest project. */
 export function checklist(done: State, projectId?: string): ChecklistItem[] {
   const all = items.flatMap((item) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { statusLabel, toneOf } from '../text/status-text.ts'
-import { domainActions, domainReason, domainStatus, loopbackHint, recordStatus } from './domain-actions.ts'
+import { domainActions, domainReason, domainStatus, isLoopbackRecord, loopbackHint, recordStatus } from './domain-actions.ts'
 
 const works = { pointsHere: true, tls: 'active' } as const
 
@@ -55,4 +55,6 @@ test('records that lead other machines to themselves have a hint', () => {
   expect(loopbackHint({ reason: `Served, but not verified. Create the A record. ${hint}` })).toBe(hint)
   expect(loopbackHint({ reason: 'Served, but not verified.' })).toBeNull()
   expect(loopbackHint({ reason: null })).toBeNull()
+  expect(['127.0.0.1', '127.0.0.11'].map((value) => isLoopbackRecord(value, hint))).toEqual([true, false])
+  expect(isLoopbackRecord('127.0.0.1', null)).toBe(false)
 })

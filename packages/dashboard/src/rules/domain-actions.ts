@@ -28,6 +28,9 @@ export const domainReason = ({ reason, ...domain }: Facts & Pick<ProjectDomain, 
 export const loopbackHint = ({ reason }: Pick<ProjectDomain, 'reason'>): string | null =>
   /\S+ is reachable only from this machine\..*/s.exec(reason ?? '')?.[0] ?? null
 
+/** Whether the hint is about this record. */
+export const isLoopbackRecord = (value: string, hint: string | null): boolean => hint?.startsWith(`${value} `) ?? false
+
 /** Whether the last check found a DNS record: the TXT record decides `verified`, the others `pointsHere`. */
 export const recordStatus = (type: string, { verified, pointsHere }: Pick<ProjectDomain, 'verified' | 'pointsHere'>): string => {
   const isFound = type === 'TXT' ? verified : pointsHere

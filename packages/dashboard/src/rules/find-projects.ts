@@ -23,9 +23,6 @@ export function countStatuses(projects: readonly Pick<Project, 'status'>[]): [Pr
 export const addressOf = ({ url, routes }: Pick<Project, 'routes' | 'url'>): string | undefined =>
   url ?? (routes.find(({ primary }) => primary) ?? routes[0])?.url
 
-/** Whether the project was deployed: its addresses lead nowhere before that. */
-export const wasDeployed = ({ status }: Pick<Project, 'status'>): boolean => status !== 'created'
-
 /**
  * The current address, then the free ones. A connected domain that is not the current address may be unverified: it is shown on
  * the page of the domains only.

@@ -1,15 +1,16 @@
 import type { Project } from '@berth/contract'
 import { ExternalLink } from '../../components/external-link.tsx'
-import { addressOf, wasDeployed } from '../../rules/find-projects.ts'
+import { addressOf } from '../../rules/find-projects.ts'
+import { wasLive } from '../../rules/was-live.ts'
 import classes from './project-list.module.css'
 
-/** The address as a link. Before the first deployment it is text: it leads nowhere yet. */
+/** The address; a link if a version was ever live. */
 export function ProjectAddress({ project }: { project: Project }) {
   const address = addressOf(project)
   if (!address) return <span className={classes.address} />
   return (
     <span className={classes.address}>
-      {wasDeployed(project) ? <ExternalLink url={address} /> : <span>{address.replace(/^https?:\/\//, '')}</span>}
+      {wasLive(project) ? <ExternalLink url={address} /> : <span>{address.replace(/^https?:\/\//, '')}</span>}
     </span>
   )
 }

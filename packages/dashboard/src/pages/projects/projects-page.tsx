@@ -1,4 +1,4 @@
-import { contract, type Project } from '@berth/contract'
+import { contract } from '@berth/contract'
 import { ActionIcon, Alert, Group, NativeSelect, TextInput } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { IconLayoutGrid, IconList, IconPlus, IconSearch } from '@tabler/icons-react'
@@ -9,7 +9,7 @@ import { RefusableLink } from '../../components/refusable-link.tsx'
 import { SkeletonRows } from '../../components/skeleton-rows.tsx'
 import { useRead, useReply } from '../../data/read.ts'
 import { useRefusal } from '../../data/refusal.ts'
-import { hasDeployed } from '../../rules/checklist.ts'
+import { hasDeployed, hasWorkingDomain } from '../../rules/checklist.ts'
 import { countStatuses, findProjects } from '../../rules/find-projects.ts'
 import { newestOfEach } from '../../rules/newest-deployments.ts'
 import { plural } from '../../text/sizes.ts'
@@ -18,8 +18,6 @@ import { NoProjects } from './no-projects.tsx'
 import { ProjectList } from './project-list.tsx'
 import { VersionNotice } from './version-notice.tsx'
 import { WelcomeChecklist } from './welcome-checklist.tsx'
-
-const hasCustomDomain = ({ routes }: Project) => routes.some(({ kind }) => kind === 'custom')
 
 /** Projects of this instance and of the linked cloud. */
 export function ProjectsPage() {
@@ -99,7 +97,7 @@ export function ProjectsPage() {
         <WelcomeChecklist
           projectId={(projects.find(({ status }) => status === 'live') ?? projects[0])?.id}
           hasProject={hasDeployed(projects, deployments.data ?? [])}
-          hasDomain={projects.some(hasCustomDomain)}
+          hasDomain={projects.some(hasWorkingDomain)}
         />
       )}
       {isEmpty && <NoProjects />}

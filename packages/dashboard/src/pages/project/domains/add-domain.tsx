@@ -19,7 +19,7 @@ export function AddDomain({ project, isFirst }: { project: Project; isFirst: boo
       isFirst={isFirst}
       refusal={refusal}
       title="Add domain"
-      description="It becomes the primary domain. The DNS records to create are shown above."
+      description="It becomes the primary domain. The DNS records to create are then shown above."
     >
       <form onSubmit={submitting(add)}>
         <Group align="flex-start" gap="sm">

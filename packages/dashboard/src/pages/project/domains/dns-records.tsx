@@ -1,11 +1,11 @@
 import type { ProjectDomain } from '@berth/contract'
-import { Text } from '@mantine/core'
+import { Alert } from '@mantine/core'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { CopyText } from '../../../components/copy-text.tsx'
 import { DataTable } from '../../../components/data-table.tsx'
 import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
-import { loopbackHint, recordStatus, waitsForDns } from '../../../rules/domain-actions.ts'
+import { isLoopbackRecord, loopbackHint, recordStatus, waitsForDns } from '../../../rules/domain-actions.ts'
 
 interface Props {
   domain: ProjectDomain
@@ -43,28 +43,34 @@ export function DnsRecords({ domain, refusal, isChecking, onCheck }: Props) {
         )
       }
     >
+      {hint && (
+        <Alert color="yellow" mx={{ base: 'md', sm: 'lg' }} mb="sm">
+          {hint}.
+        </Alert>
+      )}
       <DataTable
         label={`DNS records of ${hostname}`}
         rows={records}
         keyOf={({ type, name, value }) => `${type} ${name} ${value}`}
         columns={[
           { title: 'Type', isHeading: true, cell: ({ type }) => <b>{type}</b> },
-          { title: 'Name', cell: ({ name }) => <Copied text={name} what="name" /> },
-          { title: 'Value', cell: ({ value }) => <Copied text={value} what="value" /> },
+          {
+            title: 'Name',
+            cell: ({ name, value }) => <RecordText text={name} what="name" canCopy={!isLoopbackRecord(value, hint)} />,
+          },
+          {
+            title: 'Value',
+            cell: ({ value }) => <RecordText text={value} what="value" canCopy={!isLoopbackRecord(value, hint)} />,
+          },
           { title: 'Last check', cell: ({ type }) => <StatusBadge status={recordStatus(type, domain)} /> },
         ]}
       />
-      {hint && (
-        <Text size="sm" c="dimmed" px={{ base: 'md', sm: 'lg' }} py="sm">
-          {hint}.
-        </Text>
-      )}
     </Section>
   )
 }
 
-const Copied = ({ text, what }: { text: string; what: string }) => (
+const RecordText = ({ text, what, canCopy }: { text: string; what: string; canCopy: boolean }) => (
   <span>
-    <span className="mono break-all">{text}</span> <CopyText value={text} label={`Copy the ${what} ${text}`} />
+    <span className="mono break-all">{text}</span> {canCopy && <CopyText value={text} label={`Copy the ${what} ${text}`} />}
   </span>
 )

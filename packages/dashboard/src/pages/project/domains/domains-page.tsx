@@ -17,7 +17,7 @@ export function DomainsPage() {
   return (
     <ProjectPage
       title="Domains"
-      description="The free domain works immediately. Your own domain works once its DNS records point here."
+      description="The free domain works after the first deployment. Your own domain works once its DNS records point here."
     >
       {(project) => <Domains project={project} />}
     </ProjectPage>

@@ -10,7 +10,7 @@ interface Props {
   onClose(): void
 }
 
-export function RemoveDomain({ projectId, domain: { hostname, primary }, onClose }: Props) {
+export function RemoveDomain({ projectId, domain: { hostname, primary, tls }, onClose }: Props) {
   const remove = useChange(contract.projects.removeDomain, { refreshes: domainReads, successMessage: `${hostname} is removed.` })
   return (
     <ConfirmDialog
@@ -22,8 +22,9 @@ export function RemoveDomain({ projectId, domain: { hostname, primary }, onClose
       onClose={onClose}
     >
       <Text size="sm">
-        The project is no longer served at {hostname}, and the certificate is not renewed. To add the domain again, you have to
-        create a new TXT record.
+        The project is no longer served at {hostname}
+        {tls === 'active' && ', and the certificate is not renewed'}. To add the domain again, you have to create a new TXT
+        record.
         {primary && ' The free domain becomes the primary one.'}
       </Text>
     </ConfirmDialog>

@@ -10,6 +10,7 @@ import { useChange } from '../../../data/change.ts'
 import { domainReads } from '../../../data/project.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
 import { domainActions, domainReason, domainStatus } from '../../../rules/domain-actions.ts'
+import { wasLive } from '../../../rules/was-live.ts'
 import { tlsText } from '../../../text/tls-text.ts'
 
 interface Props {
@@ -79,7 +80,7 @@ export function RouteTable({ project, domains, onShown, onRemoved }: Props) {
     )
   }
   const columns: Column<Row>[] = [
-    { title: 'Address', isHeading: true, cell: (row) => <Address {...row} /> },
+    { title: 'Address', isHeading: true, cell: (row) => <Address {...row} isServed={wasLive(project)} /> },
     { title: 'Route', cell: (row) => <RouteState {...row} /> },
     { title: 'Certificate', cell: ({ route, domain = route }) => tlsText[domain.tls] },
     { title: '', alignRight: true, cell: actionsOf },
@@ -113,10 +114,10 @@ export function RouteTable({ project, domains, onShown, onRemoved }: Props) {
   )
 }
 
-/** A link, unless the domain waits for DNS: then the address may lead to another site. */
-const Address = ({ route: { url, hostname, primary, kind, service }, domain }: Row) => (
+/** A link if a version was ever live, unless the domain waits for DNS: then the address may lead to another site. */
+const Address = ({ route: { url, hostname, primary, kind, service }, domain, isServed }: Row & { isServed: boolean }) => (
   <Group gap="xs" miw="15rem">
-    {domain && domainActions(domain).showsRecords ? <Text size="sm">{hostname}</Text> : <ExternalLink url={url} />}
+    {!isServed || (domain && domainActions(domain).showsRecords) ? <Text size="sm">{hostname}</Text> : <ExternalLink url={url} />}
     {primary && (
       <Badge size="sm" variant="default">
         primary

@@ -7,9 +7,11 @@ import { ExternalLink } from '../../../components/external-link.tsx'
 import { RowButton } from '../../../components/row-button.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
+import { useRead } from '../../../data/read.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
 import { environmentRemovalRefusal } from '../../../rules/environment-actions.ts'
 import { deployRefusal } from '../../../rules/project-actions.ts'
+import { wasEnvironmentLive } from '../../../rules/was-live.ts'
 import { CloneEnvironment } from './clone-environment.tsx'
 import { RemoveEnvironment } from './remove-environment.tsx'
 
@@ -25,6 +27,7 @@ export function EnvironmentTable({ project, environments }: Props) {
   const [cloned, setCloned] = useState<Environment>()
   const writeRefusal = useProjectRefusal(id, 'write')
   const adminRefusal = useProjectRefusal(id, 'admin')
+  const live = useRead(contract.projects.listDeployments, { params: { id }, query: { status: 'live', limit: 200 } })
   const deploy = useChange(contract.deployments.build, { refreshes: [contract.projects.listDeployments] })
   const start = (environment: string) =>
     deploy.mutate(
@@ -56,7 +59,13 @@ export function EnvironmentTable({ project, environments }: Props) {
       ),
     },
     { title: 'Branch', isWide: true, cell: ({ branch }) => branch && <span className="wrap-anywhere">{branch}</span> },
-    { title: 'Address', cell: ({ url }) => (url ? <ExternalLink url={url} /> : '–') },
+    {
+      title: 'Address',
+      cell: ({ url, slug }) => {
+        if (!url) return '–'
+        return wasEnvironmentLive(slug, live.data ?? []) ? <ExternalLink url={url} /> : url.replace(/^https?:\/\//, '')
+      },
+    },
     { title: 'Created', isWide: true, cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
     {
       title: '',

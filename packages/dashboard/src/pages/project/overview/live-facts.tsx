@@ -6,7 +6,8 @@ import { RouterLink } from '../../../components/router-link.tsx'
 import { Section } from '../../../components/section.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
-import { addressesOf, wasDeployed } from '../../../rules/find-projects.ts'
+import { addressesOf } from '../../../rules/find-projects.ts'
+import { wasLive } from '../../../rules/was-live.ts'
 import { locationText } from '../../../text/location-text.ts'
 import { sizeText } from '../../../text/sizes.ts'
 
@@ -19,7 +20,6 @@ interface Props {
 export function LiveFacts({ project, deployments }: Props) {
   const live = deployments.find(({ status, environment }) => status === 'live' && environment === 'production')
   const addresses = addressesOf(project)
-  const isServed = wasDeployed(project) && (live !== undefined || project.status !== 'failed')
   return (
     <Section>
       <Facts
@@ -30,7 +30,11 @@ export function LiveFacts({ project, deployments }: Props) {
             addresses.length > 0 && (
               <Stack gap={2}>
                 {addresses.map((url) =>
-                  isServed ? <ExternalLink key={url} url={url} /> : <span key={url}>{url.replace(/^https?:\/\//, '')}</span>,
+                  wasLive(project) ? (
+                    <ExternalLink key={url} url={url} />
+                  ) : (
+                    <span key={url}>{url.replace(/^https?:\/\//, '')}</span>
+                  ),
                 )}
               </Stack>
             ),

@@ -91,7 +91,7 @@ export interface RouteFacts {
 export const notSynced = {
   tls: 'none',
   state: 'pending',
-  reason: 'The edge has not applied this route yet',
+  reason: 'Not served yet. An address works once a version is live',
 } as const satisfies RouteStatus
 
 /**
