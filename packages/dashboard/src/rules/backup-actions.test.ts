@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { applyRefusal, percentOf, restoreRefusal, runCancelRefusal } from './backup-actions.ts'
+import { applyRefusal, percentOf, restoreRefusal, runCancelRefusal, runLabels } from './backup-actions.ts'
 
 test('only a run that succeeded and still has its bytes can be restored', () => {
   expect(restoreRefusal({ status: 'succeeded', prunedAt: null })).toBeUndefined()
@@ -17,4 +17,11 @@ test('a restore is applied once it is staged and its check has passed', () => {
   expect(applyRefusal({ status: 'failed', verification: passed })).toContain('failed')
   expect(percentOf(5, 10)).toBe(50)
   expect(percentOf(5, null)).toBeNull()
+})
+
+test('a run that succeeded was read back', () => {
+  const run = { status: 'succeeded', proven: false, protected: false, prunedAt: null } as const
+  expect(runLabels(run)).toEqual(['read back'])
+  expect(runLabels({ ...run, proven: true, protected: true })).toEqual(['read back', 'proven', 'protected'])
+  expect(runLabels({ ...run, status: 'failed' })).toEqual([])
 })

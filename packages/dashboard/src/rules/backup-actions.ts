@@ -26,9 +26,13 @@ export function applyRefusal({ status, verification }: Pick<BackupRestore, 'stat
 
 export const isRunning = ({ status }: Pick<BackupRun, 'status'>): boolean => !terminalRun.has(status)
 
-/** Properties of a run that a user should know besides its status. */
-export const runLabels = ({ proven, protected: isProtected, prunedAt }: BackupRun): string[] =>
-  [proven && 'proven', isProtected && 'protected', prunedAt && 'pruned'].filter((label) => typeof label === 'string')
+type RunFacts = Pick<BackupRun, 'status' | 'proven' | 'protected' | 'prunedAt'>
+
+/** Properties of a run that a user should know besides its status. A run succeeds only after its data was read back. */
+export const runLabels = ({ status, proven, protected: isProtected, prunedAt }: RunFacts): string[] =>
+  [status === 'succeeded' && 'read back', proven && 'proven', isProtected && 'protected', prunedAt && 'pruned'].filter(
+    (label) => typeof label === 'string',
+  )
 
 export const percentOf = (done: number, total: number | null): number | null =>
   total ? Math.min(100, (100 * done) / total) : null

@@ -1,6 +1,6 @@
 import { Button, Group, Progress, Text } from '@mantine/core'
 import { IconFolderUp } from '@tabler/icons-react'
-import { type DragEvent, useRef, useState } from 'react'
+import { type DragEvent, useEffect, useRef, useState } from 'react'
 import { ErrorState } from '../components/error-state.tsx'
 import { submitting } from '../components/submitting.ts'
 import { sizeText } from '../text/sizes.ts'
@@ -23,6 +23,13 @@ export function FolderDrop({ onSent, projectId }: Props) {
   const [asked, setAsked] = useState<{ folder: Folder; decide(isIncluded: boolean): void }>()
   const [isDragOver, setDragOver] = useState(false)
   const input = useRef<HTMLInputElement>(null)
+  const isClosed = useRef(false)
+  useEffect(() => {
+    isClosed.current = false
+    return () => {
+      isClosed.current = true
+    }
+  }, [])
   const upload = async (folder: Promise<Folder> | Folder) => {
     setError(undefined)
     setProgress({ step: 'packing', done: 0, total: 1 })
@@ -32,7 +39,9 @@ export function FolderDrop({ onSent, projectId }: Props) {
         chosen.envFiles.length === 0 || (await new Promise<boolean>((decide) => setAsked({ folder: chosen, decide })))
       setAsked(undefined)
       const files = isIncluded ? [...chosen.files, ...chosen.envFiles] : chosen.files
-      onSent(await sendFolder({ ...chosen, files }, setProgress, projectId), chosen.name)
+      const sent = await sendFolder({ ...chosen, files }, setProgress, projectId)
+      // The form was closed: the upload is not used.
+      if (!isClosed.current) onSent(sent, chosen.name)
     } catch (reason) {
       setError(reason)
     } finally {
@@ -61,7 +70,9 @@ export function FolderDrop({ onSent, projectId }: Props) {
           <UploadBar {...progress} />
         ) : (
           <>
-            <Text fw={600}>Drop a folder here</Text>
+            <Text fw={600} className={classes.dropText}>
+              Drop a folder here
+            </Text>
             <Group gap="xs" justify="center">
               <Button variant="default" onClick={() => input.current?.click()}>
                 Choose a folder

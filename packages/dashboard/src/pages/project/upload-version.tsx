@@ -1,5 +1,5 @@
 import { contract, type Project } from '@berth/contract'
-import { Modal } from '@mantine/core'
+import { Button, Group, Modal } from '@mantine/core'
 import { IconFolderUp } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -35,6 +35,11 @@ export function UploadVersion({ project, refusal }: { project: Project; refusal:
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
         <FolderDrop projectId={project.id} onSent={({ sessionId }) => start(sessionId)} />
+        <Group justify="flex-end" mt="md">
+          <Button variant="default" onClick={() => setOpen(false)}>
+            Cancel
+          </Button>
+        </Group>
       </Modal>
     </>
   )

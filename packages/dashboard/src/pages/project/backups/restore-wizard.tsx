@@ -50,7 +50,13 @@ export function RestoreWizard({ run, project, onClose }: Props) {
       closeOnClickOutside={false}
     >
       {!prepared && (
-        <TargetChoice target={target} onTarget={setTarget} isPending={prepare.isPending} onNext={() => start(run.id)} />
+        <TargetChoice
+          target={target}
+          onTarget={setTarget}
+          isPending={prepare.isPending}
+          onNext={() => start(run.id)}
+          onCancel={close}
+        />
       )}
       {prepared && !restore && <Text role="status">Staging…</Text>}
       {restore?.status === 'staged' && (
@@ -90,9 +96,10 @@ interface TargetProps {
   onTarget(target: BackupRestore['target']): void
   isPending: boolean
   onNext(): void
+  onCancel(): void
 }
 
-const TargetChoice = ({ target, onTarget, isPending, onNext }: TargetProps) => (
+const TargetChoice = ({ target, onTarget, isPending, onNext, onCancel }: TargetProps) => (
   <Stack>
     <Radio.Group label="Restore to" value={target} onChange={(value) => onTarget(value as BackupRestore['target'])}>
       <Stack gap="xs" mt="xs">
@@ -108,6 +115,9 @@ const TargetChoice = ({ target, onTarget, isPending, onNext }: TargetProps) => (
       Next, the backup is fetched and checked, and you see what would change. No data changes before you confirm.
     </Text>
     <Group justify="flex-end">
+      <Button variant="default" onClick={onCancel}>
+        Cancel
+      </Button>
       <Button onClick={onNext} loading={isPending}>
         Check the backup
       </Button>

@@ -51,7 +51,7 @@ export function RunTable({ project, runs }: Props) {
     { title: 'Status', cell: (run) => <RunState run={run} /> },
     { title: 'Size', alignRight: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
     {
-      title: 'Checks',
+      title: 'Notes',
       isWide: true,
       cell: (run) => {
         const labels = runLabels(run)
