@@ -13,7 +13,7 @@ test('a rule is shown as a sentence', () => {
 
 test('a dry run has blocked no requests', () => {
   expect(hitText({ hits: 1200, dryRun: true })).toBe('would have blocked 1,200')
-  expect(hitText({ hits: 3, dryRun: false })).toBe('blocked 3')
+  expect(hitText({ hits: 3, dryRun: false })).toBe('3 blocked')
 })
 
 test('the form becomes the body of its kind', () => {

@@ -34,7 +34,7 @@ export function ruleText({
 
 /** Describes the rule's counter: a dry run has blocked no requests. */
 export const hitText = ({ hits, dryRun }: Pick<RouteRule, 'hits' | 'dryRun'>): string =>
-  dryRun ? `would have blocked ${numberText(hits)}` : `blocked ${numberText(hits)}`
+  dryRun ? `would have blocked ${numberText(hits)}` : `${numberText(hits)} blocked`
 
 const lines = (text: string) =>
   text

@@ -14,6 +14,7 @@ test('a live project reports that its last deployment failed, and nothing if a d
     title: 'The last deployment failed',
     text: 'Deployment 2 failed: exit code 1; deployment 1 is still live.',
     isBad: true,
+    hasFailedDeployment: true,
   })
   expect(advise('Deployment 2 was cancelled; deployment 1 is still live')).toBeUndefined()
 })

@@ -4,6 +4,8 @@ interface Advice {
   title: string
   text: string
   isBad: boolean
+  /** A deployment failed, and its page shows more. */
+  hasFailedDeployment?: true
 }
 
 /** Explains a status and what the user can do; undefined if there is nothing to do. */
@@ -15,7 +17,12 @@ export function statusAdvice(
   if (operation) return { title: `Being ${operation}`, text: asSentence(statusReason as string), isBad: false }
   // The failed deployment is not the live one.
   if (status === 'live' && /^Deployment \d+ failed/.test(statusReason ?? ''))
-    return { title: 'The last deployment failed', text: asSentence(statusReason as string), isBad: true }
+    return {
+      title: 'The last deployment failed',
+      text: asSentence(statusReason as string),
+      isBad: true,
+      hasFailedDeployment: true,
+    }
   const known = status === 'failed' ? failedAdvice(hasLiveVersion) : advice[status]
   if (!known) return undefined
   // The title says this already.
@@ -31,8 +38,9 @@ const asSentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`
 
 const failedAdvice = (hasLiveVersion: boolean): Advice => ({
   title: hasLiveVersion ? 'The last deployment failed' : 'The first deployment failed',
-  text: `Open it below to see the failed step and its log. ${aliveText(hasLiveVersion)}`,
+  text: aliveText(hasLiveVersion),
   isBad: true,
+  hasFailedDeployment: true,
 })
 
 /** Whether the project is online after a failed deployment. */

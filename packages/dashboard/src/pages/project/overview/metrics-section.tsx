@@ -16,7 +16,7 @@ const choices = [
 ]
 
 const memory = (megabytes: number) => (megabytes >= 1000 ? `${(megabytes / 1000).toFixed(1)} GB` : `${Math.round(megabytes)} MB`)
-const cores = (value: number) => `${value < 0.0005 ? 0 : value < 0.1 ? value.toFixed(3) : value.toFixed(2)} cores`
+const cores = (value: number) => `${value === 0 ? 0 : value < 0.0005 ? '<0.001' : value.toFixed(value < 0.1 ? 3 : 2)} cores`
 
 /** Charts of CPU, memory, requests and latency. */
 export function MetricsSection({ projectId }: { projectId: string }) {
@@ -46,42 +46,49 @@ function Charts({ points: all }: { points: readonly MetricPoint[] }) {
   const times = points.map(({ at }) => at)
   const valuesOf = (name: Exclude<keyof MetricPoint, 'at'>) => points.map((point) => point[name])
   return (
-    <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl">
-      <LineChart
-        title="Requests"
-        summary="total"
-        times={times}
-        format={(value) => numberText(Math.round(value))}
-        series={[
-          { label: 'all', tone: 'main', values: valuesOf('requests') },
-          { label: '4xx', tone: 'second', values: valuesOf('errors4xx') },
-          { label: '5xx', tone: 'bad', values: valuesOf('errors5xx') },
-        ]}
-      />
-      <LineChart
-        title="Latency"
-        summary="average"
-        times={times}
-        format={durationText}
-        series={[
-          { label: 'p50', tone: 'main', values: valuesOf('p50Ms') },
-          { label: 'p99', tone: 'second', values: valuesOf('p99Ms') },
-        ]}
-      />
-      <LineChart
-        title="CPU"
-        summary="average"
-        times={times}
-        format={cores}
-        series={[{ label: 'used', tone: 'main', values: valuesOf('cpuCores') }]}
-      />
-      <LineChart
-        title="Memory"
-        summary="maximum"
-        times={times}
-        format={memory}
-        series={[{ label: 'used', tone: 'main', values: valuesOf('memoryMb') }]}
-      />
-    </SimpleGrid>
+    <>
+      {points.length < all.length && (
+        <Text c="dimmed" size="sm" mb="md">
+          Since the first measurement
+        </Text>
+      )}
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl">
+        <LineChart
+          title="Requests"
+          summary="total"
+          times={times}
+          format={(value) => numberText(Math.round(value))}
+          series={[
+            { label: 'all', tone: 'main', values: valuesOf('requests') },
+            { label: '4xx', tone: 'second', values: valuesOf('errors4xx') },
+            { label: '5xx', tone: 'bad', values: valuesOf('errors5xx') },
+          ]}
+        />
+        <LineChart
+          title="Latency"
+          summary="average"
+          times={times}
+          format={durationText}
+          series={[
+            { label: 'p50', tone: 'main', values: valuesOf('p50Ms') },
+            { label: 'p99', tone: 'second', values: valuesOf('p99Ms') },
+          ]}
+        />
+        <LineChart
+          title="CPU"
+          summary="average"
+          times={times}
+          format={cores}
+          series={[{ label: 'used', tone: 'main', values: valuesOf('cpuCores') }]}
+        />
+        <LineChart
+          title="Memory"
+          summary="maximum"
+          times={times}
+          format={memory}
+          series={[{ label: 'used', tone: 'main', values: valuesOf('memoryMb') }]}
+        />
+      </SimpleGrid>
+    </>
   )
 }

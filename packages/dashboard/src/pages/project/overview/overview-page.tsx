@@ -32,11 +32,19 @@ export function OverviewPage() {
         const advice = statusAdvice(project, {
           hasLiveVersion: deployments.data?.some(({ status }) => status === 'live') ?? true,
         })
+        const failed =
+          advice?.hasFailedDeployment &&
+          deployments.data?.find(({ status, environment }) => status === 'failed' && environment === 'production')
         return (
           <Page title={project.name} description={sourceText(project)} actions={<DeployButton project={project} />}>
             {advice && (
               <Alert color={advice.isBad ? 'red' : 'harbour'} title={advice.title}>
-                {advice.text}
+                {advice.text}{' '}
+                {failed && (
+                  <RouterLink to={`/projects/${id}/deployments/${failed.id}`} inherit underline="always">
+                    See the failed step of #{failed.number} and its log
+                  </RouterLink>
+                )}
               </Alert>
             )}
             <PendingChanges project={project} />

@@ -7,6 +7,9 @@ import { useChange } from '../../../data/change.ts'
 import { offerUndo } from '../../../data/notices.tsx'
 import { useProjectRefusal } from '../../../data/refusal.ts'
 import { hitText, ruleText } from '../../../rules/route-rules.ts'
+import classes from './rule-table.module.css'
+
+const switchClasses = { root: classes.switch, input: classes.input }
 
 interface Props {
   projectId: string
@@ -40,6 +43,7 @@ export function RuleTable({ projectId, rules }: Props) {
       cell: ({ id: ruleId, dryRun, ...rule }) => (
         <Switch
           size="xs"
+          classNames={switchClasses}
           aria-label={`Dry run: ${ruleText(rule)}`}
           checked={dryRun}
           disabled={!!refusal}
@@ -52,6 +56,7 @@ export function RuleTable({ projectId, rules }: Props) {
       cell: ({ id: ruleId, enabled, ...rule }) => (
         <Switch
           size="xs"
+          classNames={switchClasses}
           aria-label={`On: ${ruleText(rule)}`}
           checked={enabled}
           disabled={!!refusal}
