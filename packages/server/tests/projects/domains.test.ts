@@ -28,7 +28,7 @@ const routes = async (): Promise<ProjectRoute[]> => (await on('GET', '')).body.d
 const primary = async () => (await routes()).filter((route) => route.primary).map(({ hostname }) => hostname)
 
 describe('routes', () => {
-  test('a project has a free route from the start, which is pending with a reason until the edge has applied it', async () => {
+  test('a project has a free route from the start, which is pending with a reason until a version is live', async () => {
     expect(await routes()).toEqual([
       {
         hostname: `${project.slug}.apps.example.test`,
@@ -37,7 +37,7 @@ describe('routes', () => {
         primary: true,
         tls: 'none',
         state: 'pending',
-        reason: expect.stringMatching(/edge/),
+        reason: expect.stringMatching(/once a version is live/),
       },
     ])
   })
