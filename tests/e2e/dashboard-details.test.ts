@@ -48,10 +48,11 @@ describeNeeding(['chromium'], 'small things of the dashboard', () => {
     expect(others.problems).toEqual([])
   })
 
-  test('on a touch screen the controls of the variable dialog and a choice of sources are at least 44 px high', async () => {
+  test('on a touch screen the controls of the variable dialog, a choice of sources and the switches of rules are at least 44 px high', async () => {
     await using hosting = await startHosting()
     await writeApp(join(hosting.folder, 'shop'), serving('shop'))
     const { id } = await hosting.makeProject({ name: 'Shop', localPath: join(hosting.folder, 'shop') })
+    await hosting.api('POST', `/projects/${id}/route-rules`, { kind: 'ban', config: { ips: ['203.0.113.7'] }, dryRun: true })
     await hosting.api('PATCH', `/projects/${id}/env`, { upserts: [{ key: 'GREETING', value: 'Ahoy', isSecret: false }] })
     await using browser = await launchChromium(partOf('chromium'))
     const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
@@ -76,6 +77,12 @@ describeNeeding(['chromium'], 'small things of the dashboard', () => {
       .evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect().height))
     expect(choices.length).toBeGreaterThan(3)
     for (const height of choices) expect(height).toBeGreaterThanOrEqual(44)
+    await page.goto(`/projects/${id}/rules`)
+    const dryRun = page.getByRole('switch', { name: /^Dry run: Block/ })
+    const box = await dryRun.boundingBox()
+    expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(44)
+    await dryRun.click({ position: { x: 2, y: 2 } })
+    await page.getByText('0 blocked', { exact: true }).waitFor()
     expect(problems).toEqual([])
   })
 })
