@@ -30,7 +30,7 @@ export function LinkSection({ project }: { project: Project }) {
       description={
         <>
           {isConnected ? 'From the connected git host. ' : 'No git host is connected. '}
-          {source.kind !== 'git' && 'It replaces the current source. '}
+          {source.kind !== 'git' && 'The repository replaces the current source. '}
           <RouterLink to="/git" size="sm" underline="always">
             {isConnected ? 'Browse repositories' : 'Connect a git host'}
           </RouterLink>
