@@ -90,7 +90,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
       expect(presses).toBeLessThan(10)
       await keyboard.press('Tab')
     }
-    await page.getByRole('tooltip', { name: /As viewer you can view this but not change it/ }).waitFor()
+    await page.getByRole('tooltip', { name: /Your role, viewer, cannot do this/ }).waitFor()
     expect(problems).toEqual([])
   })
 

@@ -6,7 +6,7 @@ import { useSession } from './session.ts'
 export function useRefusal(permission: Permission): string | undefined {
   const { data: session } = useSession()
   if (!session || session.permissions.includes(permission)) return undefined
-  return refusalMessage(session.role, permission)
+  return refusalText(session.role)
 }
 
 /** Why the user cannot act on the machine itself; undefined for operators, and if an older instance does not say it. */
@@ -26,10 +26,8 @@ export function useProjectRefusal(projectId: Project['id'], need: Level): string
   const granted = grants?.find(({ userId }) => userId === session.user.id)?.level
   const level = granted ?? levelOfRole[session.role]
   if (isLevelAtLeast(level, need)) return undefined
-  return granted
-    ? `Your access to this project is limited to "${granted}"; this needs "${need}". An owner or admin can change it.`
-    : `As ${session.role} you can view this but not change it. It needs "${need}" access to the project. Ask an owner or admin.`
+  return granted ? `Your ${granted} access to this project is not enough. Ask an owner or admin.` : refusalText(session.role)
 }
 
-const refusalMessage = (role: Role, permission: Permission) =>
-  `As ${role} you cannot do this. It needs the permission "${permission}". Ask an owner or admin of the organisation.`
+/** Admins lack only what owners have. */
+const refusalText = (role: Role) => `Your role, ${role}, cannot do this. Ask an owner${role === 'admin' ? '' : ' or admin'}.`
