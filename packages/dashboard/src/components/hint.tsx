@@ -9,7 +9,7 @@ interface Props {
 
 const marginPx = 8
 
-/** A tooltip, shown while its content is hovered or focused. It uses the browser's popover, which no container clips. */
+/** A tooltip, shown while its content is hovered or focused, or after a tap. It uses the browser's popover, which no container clips. */
 export function Hint({ text, children }: Props) {
   const id = useId()
   const label = useRef<HTMLSpanElement>(null)
@@ -27,6 +27,7 @@ export function Hint({ text, children }: Props) {
   }
   const close = () => label.current?.matches(':popover-open') && label.current.hidePopover()
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard opens it by focus
     // biome-ignore lint/a11y/noStaticElementInteractions: it only shows a text that screen readers get by aria-describedby
     <span
       ref={elementRef}
@@ -35,9 +36,10 @@ export function Hint({ text, children }: Props) {
       onPointerLeave={close}
       onFocus={open}
       onBlur={close}
+      onClick={open}
     >
       {children(id)}
-      <span ref={label} id={id} role="tooltip" popover="manual" className={classes.text}>
+      <span ref={label} id={id} role="tooltip" popover="auto" className={classes.text}>
         {text}
       </span>
     </span>

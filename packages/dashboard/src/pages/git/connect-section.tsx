@@ -44,6 +44,7 @@ export function ConnectSection({ status, provider }: Props) {
     )
   const operatorRefusal = useOperatorRefusal()
   const cliRefusal = refusal ?? operatorRefusal ?? localRefusal(local.data)
+  const shownRefusals = new Set([accountRefusal, provider === 'github' && local.data && cliRefusal].filter(Boolean) as string[])
   return (
     <Section
       title={status.state === 'connected' ? 'Connect another way' : 'Not connected'}
@@ -59,6 +60,11 @@ export function ConnectSection({ status, provider }: Props) {
           </ActionButton>
         )}
       </Group>
+      {[...shownRefusals].map((reason) => (
+        <Text key={reason} size="sm" c="dimmed" mt="sm">
+          {reason}
+        </Text>
+      ))}
       {connect.error && <ErrorState mt="md" error={connect.error} />}
       {reply && !reply.connected && reply.flow === 'device_code' && (
         <DeviceCode reply={reply} provider={provider} onOver={() => setReply(undefined)} />
