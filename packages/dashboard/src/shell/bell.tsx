@@ -1,4 +1,4 @@
-import { contract } from '@berth/contract'
+import { contract, type Delivery } from '@berth/contract'
 import { ActionIcon, Indicator } from '@mantine/core'
 import { IconBell } from '@tabler/icons-react'
 import { useQueryClient } from '@tanstack/react-query'
@@ -8,6 +8,8 @@ import { show } from '../data/notices.tsx'
 import { refresh } from '../data/refresh.ts'
 import { useStream } from '../data/stream.ts'
 import { plural } from '../text/sizes.ts'
+
+const isFailure = ({ category }: Delivery) => /(failed|missed|unproven|unhealthy|unreachable|disconnected)$/.test(category)
 
 /** The number of unseen notifications, updated live over a stream that every tab opens. */
 export function Bell() {
@@ -24,7 +26,7 @@ export function Bell() {
         void refresh(queries, contract.notifications.listDeliveries)
         if (event === 'seen') return setCount(data.count)
         setCount((previous) => previous + 1)
-        show({ title: data.subject, message: data.text, durationMs: 8000 })
+        show({ title: data.subject, message: data.text, tone: isFailure(data) ? 'bad' : 'plain', durationMs: 8000 })
       },
     },
   )

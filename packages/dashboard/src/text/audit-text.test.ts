@@ -26,16 +26,18 @@ test.each([
     'changed variables of shop: removed A, B, C, D and 1 more',
   ],
   [entry('POST /invitations', { email: 'bo@example.com', role: 'viewer' }), 'invited bo@example.com as viewer'],
-  [entry('POST /projects/:id/route-rules', { kind: 'ban' }, `rul_${'a'.repeat(20)}`), 'added a ban rule'],
+  [entry('POST /projects/:id/route-rules', { kind: 'ban' }, `rul_${'a'.repeat(20)}`), 'added a block rule'],
   [entry('POST /projects/:projectId/backup-policies', {}, `bkp_${'a'.repeat(20)}`), 'added a backup policy'],
   [entry('POST /projects/:id/environments', { name: 'Staging' }, `env_${'a'.repeat(20)}`), 'created the environment Staging'],
-  [entry('POST /notifications/channels', { kind: 'email' }, `nch_${'a'.repeat(20)}`), 'created a notification channel (email)'],
+  [entry('POST /notifications/channels', { kind: 'email' }, `nch_${'a'.repeat(20)}`), 'created a notification channel (e-mail)'],
   [
     entry('PATCH /backup-policies/:policyId', { cronExpression: '' }, `bkp_${'a'.repeat(20)}`),
     'changed cron expression of a backup policy',
   ],
   [entry('POST /projects', { name: 'a'.repeat(100) }), `created the project ${'a'.repeat(79)}…`],
   [entry('DELETE /backup-policies/:policyId', {}, `bkp_${'a'.repeat(20)}`), 'deleted a backup policy'],
+  [entry('POST /catalogue/:templateId', {}), 'created the project shop from a template'],
+  [entry('POST /projects/:id/links', { serviceProjectId: 'prj_1' }, `lnk_${'a'.repeat(20)}`), 'linked a project to shop'],
   [entry('POST /new/route'), 'POST /new/route'],
 ])('an entry is shown as a sentence: %o', (one, text) => {
   expect(auditText(one, nameOf)).toBe(text)

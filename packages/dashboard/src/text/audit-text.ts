@@ -1,4 +1,5 @@
 import type { AuditEntry } from '@berth/contract'
+import { kindText } from './channel-text.ts'
 
 /** Predicates by action. `{}` stands for the object, `{field}` for a field of the request. */
 const predicates: Record<string, string> = {
@@ -29,7 +30,7 @@ const predicates: Record<string, string> = {
   'POST /invitations/accept': 'joined the organisation',
   'PUT /projects/:id/grants': 'set the access of a member to {}',
   'POST /projects': 'created the project {name}',
-  'POST /catalogue/:templateId': 'created a project from a template',
+  'POST /catalogue/:templateId': 'created the project {} from a template',
   'POST /projects/ensure': 'created or updated the project {name}',
   'POST /projects/scan': 'scanned the folder {path}',
   'POST /projects/import': 'created a project from the folder {path}',
@@ -56,8 +57,8 @@ const predicates: Record<string, string> = {
   'POST /projects/:id/domains/:hostname/verify': 'checked the DNS records of {}',
   'POST /projects/:id/domains/:hostname/primary': 'made {} the primary domain',
   'POST /projects/:id/route-rules': 'added a {kind} rule to {}',
-  'PATCH /projects/:id/route-rules/:ruleId': 'changed an edge rule',
-  'DELETE /projects/:id/route-rules/:ruleId': 'removed an edge rule',
+  'PATCH /projects/:id/route-rules/:ruleId': 'changed a rule',
+  'DELETE /projects/:id/route-rules/:ruleId': 'removed a rule',
   'POST /projects/folder/session': 'started an upload',
   'POST /projects/folder/upload/:sessionId': 'uploaded a folder',
   'POST /projects/folder/scan/:sessionId': 'scanned an uploaded folder',
@@ -73,7 +74,7 @@ const predicates: Record<string, string> = {
   'POST /projects/:id/exec/:execId/input': 'sent input to a command',
   'POST /projects/:id/deploy-hooks': 'created the deploy hook {name}',
   'DELETE /projects/:id/deploy-hooks/:hookId': 'deleted a deploy hook',
-  'POST /projects/:id/links': 'linked {} to {serviceProjectId}',
+  'POST /projects/:id/links': 'linked a project to {serviceProjectId}',
   'DELETE /projects/:id/links/:linkId': 'deleted a link to a service',
   'POST /projects/:id/cron-jobs': 'created the scheduled task {name}',
   'PATCH /projects/:id/cron-jobs/:cronJobId': 'changed a scheduled task',
@@ -128,7 +129,7 @@ const predicates: Record<string, string> = {
   'POST /registries': 'saved the registry login for {host}',
   'DELETE /registries/:registryId': 'removed a registry login',
   'POST /migration/scan': 'scanned a server',
-  'POST /migration/adopt': 'adopted services of a server',
+  'POST /migration/adopt': 'adopted services of a server as {projectName}',
   'DELETE /transfers/:id': 'cancelled a transfer',
   'POST /projects/:id/departure': 'started the export of {}',
   'PATCH /departures/:id': 'continued an export',
@@ -141,6 +142,14 @@ const predicates: Record<string, string> = {
 
 /** Ids of objects other than projects: created ones have no name here, and the sentence is complete without them. */
 const childId = /^(?!prj_)[a-z]{3}_[a-z0-9]{20}$/
+
+/** Kinds of channels and of rules. */
+const kindNames: Record<string, string> = {
+  ...kindText,
+  ban: 'block',
+  'rate-limit': 'rate limit',
+  'allow-deny': 'allow or refuse',
+}
 
 const maxNames = 4
 const maxFieldCharacters = 80
@@ -158,7 +167,8 @@ export function auditText(
   const named = (id: unknown) => (typeof id === 'string' && id ? (nameOf(id) ?? id) : 'it')
   const fieldText = (field: string) => {
     if (field === 'fields') return listText(Object.keys(changes).map(readable)) || 'settings'
-    if (field === 'projectId') return named(changes.projectId)
+    if (field === 'projectId' || field === 'serviceProjectId') return named(changes[field])
+    if (field === 'kind') return kindNames[String(changes.kind)] ?? plainText(changes.kind)
     return plainText(changes[field])
   }
   const text = predicate.replace(/((?: of| to)? )?\{(\w*)\}/g, (_, before = '', field: string) => {

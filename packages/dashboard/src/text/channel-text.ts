@@ -7,5 +7,6 @@ export const kindText: Record<ChannelKind, string> = {
   in_app: 'in-app',
 }
 
-export const channelTarget = ({ kind, config }: Pick<Channel, 'kind' | 'config'>): string =>
-  kind === 'in_app' ? 'in-app notifications' : (config.address ?? config.url ?? config.webhookUrl ?? '')
+/** `webhook: https://…`. */
+export const channelText = ({ kind, config }: Pick<Channel, 'kind' | 'config'>): string =>
+  kind === 'in_app' ? 'shown in this dashboard' : `${kindText[kind]}: ${config.address ?? config.url ?? config.webhookUrl ?? ''}`

@@ -6,7 +6,7 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { RowButton } from '../../components/row-button.tsx'
 import { StatusBadge } from '../../components/status-badge.tsx'
 import { useChange } from '../../data/change.ts'
-import { channelTarget, kindText } from '../../text/channel-text.ts'
+import { channelText } from '../../text/channel-text.ts'
 
 export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
   const [confirming, setConfirming] = useState<Channel>()
@@ -30,12 +30,25 @@ export function ChannelTable({ channels }: { channels: readonly Channel[] }) {
             {one.label}
           </Text>
           <Text size="xs" c="dimmed" className="wrap-anywhere">
-            {kindText[one.kind]}: {channelTarget(one)}
+            {channelText(one)}
           </Text>
         </div>
       ),
     },
-    { title: 'State', cell: ({ verified }) => <StatusBadge status={verified ? 'verified' : 'unverified'} /> },
+    {
+      title: 'State',
+      cell: ({ verified }) =>
+        verified ? (
+          <StatusBadge status="verified" />
+        ) : (
+          <div>
+            <StatusBadge status="unverified" />
+            <Text size="xs" c="dimmed">
+              not used until tested
+            </Text>
+          </div>
+        ),
+    },
     {
       title: 'Enabled',
       cell: ({ id, label, enabled }) => (

@@ -6,6 +6,7 @@ import { useRead } from '../../data/read.ts'
 import { AddChannel } from './add-channel.tsx'
 import { ChannelTable } from './channel-table.tsx'
 import { ChoiceMatrix } from './choice-matrix.tsx'
+import { DefaultsSection } from './defaults-section.tsx'
 
 /** The user's notification channels and categories. */
 export function NotificationSettingsPage() {
@@ -13,7 +14,7 @@ export function NotificationSettingsPage() {
   return (
     <Page
       title="Notification settings"
-      description="These settings are yours. Without a choice of your own, the defaults of the organisation apply."
+      description="These channels and choices are yours. Without a choice of your own, the defaults of the organisation apply."
     >
       <Section title="Channels" isFlush description="A channel must pass a test before it is used.">
         <Loaded query={channels}>{(rows) => <ChannelTable channels={rows} />}</Loaded>
@@ -22,6 +23,7 @@ export function NotificationSettingsPage() {
       <Section title="Notifications" isFlush description="Your choice overrides the default.">
         <Loaded query={channels}>{(rows) => <ChoiceMatrix channels={rows} />}</Loaded>
       </Section>
+      <DefaultsSection />
     </Page>
   )
 }
