@@ -32,7 +32,7 @@ export async function shootScan(shoot: ReturnType<typeof cameraOf>): Promise<voi
         await found.getByRole('button', { name: 'Pick all' }).click()
         await page.getByLabel('Project name').fill('Old shop')
         await page.getByRole('button', { name: 'What would a deployment do?' }).click()
-        await page.getByText('The plan').waitFor()
+        await page.getByText('What the first deployment will do').waitFor()
       },
     },
     { name: 'reached-servers', address: '/servers' },

@@ -47,7 +47,7 @@ export async function adoptInBrowser(page: Page, { service, projectName, isUntou
   await page.getByRole('checkbox', { name: service }).check()
   await page.getByLabel('Project name').fill(projectName)
   await page.getByRole('button', { name: 'What would a deployment do?' }).click()
-  await page.getByText('The plan').waitFor()
+  await page.getByText('What the first deployment will do').waitFor()
   await page.getByRole('button', { name: 'Adopt', exact: true }).click()
   await page.getByRole('heading', { name: projectName, level: 1 }).waitFor()
   expect(await isUntouched()).toBe(true)

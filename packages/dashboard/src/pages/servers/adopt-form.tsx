@@ -33,7 +33,7 @@ export function AdoptForm({ serverId, serviceNames }: Props) {
   return (
     <Section
       title={`Adopt ${plural(serviceNames.length, 'service')}`}
-      description="Creates a project with these services, their variables and volumes. Nothing on the server changes."
+      description="Creates a project with these services, their variables and volumes. The server does not change before the first deployment."
     >
       <form onSubmit={submitting(submitAdoption)}>
         <Stack>
@@ -54,12 +54,9 @@ export function AdoptForm({ serverId, serviceNames }: Props) {
             >
               What would a deployment do?
             </ActionButton>
-            <ActionButton type="submit" refusal={refusal} loading={adopt.isPending}>
-              Adopt
-            </ActionButton>
           </Group>
           {plan.data && (
-            <Alert title="The plan">
+            <Alert title="What the first deployment will do">
               <List size="sm" type="ordered" pl="xl">
                 {plan.data.plan.map((step) => (
                   <List.Item key={step}>{step}</List.Item>
@@ -74,6 +71,11 @@ export function AdoptForm({ serverId, serviceNames }: Props) {
               )}
             </Alert>
           )}
+          <Group justify="flex-end">
+            <ActionButton type="submit" refusal={refusal} loading={adopt.isPending}>
+              Adopt
+            </ActionButton>
+          </Group>
         </Stack>
       </form>
     </Section>

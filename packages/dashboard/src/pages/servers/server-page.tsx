@@ -78,7 +78,7 @@ export function ServerPage() {
             />
             {one.hostKey && (
               <Text size="sm" mt="md" component="div">
-                A reinstalled server has a new key, so the connection is rejected.{' '}
+                If you reinstall the server, its key changes: remove the pinned key then.{' '}
                 <RowButton refusal={writeRefusal} onClick={() => update.mutate({ params: { id }, body: { hostKey: null } })}>
                   Remove the pinned key
                 </RowButton>

@@ -31,7 +31,7 @@ export function ServiceCard({ service, isSelected, onSelect }: Props) {
       )}
       {ports.length > 0 && (
         <Text size="xs">
-          ports{' '}
+          {ports.length === 1 ? 'port' : 'ports'}{' '}
           {ports.map(({ hostPort, containerPort }) => (hostPort ? `${hostPort}→${containerPort}` : containerPort)).join(', ')}
         </Text>
       )}

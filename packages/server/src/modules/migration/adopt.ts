@@ -13,7 +13,7 @@ import { type Adoption, adoptionOf } from './adoption.ts'
 import type { MigrationDeps } from './deps.ts'
 import type { Discovery } from './discover.ts'
 import { plainText } from './plain-text.ts'
-import { holdsVolume, planOfAdoption } from './plan.ts'
+import { holdsVolume, onFailure, planOfAdoption } from './plan.ts'
 import { discoverOn } from './scan.ts'
 import { adoptedContainers, insertAdopted } from './store.ts'
 
@@ -39,7 +39,7 @@ async function tryAdopt(body: AdoptBody, isPlan: boolean, caller: Caller, deps: 
       volumes: (service.volumes ?? []).map(({ source }) => shownVolume(adoption.volumes.get(source as string))),
     })),
     renamed: adoption.renamed,
-    warnings: [...mounted.map(systemWarning), ...adoption.warnings],
+    warnings: [...mounted.map(systemWarning), ...adoption.warnings, onFailure],
     plan: planOfAdoption(adoption),
   }
 }

@@ -360,6 +360,6 @@ describe('adopting', () => {
   test('the plan stops writers of data first, and the rest only after the switch', async () => {
     const plan = planOfAdoption(adoptionOf(body(['web', 'db']), await found([web, db]), new Map())).join('\n')
     expect(plan.indexOf('Stop the container shop-db-1')).toBeLessThan(plan.indexOf('Start db'))
-    expect(plan.indexOf('Switch the route')).toBeLessThan(plan.indexOf('Stop the containers shop-web-1'))
+    expect(plan.indexOf('Switch the route')).toBeLessThan(plan.indexOf('Stop and keep the container shop-web-1'))
   })
 })
