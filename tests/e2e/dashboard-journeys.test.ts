@@ -38,7 +38,7 @@ describeNeeding(['chromium'], 'journeys in a browser', () => {
     await page.getByLabel('Organisation').fill('Harbour')
     await page.getByLabel('Your e-mail address').fill(ownerSignIn.email)
     await page.getByRole('textbox', { name: 'Password' }).fill(ownerSignIn.password)
-    await page.getByRole('button', { name: 'Create the owner' }).click()
+    await page.getByRole('button', { name: 'Create your account' }).click()
     await page.getByRole('link', { name: /Drop a folder/ }).click()
 
     await page.getByLabel('Folder to upload').setInputFiles(folder)
@@ -170,7 +170,7 @@ async function cannotChange(page: Page, projectId: string): Promise<void> {
   await deploy.waitFor()
   await expect.poll(() => deploy.getAttribute('aria-disabled')).toBe('true')
   await deploy.hover()
-  await page.getByRole('tooltip', { name: /As viewer you can view this but not change it/ }).waitFor()
+  await page.getByRole('tooltip', { name: /Your role, viewer, cannot do this/ }).waitFor()
   await deploy.click({ force: true })
   await page.goto(`/projects/${projectId}/backups`)
   await page.getByText('You cannot see the backups').waitFor()

@@ -27,7 +27,7 @@ export function SetupPage() {
             description: 'At least 8 characters',
           },
         ]}
-        submit="Create the owner"
+        submit="Create your account"
         pending={setup.isPending}
         error={setup.error}
         onSubmit={({ email = '', password = '', organization = '' }) =>

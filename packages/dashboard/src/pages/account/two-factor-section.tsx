@@ -45,8 +45,8 @@ export function TwoFactorSection({ onRecoveryCodes = () => {} }: Props) {
           onSubmit={(code) => remove.mutate({ body: { code } })}
         >
           <Text size="sm">
-            Two-factor authentication is on. {plural(recoveryCodesLeft, 'recovery code')} left. To turn it off, enter a code of
-            your authenticator app or a recovery code.
+            {plural(recoveryCodesLeft, 'recovery code')} left. To turn it off, enter a code of your authenticator app or a
+            recovery code.
           </Text>
         </CodeForm>
       )
@@ -77,11 +77,16 @@ export function TwoFactorSection({ onRecoveryCodes = () => {} }: Props) {
     )
   }
   return (
-    <Section title="Two-factor authentication" description="Signing in asks for a code of an app on your phone.">
+    <Section title="Two-factor authentication" description={status.data && descriptionOf(status.data)}>
       <Loaded query={status}>{content}</Loaded>
     </Section>
   )
 }
+
+const descriptionOf = ({ enabled }: { enabled: boolean }) =>
+  enabled
+    ? 'On. Signing in also asks for a code of an app on your phone.'
+    : 'Off. When it is on, signing in also asks for a code of an app on your phone.'
 
 interface CodeFormProps {
   children: ReactNode

@@ -26,6 +26,7 @@ export function AllPolicies() {
   const [edited, setEdited] = useState<Row>()
   const refusal = useRefusal('project:write')
   const projects = useRead(contract.projects.home, {})
+  const isPartial = (projects.data?.length ?? 0) > maxRequests
   const listedProjects = refusal ? [] : (projects.data ?? []).slice(0, maxRequests)
   const { rows, isPending } = useQueries({
     queries: listedProjects.map(({ id }) => readOptions(contract.backups.listPolicies, { params: { projectId: id }, query: {} })),
@@ -40,7 +41,7 @@ export function AllPolicies() {
     <Section
       title="All policies"
       isFlush
-      description={projects.data && projects.data.length > maxRequests ? `Of the newest ${maxRequests} projects.` : undefined}
+      description={isPartial && rows.length > 0 ? `Policies of the newest ${maxRequests} projects.` : undefined}
     >
       {!refusal && (projects.isPending || (isPending && rows.length === 0)) ? (
         <SkeletonRows rows={2} />
@@ -48,7 +49,9 @@ export function AllPolicies() {
         <Text c="dimmed" size="sm" px={{ base: 'md', sm: 'lg' }} pb="lg">
           {refusal
             ? 'Policies are shown to users who may change projects. Ask an owner or admin of the organisation.'
-            : 'No backup policies. Open a project and choose Backups.'}
+            : isPartial
+              ? `None of the newest ${maxRequests} projects has a policy. Open a project and choose Backups.`
+              : 'No backup policies. Open a project and choose Backups.'}
         </Text>
       ) : (
         <DataTable

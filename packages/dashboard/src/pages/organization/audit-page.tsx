@@ -30,7 +30,7 @@ const columnsFor = (nameOf: (id: string) => string | undefined): Column<AuditEnt
       </div>
     ),
   },
-  { title: 'IP address', isWide: true, alignRight: true, cell: ({ ip }) => ip ?? '–' },
+  { title: 'IP address', alignRight: true, cell: ({ ip }) => ip ?? '–' },
 ]
 
 const choices = [{ value: '', label: 'All events' }, ...auditChoices()]
@@ -83,7 +83,7 @@ export function AuditPage() {
                 Choose another event, or all events.
               </EmptyState>
             ) : (
-              <DataTable label="Audit log" columns={columns} rows={rows} keyOf={({ id }) => id} />
+              <DataTable isDense label="Audit log" columns={columns} rows={rows} keyOf={({ id }) => id} />
             )
           }
         </Loaded>

@@ -16,6 +16,7 @@ import { useChange } from '../../data/change.ts'
 import { useRead } from '../../data/read.ts'
 import { useRefusal } from '../../data/refusal.ts'
 import { useSession } from '../../data/session.ts'
+import { plural } from '../../text/sizes.ts'
 import { MachineSection } from './machine-section.tsx'
 import { RegistrySection } from './registry-section.tsx'
 import { StorageSection } from './storage-section.tsx'
@@ -187,7 +188,9 @@ function AnotherOrganization() {
 
 function DeleteOrganization({ id, name }: { id: string; name: string }) {
   const [isConfirming, setConfirming] = useState(false)
-  const refusal = useRefusal('organization:delete')
+  const projects = useRead(contract.projects.home, {})
+  const count = projects.data?.filter(({ location }) => location === 'local').length ?? 0
+  const refusal = useRefusal('organization:delete') ?? (count > 0 ? `Delete its ${plural(count, 'project')} first.` : undefined)
   const remove = useChange(contract.access.deleteOrganization, { successMessage: 'Deleted.' })
   return (
     <Section
