@@ -22,13 +22,13 @@ const items = [
 
 test('kept items come first, builds and variables are one line each, and schedules are in plain text', () => {
   expect(deletionLines(items, false)).toEqual([
-    { id: 'volume data', text: 'Volume data · 12.0 kB', isKept: true },
+    { id: 'volume data', text: 'Volume data · 12.0\u00a0kB', isKept: true },
     { id: 'folder shop', text: 'Your folder shop', isKept: true },
     { id: 'project Shop', text: 'Project Shop', isKept: false },
     { id: 'logs logs', text: 'Logs', isKept: false },
     { id: 'instance app', text: 'Running instance of app', isKept: false },
     { id: 'backup policy 0 3 * * *', text: 'Backup policy: every night at 03:00', isKept: false },
-    { id: 'builds', text: '2 builds · 3.0 kB', isKept: false },
+    { id: 'builds', text: '2 builds · 3.0\u00a0kB', isKept: false },
     { id: 'variables', text: '2 variables', isKept: false },
   ])
 })

@@ -1,16 +1,12 @@
-import { IconMapOff } from '@tabler/icons-react'
-import { EmptyState } from '../components/empty-state.tsx'
-import { Page } from '../components/page.tsx'
+import { Text } from '@mantine/core'
+import { FrontPage } from '../components/front-page.tsx'
 import { ButtonLink } from '../components/router-link.tsx'
 
-export function NotFound() {
-  return (
-    <main>
-      <Page title="Not found">
-        <EmptyState icon={IconMapOff} title="This page does not exist" actions={<ButtonLink to="/">Go to projects</ButtonLink>}>
-          It may have been deleted, or the link is not complete.
-        </EmptyState>
-      </Page>
-    </main>
-  )
-}
+export const NotFound = () => (
+  <FrontPage title="This page does not exist">
+    <Text size="sm" mb="md">
+      It may have been deleted, or the link is not complete.
+    </Text>
+    <ButtonLink to="/">Go to projects</ButtonLink>
+  </FrontPage>
+)

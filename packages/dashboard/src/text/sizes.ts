@@ -1,6 +1,6 @@
 const units = ['B', 'kB', 'MB', 'GB', 'TB']
 
-/** `1.2 MB`, with powers of 1000. */
+/** `1.2 MB`, with powers of 1000 and a non-breaking space. */
 export function sizeText(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined) return '–'
   let size = bytes
@@ -9,7 +9,7 @@ export function sizeText(bytes: number | null | undefined): string {
     size /= 1000
     at++
   }
-  return `${at === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${units[at]}`
+  return `${at === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)}\u00a0${units[at]}`
 }
 
 export const numberText = (value: number): string => value.toLocaleString('en')
