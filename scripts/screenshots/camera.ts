@@ -58,7 +58,10 @@ export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera)
         await act?.(page).catch((error: Error) => note(error.message.split('\n').slice(0, 4).join(' ')))
         // Waits until the dialog has faded in.
         if (act) await pause(400)
-        await page.screenshot({ path, fullPage: !isForDocs && isWhole })
+        const { viewport } = screens[screen]
+        if (!isForDocs && isWhole) await showWhole(page, viewport.width)
+        await page.screenshot({ path })
+        await page.setViewportSize(viewport)
         // The tests check every address; here dialogs and rare states are checked.
         await addAxe(page)
         for (const found of await violations(page)) note(found)
@@ -70,6 +73,20 @@ export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera)
       for (const problem of new Set(problems)) console.log(`${screen} ${colorScheme}: ${problem}`)
     }
   }
+}
+
+/**
+ * Makes the screen as tall as the page. A screenshot of the full page would take a scrolled page with its sticky bar in the middle,
+ * and loses `pointer: coarse`.
+ */
+async function showWhole(page: Page, width: number): Promise<void> {
+  const height = await page.evaluate(() => {
+    window.scrollTo(0, 0)
+    return Math.max(window.innerHeight, document.documentElement.scrollHeight)
+  })
+  await page.setViewportSize({ width, height })
+  // Charts adapt to the new size a moment later.
+  await pause(200)
 }
 
 async function show(page: Page, address: string, note: (message: string) => void): Promise<void> {
