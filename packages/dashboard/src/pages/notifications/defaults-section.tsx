@@ -37,7 +37,7 @@ export function DefaultsSection() {
     <Section
       title="Defaults of the organisation"
       isFlush
-      description="These apply to every member who has not made a choice of their own."
+      description="A change applies to every member who has not made a choice of their own."
     >
       <Loaded query={categories}>
         {(rows) => <DataTable label="Defaults" columns={columns} rows={rows} keyOf={({ id }) => id} />}
