@@ -69,7 +69,10 @@ describeOnDocker('Docker features on the engine of a server over SSH', () => {
       )
       expect(await deploy(project)).toMatchObject(live)
       expect(await page(project, '/fill')).toBe('full')
-      await expect.poll(async () => (await record(project)).statusReason).toContain('exceeded its disk limit of 64 MB')
+      // One measurement a minute, and the engine refuses it while it measures for another test.
+      await expect
+        .poll(async () => (await record(project)).statusReason ?? '', { timeout: 500_000 })
+        .toContain('exceeded its disk limit of 64 MB')
       const { runtime } = (await hosting.api('GET', `/projects/${project.id}/info`)).body.data
       expect(runtime.lastExit).toMatchObject({ reason: 'disk_full' })
     })

@@ -11,7 +11,7 @@ export const errors = {
   forbidden: [403, 'You do not have permission to do this'],
   second_factor_not_set_up: [
     403,
-    'The organisation requires two-factor authentication, and your account has none. Set it up under Account in the dashboard, or with berth account totp.',
+    'The organisation requires two-factor authentication, and your account has none. Sign in to the dashboard and set it up there.',
   ],
   quota_exceeded: [403, 'The organisation has reached its quota'],
   not_found: [404, 'Not found'],

@@ -20,7 +20,6 @@ const runBy: Record<string, string> = {
   'cron remove': 'tests/e2e/scheduled-tasks.test.ts',
   'cron run': 'tests/e2e/scheduled-tasks.test.ts',
   'domains list': 'packages/cli/src/commands/domains.test.ts',
-  'domains primary': 'packages/cli/src/commands/domains.test.ts',
   'domains remove': 'packages/cli/src/commands/domains.test.ts',
   'domains verify': 'packages/cli/src/commands/domains.test.ts',
   'hooks add': 'packages/cli/src/commands/hooks.test.ts',

@@ -54,9 +54,12 @@ async function tokenBySigningIn(url: string, options: Options): Promise<string> 
     ? await openSession(url, 'setup', { code: setupOf(options.setup).code, email, password, organization: options.organization })
     : await openSessionWithCode(url, { email, password, ...(options.code ? { code: options.code } : {}) })
   const client = createClient({ baseUrl: url, headers: { cookie, origin: url } })
-  const { data } = await client.call(contract.access.createToken, { body: { name: `berth login on ${hostname()}` } })
-  await client.call(contract.access.logout, {})
-  return data.token
+  try {
+    const { data } = await client.call(contract.access.createToken, { body: { name: `berth login on ${hostname()}` } })
+    return data.token
+  } finally {
+    await client.call(contract.access.logout, {})
+  }
 }
 
 /** The argument, if it is a set-up link. */

@@ -243,6 +243,7 @@ export const access = {
     summary: 'Set quotas of an organisation; null resets one to the default of the instance; for operators',
   }),
   updateOrganization: route('PATCH /organizations/:id', {
+    confirm: ['requireTwoFactor'],
     permission: 'organization:admin',
     on: 'organization',
     body: Type.Object({

@@ -116,7 +116,9 @@ export const Member = Type.Object({
   email: Type.String(),
   name: nullable(Type.String()),
   role: RoleName,
-  twoFactor: Type.Boolean({ description: 'Whether two-factor authentication is on' }),
+  twoFactor: Type.Optional(
+    Type.Boolean({ description: 'Whether two-factor authentication is on; only for callers with member:admin' }),
+  ),
   joinedAt: Time,
 })
 export type Member = Static<typeof Member>

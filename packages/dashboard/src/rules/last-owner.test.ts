@@ -6,7 +6,6 @@ const member = (userId: string, role: Role): Member => ({
   userId,
   email: `${userId}@example.test`,
   name: null,
-  twoFactor: false,
   role,
   joinedAt: '',
 })

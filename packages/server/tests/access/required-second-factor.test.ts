@@ -1,6 +1,7 @@
-// gate: also on PostgreSQL, since a requirement and a removal at the same time must not lock a user out
+// gate: also on PostgreSQL, since it runs SQL that no other file of the gate runs
 import { table } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { membersOf } from '../../src/modules/access/index.ts'
 import { call } from '../kit/call.ts'
 import { readEvents } from '../kit/event-reader.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
@@ -116,15 +117,49 @@ describe('two-factor authentication is required', () => {
     stays.close()
   })
 
-  test('it cannot be turned off meanwhile; both at once do not lock the user out', async () => {
+  test('setting it up ends the sessions that were opened with the password alone', async () => {
     await require(true)
-    expect((await turnOff(recoveryCodes[0] as string)).body).toMatchObject({
-      code: 'conflict',
-      error: expect.stringMatching(/^The organisation Test .* requires two-factor authentication\.$/),
-    })
-    expect((await require(false)).status).toBe(200)
-    const [required, off] = await Promise.all([require(true), turnOff(recoveryCodes[0] as string)])
-    expect([required.status, off.status].sort()).toEqual([expect.any(Number), 409])
+    const stolen = cookieOf(await signIn(instance, people.member))
+    const own = cookieOf(await signIn(instance, people.member))
+    const { secret } = (await callAs(instance, own, 'POST /auth/totp')).body.data
+    await callAs(instance, own, 'POST /auth/totp/confirm', { body: { code: codeOf(secret, now()) } })
+    expect((await callAs(instance, own, 'GET /projects')).status).toBe(200)
+    expect((await callAs(instance, stolen, 'GET /projects')).status).toBe(401)
+  })
+
+  test('a token cannot set it up, so a leaked one stays refused', async () => {
+    await require(true)
+    for (const at of ['POST /auth/totp', 'POST /auth/totp/confirm'] as const)
+      expect(seen(await call(instance, people.member.token, at, { body: { code: '000000' } }))).toEqual([403, 'forbidden'])
+  })
+
+  test('a member who turns theirs off is led to the set-up again, and can replace a lost phone', async () => {
+    await require(true)
+    expect((await turnOff(recoveryCodes[0] as string)).status).toBe(204)
+    expect(seen(await call(instance, people.owner.token, 'GET /projects'))).toEqual(refused)
+    const cookie = cookieOf(await signIn(instance, people.owner))
+    const { secret } = (await callAs(instance, cookie, 'POST /auth/totp')).body.data
+    await callAs(instance, cookie, 'POST /auth/totp/confirm', { body: { code: codeOf(secret, now()) } })
     expect((await call(instance, people.owner.token, 'GET /projects')).status).toBe(200)
+  })
+
+  test('members without it get no notifications of the organisation', async () => {
+    const reached = async () =>
+      (
+        await instance.database.db
+          .selectFrom(membersOf(instance.database.db, people.organizationId).as('members'))
+          .select('members.userId')
+          .execute()
+      ).map(({ userId }) => userId)
+    expect(await reached()).toHaveLength(4)
+    await require(true)
+    expect(await reached()).toEqual([people.owner.userId])
+  })
+
+  test('members without it are named only to callers who manage members', async () => {
+    const isOwner = ({ userId }: { userId: string }) => userId === people.owner.userId
+    const shown = async (token: string) => (await call(instance, token, 'GET /members')).body.data.find(isOwner)
+    expect(await shown(people.admin.token)).toHaveProperty('twoFactor', true)
+    expect(await shown(people.viewer.token)).not.toHaveProperty('twoFactor')
   })
 })

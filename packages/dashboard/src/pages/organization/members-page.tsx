@@ -17,6 +17,12 @@ import { isLastOwner, lastOwnerMessage } from '../../rules/last-owner.ts'
 import { roleText } from '../../text/role-text.ts'
 import { MemberGrants } from './member-grants.tsx'
 
+const twoFactorColumn: Column<Member> = {
+  title: 'Two-factor',
+  isWide: true,
+  cell: ({ twoFactor }) => (twoFactor ? 'on' : 'off'),
+}
+
 /** The members of the organisation, and their roles. */
 export function MembersPage() {
   const members = useRead(contract.access.listMembers, { query: {} })
@@ -64,7 +70,7 @@ export function MembersPage() {
           />
         ),
     },
-    { title: 'Two-factor', isWide: true, cell: ({ twoFactor }) => (twoFactor ? 'on' : 'off') },
+    ...(refusal ? [] : [twoFactorColumn]),
     { title: 'Joined', isWide: true, cell: ({ joinedAt }) => <TimeAgo time={joinedAt} /> },
     {
       title: '',

@@ -49,7 +49,7 @@ test('packed files are unpacked unchanged', async () => {
 test('the only folder in a folder is not taken as its root', async () => {
   await put('apps/web/index.html')
   await receiveTarball(packFolder(source), join(base, 'archive'), { maxBytes: 50_000_000 })
-  await unpackSource(join(base, 'archive'), join(base, 'into'))
+  expect(await unpackSource(join(base, 'archive'), join(base, 'into'))).toEqual({ rootName: null })
   expect((await readdir(join(base, 'into'), { recursive: true })).sort()).toEqual(['apps', 'apps/web', 'apps/web/index.html'])
 })
 
@@ -61,7 +61,7 @@ test('tar reads the archive', async () => {
     { program: 'tar', args: ['-tzf', join(base, 'archive')] },
     { timeoutMs: 60_000, maxOutputBytes: 1000 },
   )
-  expect(stdout).toBe('source/a/\nsource/a/b\n')
+  expect(stdout).toBe('.berth-source/a/\n.berth-source/a/b\n')
 })
 
 test('the same files give the same bytes', async () => {

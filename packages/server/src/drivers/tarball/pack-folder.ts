@@ -7,6 +7,7 @@ import { IgnoreRules } from '../../source/ignore/git-ignore.ts'
 import { readInside } from '../../source/read-inside.ts'
 import { tarEnd } from '../tar/tar-header.ts'
 import { fileEntry, folderEntry, SizeMismatch, symlinkEntry } from '../tar/write-tar.ts'
+import { wrapperName } from './unpack-source.ts'
 
 export interface PackOptions {
   /** Additional lines of a .berthignore at the top; they take precedence over the files. */
@@ -63,11 +64,11 @@ interface Listing {
 async function* tarFolder(folder: string, options: PackOptions): AsyncGenerator<Uint8Array> {
   const walk = new FolderWalk(folder, options)
   const top = await walk.listing('', IgnoreRules.none)
-  // An archive's only folder is taken as the root of the source. One that is not the root gets a folder around it.
-  const prefix = top.entries.length === 1 && top.entries[0]?.kind === 'folder' ? 'source/' : ''
+  // The server takes a single top-level folder as the root. A folder that contains nothing but one folder gets another around it.
+  const prefix = top.entries.length === 1 && top.entries[0]?.kind === 'folder' ? `${wrapperName}/` : ''
   for await (const found of walk.entriesOf(top)) {
     options.abort?.throwIfAborted()
-    yield* entryOf(join(folder, found.path), { ...found, path: prefix + found.path })
+    yield* entryOf(join(folder, found.path), prefix, found)
   }
   yield tarEnd
 }
@@ -156,21 +157,22 @@ async function leavesFolder(folder: string, path: string): Promise<boolean> {
 /** Fixed, so that the same files give the same bytes; the server ignores times in an archive. */
 const noTime = new Date(0)
 
-async function* entryOf(file: string, { path, kind }: FolderEntry): AsyncGenerator<Uint8Array> {
-  if (kind === 'folder') yield folderEntry({ name: `${path}/`, mode: 0o755, mtime: noTime })
-  else if (kind === 'file') yield* fileOf(file, path)
-  else yield symlinkEntry({ name: path, linkname: await readlink(file), mode: 0o777, mtime: noTime })
+async function* entryOf(file: string, prefix: string, { path, kind }: FolderEntry): AsyncGenerator<Uint8Array> {
+  const name = prefix + path
+  if (kind === 'folder') yield folderEntry({ name: `${name}/`, mode: 0o755, mtime: noTime })
+  else if (kind === 'file') yield* fileOf(file, name, path)
+  else yield symlinkEntry({ name, linkname: await readlink(file), mode: 0o777, mtime: noTime })
 }
 
 /** Flags that refuse a symlink, and do not block on a pipe, that has replaced the file since it was listed. */
 const readOnlyIfFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-async function* fileOf(file: string, path: string): AsyncGenerator<Uint8Array> {
+async function* fileOf(file: string, name: string, path: string): AsyncGenerator<Uint8Array> {
   const handle = await open(file, readOnlyIfFile).catch((cause) => Promise.reject(new ChangedWhilePacking(path, cause)))
   try {
     const stat = await handle.stat()
     if (!stat.isFile()) throw new ChangedWhilePacking(path)
-    const entry = { name: path, size: stat.size, mode: stat.mode & 0o111 ? 0o755 : 0o644, mtime: noTime }
+    const entry = { name, size: stat.size, mode: stat.mode & 0o111 ? 0o755 : 0o644, mtime: noTime }
     const content =
       stat.size > 0 ? handle.createReadStream({ start: 0, end: stat.size - 1, autoClose: false }) : Readable.from([])
     yield* fileEntry(entry, content)

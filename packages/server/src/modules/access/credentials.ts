@@ -33,7 +33,7 @@ export function createAuthenticator({ database, clock, log }: AccessDeps): Authe
         return caller
       })
     },
-    renew: (caller) => renewed(db, caller, clock.now().getTime()),
+    renew: (caller) => callerNow(db, caller, clock.now().getTime()),
     isOperator: (caller) => isOperator(db, caller),
     grantedLevel(caller, projectId) {
       if (caller.role === 'owner') return undefined
@@ -48,8 +48,8 @@ export function createAuthenticator({ database, clock, log }: AccessDeps): Authe
 }
 
 /**
- * Re-evaluates a caller who authenticated earlier, with the current credential and membership. Without a required second factor
- * nothing stays open: neither streams nor stream tokens.
+ * Re-evaluates a caller who authenticated earlier, with the current credential and membership. Null too while the organisation
+ * requires a second factor that the user lacks.
  */
 export async function renewed(db: Db, credential: Credential, now: number): Promise<Caller | null> {
   const caller = await callerNow(db, credential, now)
@@ -90,9 +90,11 @@ export async function holdsNow(
   return role !== undefined && hasPermission({ role, scopes: null }, tag)
 }
 
-/** The user's current role in an organisation. */
-export const roleOf = async (db: Db, userId: string, organizationId: string): Promise<Role | undefined> =>
-  (await findMember.first(db, { userId, organizationId }))?.role
+/** The user's current role in an organisation; none while the organisation requires a second factor that the user lacks. */
+export async function roleOf(db: Db, userId: string, organizationId: string): Promise<Role | undefined> {
+  const member = await findMember.first(db, { userId, organizationId })
+  return member && !needsSecondFactor(member) ? member.role : undefined
+}
 
 /**
  * Whether the caller is an operator. An operator's session counts in every organisation; a token counts only in the set-up

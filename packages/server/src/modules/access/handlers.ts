@@ -137,7 +137,7 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
     },
 
     listMembers: async ({ query }, { caller }) =>
-      listResponse(await store.listMembers(db, caller.organizationId, query), store.showMember),
+      listResponse(await store.listMembers(db, caller.organizationId, query), store.showMember(caller)),
     updateMember: async ({ body }, { member, caller }) => ({ data: await changeRole(member, body.role, caller, deps) }),
     removeMember: async (_, { member, caller }) => {
       await removeMember(member, caller, deps)

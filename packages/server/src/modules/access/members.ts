@@ -14,7 +14,7 @@ export async function changeRole(member: MemberRow, role: Role, caller: Caller, 
     if (member.role === 'owner' && role !== 'owner') await keepAnOwner(db, member.organizationId)
     await ofMember(db.updateTable('members').set({ role }), member).execute()
   })
-  return showMember(await findMemberWithUser(database.db, member.organizationId, member.userId))
+  return showMember(caller)(await findMemberWithUser(database.db, member.organizationId, member.userId))
 }
 
 /** Removes a member with their tokens and grants in this organisation. Sessions stay valid for the user's other organisations. */

@@ -19,15 +19,9 @@ export async function updateOrganization(
     ...(requireTwoFactor === undefined ? {} : { requireTwoFactor: requireTwoFactor ? (1 as const) : (0 as const) }),
   }
   if (Object.keys(changes).length === 0) return organization
-  await database.transaction(async ({ db }) => {
-    await db.updateTable('organizations').set(changes).where('id', '=', organization.id).execute()
-    // After the update, which `removeTotp` waits for: the caller must not be locked out.
-    if (requireTwoFactor && !(await hasTotp(db, userId)))
-      fail('conflict', {
-        field: 'requireTwoFactor',
-        message: 'Turn on two-factor authentication for your own account first, or you would lock yourself out.',
-      })
-  })
+  if (requireTwoFactor && !(await hasTotp(database.db, userId)))
+    fail('conflict', { field: 'requireTwoFactor', message: 'Turn on two-factor authentication for your own account first.' })
+  await database.db.updateTable('organizations').set(changes).where('id', '=', organization.id).execute()
   return { ...organization, ...changes }
 }
 

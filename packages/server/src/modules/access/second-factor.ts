@@ -9,6 +9,7 @@ import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 import { type Attempt, knownDeviceName, limitAttempts } from './prove-password.ts'
 import { countRecoveryCodes, deleteRecoveryCodes, replaceRecoveryCodes, spendRecoveryCode } from './recovery-codes.ts'
+import { endOtherSessions } from './sessions.ts'
 import { newTotpSecret, stepOfTotpCode, totpUri } from './totp.ts'
 
 /**
@@ -28,7 +29,7 @@ export async function totpStatus({ userId }: Caller, { database: { db } }: Acces
 
 /** Begins the set-up. An unconfirmed secret is replaced. */
 export async function beginTotp(caller: Caller, { database, secretBox, publicUrl }: AccessDeps) {
-  refuseLimitedToken(caller)
+  refuseToken(caller)
   const { userId, email } = caller
   const secret = newTotpSecret()
   const sealed = secretBox.seal(secret, sealedFor.totpSecret(userId))
@@ -49,7 +50,7 @@ export async function beginTotp(caller: Caller, { database, secretBox, publicUrl
  * with the secret.
  */
 export async function confirmTotp(code: string, caller: Caller, attempt: Attempt, deps: AccessDeps): Promise<string[]> {
-  refuseLimitedToken(caller)
+  refuseToken(caller)
   const { database, clock } = deps
   const { userId } = caller
   const row = await findTotp(database.db, userId)
@@ -69,6 +70,8 @@ export async function confirmTotp(code: string, caller: Caller, attempt: Attempt
         .returning('userId')
         .executeTakeFirst()
       if (!confirmed) fail('conflict', { message: 'The set-up was started again meanwhile. Confirm the newest secret.' })
+      // They were opened with the password alone.
+      await endOtherSessions(db, caller)
       return replaceRecoveryCodes(db, userId)
     })
   })
@@ -81,29 +84,9 @@ export async function removeTotp(code: string, { userId }: Caller, attempt: Atte
   await withSecondFactor({ ...attempt, userId, code }, deps, (spend) =>
     deps.database.transaction(async ({ db }) => {
       await spend(db)
-      await refuseWhileRequired(db, userId)
       await deleteSecondFactor(db, userId)
     }),
   )
-}
-
-/** Locks the row of an organisation that begins to require the second factor at the same time. */
-async function refuseWhileRequired(db: Db, userId: string): Promise<void> {
-  const requiring = await db
-    .updateTable('organizations')
-    .set(({ ref }) => ({ requireTwoFactor: ref('requireTwoFactor') }))
-    .where(({ exists, selectFrom, ref }) =>
-      exists(
-        selectFrom('members')
-          .select('members.userId')
-          .where('members.userId', '=', userId)
-          .where('members.organizationId', '=', ref('organizations.id')),
-      ),
-    )
-    .returning(['name', 'requireTwoFactor'])
-    .execute()
-  const first = requiring.find(({ requireTwoFactor }) => requireTwoFactor === 1)
-  if (first) fail('conflict', { message: `The organisation ${first.name} requires two-factor authentication.` })
 }
 
 export const hasTotp = async (db: Db, userId: string): Promise<boolean> =>
@@ -203,11 +186,15 @@ const digitsOf = (code: string): string => code.replaceAll(' ', '')
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '')
 
-/** A token with scopes must not lock its user out. */
-function refuseLimitedToken({ scopes }: Caller): void {
+/** A token with scopes must not lock its user out, and a leaked token must not open what the second factor protects. */
+function refuseToken({ scopes, tokenId, needsSecondFactor }: Caller): void {
   if (scopes)
     fail('forbidden', {
       message: 'A token with scopes cannot set up two-factor authentication. Sign in, or use a token without scopes.',
+    })
+  if (tokenId && needsSecondFactor)
+    fail('forbidden', {
+      message: 'A token cannot set up two-factor authentication while an organisation requires it. Sign in to the dashboard.',
     })
 }
 

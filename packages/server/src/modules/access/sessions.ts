@@ -50,7 +50,7 @@ interface PasswordChange {
 
 /** Changes the caller's password. Other sessions end; tokens stay valid unless the caller revokes them. */
 export async function changePassword(change: PasswordChange, caller: Caller, attempt: Attempt, deps: AccessDeps) {
-  const { userId, sessionId, tokenId } = caller
+  const { userId, tokenId } = caller
   const user = await findUser(deps.database.db, userId)
   try {
     await provePassword({ ...attempt, password: change.currentPassword }, user, deps)
@@ -61,15 +61,21 @@ export async function changePassword(change: PasswordChange, caller: Caller, att
   const passwordHash = await hashPassword(change.password)
   return deps.database.transaction(async ({ db }) => {
     await db.updateTable('users').set({ passwordHash }).where('id', '=', userId).execute()
-    const ended = await db
-      .deleteFrom('sessions')
-      .where('userId', '=', userId)
-      .where('id', '!=', sessionId ?? '')
-      .returning('id')
-      .execute()
+    const ended = await endOtherSessions(db, caller)
     const revoked = change.revokeTokens ? await revokeTokens(db, userId, tokenId) : 0
-    return { endedSessions: ended.length, revokedTokens: revoked }
+    return { endedSessions: ended, revokedTokens: revoked }
   })
+}
+
+/** Returns how many there were. */
+export async function endOtherSessions(db: Db, { userId, sessionId }: Caller): Promise<number> {
+  const ended = await db
+    .deleteFrom('sessions')
+    .where('userId', '=', userId)
+    .where('id', '!=', sessionId ?? '')
+    .returning('id')
+    .execute()
+  return ended.length
 }
 
 export async function revokeTokens(db: Db, userId: string, keptId: string | null): Promise<number> {

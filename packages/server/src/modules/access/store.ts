@@ -1,4 +1,16 @@
-import type { AuditEntry, Grant, Invitation, Member, Organization, QuotaName, Role, Token, User } from '@berth/contract'
+import {
+  type AuditEntry,
+  type Grant,
+  hasPermission,
+  type Invitation,
+  type Member,
+  type Organization,
+  type QuotaName,
+  type Role,
+  type Token,
+  type User,
+} from '@berth/contract'
+import type { Caller } from '../../http/handler.ts'
 import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import { auditJson, organizationJson, tokenJson } from '../../platform/db/json-columns/access.ts'
 import { memoizeByRows } from '../../platform/db/memoize-rows.ts'
@@ -214,11 +226,14 @@ export const showToken = (row: TokenRow): Token => ({
 
 export const showTokens = memoizeByRows((tokens: Page<TokenRow>) => listResponse(tokens, showToken))
 
-export const showMember = ({ confirmedAt, ...row }: Awaited<ReturnType<typeof findMemberWithUser>>): Member => ({
-  ...row,
-  twoFactor: confirmedAt !== null,
-  joinedAt: iso(row.joinedAt),
-})
+/** Members without a second factor are targets: only callers who manage members see who they are. */
+export const showMember =
+  (caller: Caller) =>
+  ({ confirmedAt, ...row }: Awaited<ReturnType<typeof findMemberWithUser>>): Member => ({
+    ...row,
+    ...(hasPermission(caller, 'member:admin') ? { twoFactor: confirmedAt !== null } : {}),
+    joinedAt: iso(row.joinedAt),
+  })
 
 export const showInvitation = (row: InvitationRow): Invitation => ({
   id: row.id,
@@ -246,12 +261,17 @@ export const auditList = createListResponse(showAudit)
 
 // Queries for other modules. Unexecuted queries are subqueries for their statements.
 
-/** Members of an organisation, as a subquery. */
+/** Members of an organisation, as a subquery, except those who lack a second factor that it requires. */
 export const membersOf = (db: Db, organizationId: string) =>
   db
     .selectFrom('members')
+    .innerJoin('organizations', 'organizations.id', 'members.organizationId')
+    .leftJoin('totpFactors', 'totpFactors.userId', 'members.userId')
     .select(['members.userId', 'members.organizationId'])
     .where('members.organizationId', '=', organizationId)
+    .where((where) =>
+      where.or([where('organizations.requireTwoFactor', '=', 0), where('totpFactors.confirmedAt', 'is not', null)]),
+    )
 
 /** Organisation names by id, as a subquery. */
 export const organizationNames = (db: Db) => db.selectFrom('organizations').select(['organizations.id', 'organizations.name'])

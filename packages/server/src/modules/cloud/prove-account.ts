@@ -15,7 +15,12 @@ export async function proveAccount(api: CloudApi, address: CloudAddress): Promis
   const session = await requestWithAnyLink(api, address, { method: 'GET', path: '/api/auth/session' })
   if (session.status === 401)
     refuse('token', 'is unknown to the cloud. Create a token there, in its dashboard or with POST /tokens.')
-  const { organization, expiresAt } = session.body?.data ?? {}
+  const { organization, expiresAt, needsSecondFactor } = session.body?.data ?? {}
+  if (needsSecondFactor)
+    refuse(
+      'token',
+      'belongs to a user without two-factor authentication, which the cloud organisation requires. Set it up there.',
+    )
   if (session.status !== 200 || typeof organization?.id !== 'string') refuse('token', 'has no user at the cloud')
   return { organizationId: organization.id, expiresAt: expiresAt ? Date.parse(expiresAt) : null }
 }
@@ -23,7 +28,8 @@ export async function proveAccount(api: CloudApi, address: CloudAddress): Promis
 /** Whether the cloud responds and still accepts the token. */
 export async function isReachable(api: CloudApi, address: CloudAddress): Promise<boolean> {
   try {
-    return (await requestCloud(api, address, { method: 'GET', path: '/api/auth/session' })).status === 200
+    const { status, body } = await requestCloud(api, address, { method: 'GET', path: '/api/auth/session' })
+    return status === 200 && !body?.data?.needsSecondFactor
   } catch {
     return false
   }

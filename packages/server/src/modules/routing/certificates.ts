@@ -199,4 +199,4 @@ async function keepFailure(
   })
 }
 
-const noCertificate = 'No certificate: '
+export const noCertificate = 'No certificate: '

@@ -1,5 +1,5 @@
 import { ownHostnames } from './assigned-hostnames.ts'
-import { notRenewed } from './certificates.ts'
+import { noCertificate, notRenewed } from './certificates.ts'
 import type { EdgeDeps } from './deps.ts'
 
 /** Problems of the certificates of the dashboard and the wildcard: not issued, not renewed, or not served as stored. */
@@ -13,7 +13,9 @@ export async function ownCertificateProblems(deps: EdgeDeps): Promise<{ hostname
     .where('assignedHostnames.hostname', 'in', names)
     .execute()
   return rows.flatMap(({ hostname, tls, reason, problem }) => {
-    const message = problem ?? (tls === 'error' || reason?.startsWith(notRenewed) ? reason : null)
+    // An order that was requested again after it failed keeps the reason.
+    const hasFailed = tls === 'error' || [noCertificate, notRenewed].some((text) => reason?.startsWith(text))
+    const message = problem ?? (hasFailed ? reason : null)
     return message ? [{ hostname, message }] : []
   })
 }

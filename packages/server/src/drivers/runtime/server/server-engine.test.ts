@@ -64,8 +64,9 @@ describeNeeding(['docker', 'busyboxImage', 'sshd'], 'the engine of a server', ()
     const source = join(folder, 'source')
     await mkdir(source)
     const secret = randomBytes(9).toString('hex')
-    const step = 'RUN --mount=type=secret,id=TOKEN echo "token of $(wc -c < /run/secrets/TOKEN)"'
-    await writeFile(join(source, 'Dockerfile'), `FROM ${partOf('busyboxImage')}\nLABEL seed=${owner.projectId}\n${step}\n`)
+    // A step that the engine knows from an earlier run of the tests is not run again. A label does not change a step.
+    const step = `RUN --mount=type=secret,id=TOKEN : ${owner.projectId} && echo "token of $(wc -c < /run/secrets/TOKEN)"`
+    await writeFile(join(source, 'Dockerfile'), `FROM ${partOf('busyboxImage')}\n${step}\n`)
     const lines: string[] = []
     await runtime.build(
       {

@@ -5,8 +5,8 @@ import type { Notice } from './once.ts'
 const daysBefore = [21, 7, 1]
 
 /**
- * A project's certificate that was not renewed is announced 21, 7 and 1 days before it expires. A problem of the instance's own
- * certificates is announced to each operator when it begins, and once a day while it lasts.
+ * A project's certificate that was not renewed is announced 21, 7 and 1 days before it expires. While a certificate of the
+ * instance itself has a problem, each operator is told once a day.
  */
 export async function certificateNotices(certificates: WatchedCertificates, now: Date): Promise<Notice[]> {
   const expiring = await certificates.expiring(daysFrom(now, Math.max(...daysBefore)))
