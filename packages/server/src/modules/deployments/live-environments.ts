@@ -1,5 +1,6 @@
 import { type EnvironmentState, environmentTransitions, sourcesOf, sourcesOrSelf } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
+import { idsOrNone } from '../../platform/db/id-lists.ts'
 import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { LiveEnvironmentRow, LiveEnvironmentsTable } from '../../platform/db/tables/deployments.ts'
@@ -18,7 +19,7 @@ export const findLive = async (db: Db, projectId: string, environment: string): 
 
 export const listLive = (db: Db, projectIds?: readonly string[]): Promise<LiveEnvironmentRow[]> => {
   const query = db.selectFrom('liveEnvironments').selectAll()
-  return (projectIds ? query.where('projectId', 'in', [...projectIds, '']) : query).execute()
+  return (projectIds ? query.where('projectId', 'in', idsOrNone(projectIds)) : query).execute()
 }
 
 /** Ids of the projects that run on this machine, without those on servers. */

@@ -1,6 +1,7 @@
 import { type DeploymentStatus, deploymentTransitions, settledDeployment, sourcesOf } from '@berth/contract'
 import { type Insertable, sql, type Updateable } from 'kysely'
 import { type Awaitable, thenSync } from '../../platform/awaitable.ts'
+import { idsOrNone } from '../../platform/db/id-lists.ts'
 import { type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
@@ -153,7 +154,7 @@ export async function detachUploads(
     .where('projectId', '=', projectId)
     .where('uploadSessionId', 'is not', null)
     .where('status', 'not in', inProgressStatuses)
-    .where('id', 'not in', [...keptIds, ''])
+    .where('id', 'not in', idsOrNone(keptIds))
   const rows = await (environment === undefined ? query : query.where('environment', '=', environment)).execute()
   const ids = rows.map(({ id }) => id)
   if (ids.length > 0) await db.updateTable('deployments').set({ uploadSessionId: null }).where('id', 'in', ids).execute()
@@ -170,7 +171,7 @@ export async function listUsedUploads(
     .selectFrom('deployments')
     .select('uploadSessionId')
     .distinct()
-    .where('uploadSessionId', 'in', [...sessionIds, ''])
+    .where('uploadSessionId', 'in', idsOrNone(sessionIds))
   if (exceptProject) used = used.where('projectId', '!=', exceptProject)
   const rows = await used.execute()
   return new Set(rows.map(({ uploadSessionId }) => uploadSessionId as string))
@@ -214,17 +215,20 @@ export function listDeployments(db: Db, organizationId: string | null, filter: D
   const { projectIds, projectId, environment, status, limit = 100, cursor = null } = filter
   const criteria = { organizationId: organizationId ?? undefined, projectId, environment, status }
   if (projectIds) {
-    const query = deploymentsWhere(db, criteria).where('deployments.projectId', 'in', [...projectIds, ''])
+    const query = deploymentsWhere(db, criteria).where('deployments.projectId', 'in', idsOrNone(projectIds))
     return page(query, { limit, cursor, ...newestFirst })
   }
   if (!organizationId || projectId) return pageOfDeployments(db, criteria, { limit, cursor })
-  return thenSync(unassigned.first(db, {}), (found) =>
+  return thenSync(withoutOrganization.first(db, {}), (found) =>
     (found ? pageOfDeployments : pageOfOrganization)(db, criteria, { limit, cursor }),
   )
 }
 
-/** A deployment that a worker of an earlier version has inserted: until the worker is upgraded, lists do not use the column. */
-const unassigned = preparedQuery<Record<never, string>, { id: string }>((db) =>
+/**
+ * A deployment without `organizationId`. A worker of an earlier version inserts such rows. While there is one, the list of an
+ * organisation is not read by this column.
+ */
+const withoutOrganization = preparedQuery<Record<never, string>, { id: string }>((db) =>
   db.selectFrom('deployments').select('id').where('organizationId', 'is', null).limit(1),
 )
 
@@ -250,7 +254,7 @@ function deploymentsWhere(db: Db, { organizationId, projectId, environment, stat
 
 const newestFirst = { by: ['deployments.createdAt', 'deployments.id'], direction: 'desc' } as const
 const pageOfDeployments = preparedPage<Criteria, 'deployments', DeploymentRow>(deploymentsWhere, newestFirst)
-/** The list is read along the index of the organisation. */
+/** The same page, read by the index on `organizationId`. */
 const pageOfOrganization = preparedPage<Criteria, 'deployments', DeploymentRow>(
   (db, criteria) => deploymentsWhere(db, criteria).where('deployments.organizationId', '=', criteria.organizationId as string),
   newestFirst,

@@ -1,5 +1,6 @@
 import type { Presence } from '@berth/contract'
 import { type RawBuilder, sql } from 'kysely'
+import { idsOrNone } from '../../platform/db/id-lists.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { listStopped } from './operations/operation-store.ts'
@@ -24,11 +25,7 @@ export const projectNames = (db: Db) => db.selectFrom('projects').select(['proje
 
 /** Slugs of these projects, sorted. */
 export async function projectSlugs(db: Db, ids: readonly string[]): Promise<string[]> {
-  const rows = await db
-    .selectFrom('projects')
-    .select('slug')
-    .where('id', 'in', [...ids, ''])
-    .execute()
+  const rows = await db.selectFrom('projects').select('slug').where('id', 'in', idsOrNone(ids)).execute()
   return rows.map(({ slug }) => slug).sort()
 }
 
@@ -61,7 +58,7 @@ export async function hasDeployBranch(
     .where(sql`lower("gitOwner")`, '=', owner.toLowerCase())
     .where(sql`lower("gitRepo")`, '=', repo.toLowerCase())
     .where('gitProvider', '=', provider)
-    .where('organizationId', 'in', [...organizationIds, ''])
+    .where('organizationId', 'in', idsOrNone(organizationIds))
     .where('enabled', '=', 1)
     .where('autoDeploy', '=', 1)
     .where('presence', 'in', presences)
@@ -114,7 +111,7 @@ export async function isBeingTransferred(
     .where(sql`lower("gitOwner")`, '=', owner.toLowerCase())
     .where(sql`lower("gitRepo")`, '=', repo.toLowerCase())
     .where('gitProvider', '=', provider)
-    .where('organizationId', 'in', [...organizationIds, ''])
+    .where('organizationId', 'in', idsOrNone(organizationIds))
     .where('deletingSince', 'is', null)
     .where('presence', 'in', beingTransferred)
     .limit(1)

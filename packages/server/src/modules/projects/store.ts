@@ -1,7 +1,7 @@
 import type { Presence } from '@berth/contract'
 import { type Insertable, type RawBuilder, type SqlBool, sql, type Updateable } from 'kysely'
 import { type Awaitable, thenSync } from '../../platform/awaitable.ts'
-import { idListText, isInIdList } from '../../platform/db/id-lists.ts'
+import { idListText, idsOrNone, isInIdList } from '../../platform/db/id-lists.ts'
 import { groupRows, memoizeByRows } from '../../platform/db/memoize-rows.ts'
 import { type Page, page, preparedPage } from '../../platform/db/pages.ts'
 import { preparedQuery } from '../../platform/db/prepared.ts'
@@ -55,7 +55,7 @@ export const listOfRepository = (db: Db, { provider, owner, repo }: RepositoryNa
     .where(sql`lower("gitOwner")`, '=', owner.toLowerCase())
     .where(sql`lower("gitRepo")`, '=', repo.toLowerCase())
     .where('gitProvider', '=', provider)
-    .where('organizationId', 'in', [...organizationIds, ''])
+    .where('organizationId', 'in', idsOrNone(organizationIds))
     .where('deletingSince', 'is', null)
     .where('presence', 'in', present)
     .orderBy('createdAt')

@@ -33,3 +33,6 @@ export function idListTable(db: Db, list: string): RawBuilder<{ id: string }> {
     ? sql<{ id: string }>`(select value as id from jsonb_array_elements_text(cast(${list} as jsonb)))`
     : sql<{ id: string }>`(select value as id from json_each(${list}))`
 }
+
+/** The ids as values of `in (…)`. SQL allows no empty list there: the added '' equals no id. */
+export const idsOrNone = (ids: Iterable<string>): string[] => [...ids, '']

@@ -1,6 +1,7 @@
 import { type OrganizationRunsQuery, type RunStatus, runStatuses, runTransitions, sourcesOf, terminalRun } from '@berth/contract'
 import type { Insertable, Updateable } from 'kysely'
 import type { ArchivePart } from '../../../drivers/archive/archive.ts'
+import { idsOrNone } from '../../../platform/db/id-lists.ts'
 import { page } from '../../../platform/db/pages.ts'
 import type { Db } from '../../../platform/db/schema.ts'
 import type { ArtifactRow, BackupArtifactsTable, BackupRunsTable, RunRow } from '../../../platform/db/tables/backups.ts'
@@ -24,7 +25,7 @@ export function listRuns(db: Db, scope: RunScope, { limit = 100, cursor, policyI
   if ('projectId' in scope) query = query.where('projectId', '=', scope.projectId)
   else {
     query = query.where('organizationId', '=', scope.organizationId)
-    if (scope.projectIds) query = query.where('projectId', 'in', [...scope.projectIds, ''])
+    if (scope.projectIds) query = query.where('projectId', 'in', idsOrNone(scope.projectIds))
     if (projectId !== undefined) query = query.where('projectId', '=', projectId)
   }
   if (policyId !== undefined) query = query.where('policyId', '=', policyId)

@@ -2,6 +2,7 @@ import type { DeliveriesQuery, Delivery } from '@berth/contract'
 import { sql } from 'kysely'
 import type { Awaitable } from '../../../platform/awaitable.ts'
 import { iso, isoOrNull } from '../../../platform/db/columns.ts'
+import { idsOrNone } from '../../../platform/db/id-lists.ts'
 import { createListResponse, type Page, page, preparedPage } from '../../../platform/db/pages.ts'
 import { preparedQuery } from '../../../platform/db/prepared.ts'
 import type { Db } from '../../../platform/db/schema.ts'
@@ -23,7 +24,7 @@ function listed(db: Db, { userId, organizationId, projectIds }: Reader) {
     .where('deliveries.userId', '=', userId)
     .$if(projectIds !== null, (query) =>
       // A digest may also contain entries of other projects.
-      query.where('announcements.projectId', 'in', [...(projectIds ?? []), '']).where('deliveries.joinedCount', '=', 0),
+      query.where('announcements.projectId', 'in', idsOrNone(projectIds ?? [])).where('deliveries.joinedCount', '=', 0),
     )
     .selectAll('deliveries')
     .select(['announcements.subject', 'announcements.text', 'announcements.projectId'])
