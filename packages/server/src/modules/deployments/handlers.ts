@@ -51,7 +51,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
       if (options.uploadSessionId) await deps.projects.fetchUpload(options.uploadSessionId, context.project.organizationId)
       context.audit({ objectKind: 'deployment', made: 'dep' })
       const row = await requestDeployment(projectId, { ...options, trigger: 'manual', createdBy: context.caller.userId }, deps)
-      // The same request was made before: nothing was written.
+      // A repeated request writes no row from which the audit entry could take the id.
       context.audit({ objectId: row.id })
       return startedResponse(row)
     },
@@ -104,7 +104,7 @@ export function deploymentsHandlers(deps: DeploymentsDeps): Handlers<typeof cont
     rollback: async (_, { deployment, caller }) => {
       if (!deployment.artifacts || (deployment.status !== 'live' && deployment.status !== 'superseded'))
         fail('nothing_to_roll_back_to', {
-          message: 'The artifact of this deployment was deleted, or the deployment was never live',
+          message: 'The artifact of this deployment was deleted, or the deployment was never live. Choose another deployment.',
         })
       return startedResponse(
         await repeatDeployment(deployment, { trigger: 'rollback', keepArtifacts: true, createdBy: caller.userId }, deps),

@@ -1,4 +1,4 @@
-/** Check intervals. The current time is always an argument. */
+/** Intervals between two health checks of one environment. */
 export interface CheckIntervals {
   firstMs: number
   /** While healthy, each interval is 1.5 times the previous one, up to this. */

@@ -159,8 +159,8 @@ async function artifactsAt({ projectId, environment }: DeploymentTarget, { datab
   const artifacts = (await Promise.all(listings)).flat()
   const owners = await listArtifactOwners(database.db, projectId)
   if (environment === undefined) return [...artifacts, ...(await unsharedPulledImages(owners, { database, runtimes }))]
-  const isHere = new Set(owners.filter((row) => row.environment === environment).map(({ id }) => id))
+  const ownDeploymentIds = new Set(owners.filter((row) => row.environment === environment).map(({ id }) => id))
   const otherArtifacts = owners.filter((row) => row.environment !== environment).map(({ artifacts }) => artifacts ?? '')
   const isUsed = (reference: string) => otherArtifacts.some((text) => text.includes(JSON.stringify(reference)))
-  return artifacts.filter(({ artifact }) => isHere.has(artifact.deploymentId) && !isUsed(artifact.reference))
+  return artifacts.filter(({ artifact }) => ownDeploymentIds.has(artifact.deploymentId) && !isUsed(artifact.reference))
 }

@@ -36,7 +36,7 @@ export async function showVolumes(
   return { data: await Promise.all(data), nextCursor }
 }
 
-/** The mount path of each volume by name: in the live deployment, or else in the settings, which the next one follows. */
+/** Mount paths by volume name: that in the live deployment, else that in the settings, which the next deployment uses. */
 async function mountPaths(
   project: ProjectRow,
   environment: string,
@@ -72,7 +72,7 @@ export const removeVolumeJob = ({ runtimes }: DeploymentsDeps) =>
     run: ({ id, serverId }) => runtimes.for(serverId).removeVolume(id),
   })
 
-/** Whether the data was created and does not exist any more. False where the runtime cannot tell. */
+/** Whether the data was created and no longer exists. False when the runtime cannot be asked. */
 async function isDataLost(volume: VolumeRow, { runtimes }: DeploymentsDeps): Promise<boolean> {
   const { id, projectId, name, serverId } = volume
   if (volume.hasData === 0) return false

@@ -9,7 +9,7 @@ import { environmentOf } from '../plan/unit-environment.ts'
 import { runningUnits } from '../run/run-units.ts'
 import { findDeployment } from '../store.ts'
 
-export interface DeploymentTarget {
+export interface ExecTarget {
   row: InstanceRow
   /** The variables that the instance was started with. */
   env: Record<string, string>
@@ -19,7 +19,7 @@ export interface DeploymentTarget {
 export async function findInstance(
   { projectId, environment, service }: { projectId: string; environment: string; service: string | undefined },
   deps: DeploymentsDeps,
-): Promise<DeploymentTarget> {
+): Promise<ExecTarget> {
   const { db } = deps.database
   const live = await findLive(db, projectId, environment)
   const deployment = live?.deploymentId ? await findDeployment(db, live.deploymentId) : undefined

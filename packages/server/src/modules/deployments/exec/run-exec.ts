@@ -3,7 +3,7 @@ import { StartFailed } from '../../../drivers/runtime/runtime-errors.ts'
 import type { EventStream } from '../../../http/handler.ts'
 import { errorMessage } from '../../../platform/error-message.ts'
 import type { DeploymentsDeps } from '../deps.ts'
-import type { DeploymentTarget } from './find-instance.ts'
+import type { ExecTarget } from './find-instance.ts'
 import type { OpenExec } from './open-execs.ts'
 
 export type ExecStream = EventStream<EventsOf<typeof contract.deployments.exec>>
@@ -17,7 +17,7 @@ const maxChunkBytes = 48 * 1024
  */
 export async function runExec(
   exec: OpenExec,
-  { row, env }: DeploymentTarget,
+  { row, env }: ExecTarget,
   body: ExecBody,
   stream: ExecStream,
   deps: DeploymentsDeps,

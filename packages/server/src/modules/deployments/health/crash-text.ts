@@ -5,7 +5,7 @@ import type { Unit } from '../plan/deployed.ts'
 const notFound = 127
 const notExecutable = 126
 
-/** Why a version ended before it was healthy, and what to do about it. `name` begins the sentence. */
+/** The reason why an instance exited before it was healthy, and what to do. `name` begins the sentence. */
 export function crashText(
   name: string,
   { exitCode, outOfMemory, diskFull, program }: Pick<Instance, 'exitCode' | 'outOfMemory' | 'diskFull' | 'program'>,
@@ -21,7 +21,7 @@ export function crashText(
 }
 
 const missingText = (program: string | null) =>
-  `the command${program ? ` \`${program}\`` : ''} does not exist there. Install it in the image, or correct the start command`
+  `the command${program ? ` \`${program}\`` : ''} does not exist. Install it in the image, or correct the start command`
 
 const deniedText = (program: string | null) =>
   `the command${program ? ` \`${program}\`` : ''} cannot be executed. Make it executable (chmod +x), and build the image for this machine's architecture`

@@ -25,10 +25,10 @@ const awaitListenerForMs = 10_000
 /** A worker has no port to probe: it must stay up this long. */
 const workerMinUptimeMs = 3_000
 const tailLines = 20
-/** The lines of a package manager are not among the last lines of the app. */
+/** Lines to read for the tail: those of a package manager are then left out. */
 const readLines = tailLines * 3
 const exitCodeWaitMs = 5_000
-/** Time after which the runtime counts as hung; a read normally takes far less. */
+/** Time limit for reading the tail, so that a hung runtime does not delay the failure. */
 const tailTimeoutMs = 30_000
 
 interface HealthContext {
@@ -90,9 +90,9 @@ async function pollUntilHealthy(
     } else if (unit.port === null || !instance.address) {
       if (unit.port === null && performance.now() - startedAt >= minUptimeMs) return 'serves'
     } else {
-      const summary = performance.now()
-      const timeLimitMs = Math.min(probeTimeoutMs, Math.max(250, Math.round(deadline - summary)))
-      const awaitListenerMs = summary - startedAt < awaitListenerForMs ? probeIntervalMs : 0
+      const probedAt = performance.now()
+      const timeLimitMs = Math.min(probeTimeoutMs, Math.max(250, Math.round(deadline - probedAt)))
+      const awaitListenerMs = probedAt - startedAt < awaitListenerForMs ? probeIntervalMs : 0
       const response = await deps.probe({ ...instance.address, ...probeFor(unit, check), awaitListenerMs }, timeLimitMs, abort)
       const reason = response.healthy && program ? await runHealthProgram(row, program, { deps, abort }) : null
       if (response.healthy && reason === null) {
@@ -111,7 +111,7 @@ async function pollUntilHealthy(
         lastReason = response.reason
       }
       // Some apps answer their first request slowly and start over with each new request: double the timeout of the next probe.
-      if (performance.now() - summary >= timeLimitMs) probeTimeoutMs *= 2
+      if (performance.now() - probedAt >= timeLimitMs) probeTimeoutMs *= 2
     }
     if (performance.now() >= deadline) break
     await pause(pauseMs, undefined, { signal: abort })
@@ -206,7 +206,7 @@ async function crashError(
 ): Promise<DeployFailed> {
   const lines = await lastLines(row, deps)
   const instance = await waitForExitCode(row, lastState, deps)
-  if (!instance) return new DeployFailed('crashed', `${subjectOf(row)} is gone`, lines)
+  if (!instance) return new DeployFailed('crashed', `${subjectOf(row)} was removed while it started. Deploy again.`, lines)
   if (instance.portTaken && !instance.outOfMemory && !instance.diskFull)
     return new PortTaken(instance.portTaken, subjectOf(row), lines)
   const missing = row.runtime === 'process' ? missingTool(instance.exitCode, lines) : null

@@ -107,8 +107,8 @@ export class LogFollower {
     })
     try {
       for await (const line of runtimes.for(serverId).logs(id, position, this.#stop.signal)) {
-        const full = batch.add(line)
-        if (full) await full
+        const flushed = batch.add(line)
+        if (flushed) await flushed
       }
     } finally {
       await batch.flush().finally(() => this.#positions.save())

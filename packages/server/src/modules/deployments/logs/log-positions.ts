@@ -15,8 +15,8 @@ interface UnsavedPosition {
 const saveMs = 1_000
 
 /**
- * Saves how far the output of each instance was read: those of all instances together, in one write per second. A position is
- * saved after its lines are in the log's file: a process that is killed in between reads them again instead of losing them.
+ * Saves how far the output of each instance was read, all instances in one write per second. A position is saved after its lines
+ * are in the log's file: a control plane that is killed in between reads the lines again instead of losing them.
  */
 export class LogPositions {
   readonly #deps: LogPositionsDeps
@@ -32,7 +32,7 @@ export class LogPositions {
     this.#timer ??= setTimeout(() => void this.save().catch(() => undefined), saveMs)
   }
 
-  /** Saves every position now. After a failure they are saved with the next one. */
+  /** Saves all unsaved positions now. After a failure they are saved with the next call. */
   async save(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

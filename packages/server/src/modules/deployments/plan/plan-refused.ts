@@ -8,7 +8,7 @@ export class PlanRefused extends Error {
 export const noStartCommand =
   'No start command was found. Set one with berth deploy --start-command or in the settings (startCommand), or add a start script to the project.'
 
-/** The refusal without a start command; a folder with several apps needs a choice among them. */
+/** Message for a source without a start command. In a folder with several apps, the user has to choose one of them. */
 export const missingStart = ({ apps }: Pick<Detection, 'apps'>): string =>
   apps.length < 2
     ? noStartCommand

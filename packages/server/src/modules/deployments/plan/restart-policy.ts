@@ -7,8 +7,8 @@ export interface Restarts {
   /** Restarted after a failure, at most `maxRetries` times; null: without limit. */
   onFailure?: { maxRetries: number | null }
   /**
-   * Not declared as a one-shot task: it counts as started once it stays up, and is started with its environment even if it exited
-   * with 0.
+   * The service is not declared as a one-shot task: it is healthy once it stays up, and each start of the environment starts it
+   * again, even if it exited with 0.
    */
   staysUp?: true
 }

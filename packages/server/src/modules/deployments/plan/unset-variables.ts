@@ -25,8 +25,8 @@ export function unsetVariablesText({ file, names }: UnsetVariables): string {
 }
 
 /**
- * Adds the unset variables to a failure that they may have caused. An installation of packages and the build of an image, which gets
- * none of them, have to name one in their output.
+ * Adds the unset variables to the message of a failure that they may have caused. The failure of a package installation or of an
+ * image build gets them only if its output names one of them.
  */
 export function withUnsetVariables(
   failure: DeployFailed,
@@ -34,6 +34,7 @@ export function withUnsetVariables(
   installCommands: readonly (string | null)[] = [],
 ): DeployFailed {
   if (!unset || !ownFailures.has(failure.code)) return failure
+  // The failure of a command, unlike that of an image build, begins with the command in backticks.
   const isImageBuild = failure.code === 'build_command_failed' && !failure.message.startsWith('`')
   const isInstallation = installCommands.some((command) => command !== null && failure.message.startsWith(`\`${command}\``))
   if ((isInstallation || isImageBuild) && !unset.names.some((name) => failure.logTail.join('\n').includes(name))) return failure

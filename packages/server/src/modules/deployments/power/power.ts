@@ -43,7 +43,7 @@ async function takeOffline(projectId: string, cancelWith: string | undefined, de
       await cancelDeployment(deployment, deps, cancelWith).catch(() => undefined)
   for (const live of await listLive(db, [projectId]))
     await transitionLive(db, live, { to: 'stopped', changes: { changedAt: nowOf(deps) } })
-  // The instances are stopped even if the edge is unreachable: its sync is retried, and until then it finds no listener.
+  // The instances are stopped even if the edge is unreachable: until its retried sync succeeds, requests fail at the edge.
   await deps.edge
     .sync()
     .catch((error: unknown) => deps.log.warn({ err: error, projectId }, 'deployments: edge still routes to a stopped project'))
@@ -117,7 +117,7 @@ async function startLocked(live: LiveEnvironmentRow, from: readonly LiveState[],
   const { deploymentId } = current
   const changes = { health: 'healthy', healthReason: null, lastRequestAt: now, changedAt: now } as const
   const isLive = await deps.database.transaction(async (transaction) => {
-    // The project may have been disabled or moved during the start, and what is stopped must not be marked live.
+    // The project may have been disabled or moved during the start: a stopped environment must not be marked live.
     await lockProject(transaction, live.projectId)
     if (!mayRun(await findAnyProject(transaction.db, live.projectId))) return false
     return transitionLive(transaction.db, current, { to: 'live', from, deploymentId, changes })

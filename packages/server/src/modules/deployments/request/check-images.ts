@@ -31,13 +31,13 @@ export async function checkImages(deps: DeploymentsDeps, abort: AbortSignal): Pr
   const { db } = deps.database
   const due = await claimDueChecks(await imageProjects(db), deps)
   if (due.length === 0) return
-  const deployments = await liveDigests(db, due)
-  const deployed = due.filter(({ project }) => deployments.get(project.id))
+  const digestsBefore = await liveDigests(db, due)
+  const deployed = due.filter(({ project }) => digestsBefore.has(project.id))
   const logins = await deps.registries.loginsOfEach([...new Set(deployed.map(({ project }) => project.organizationId))])
   const digests = await queryRegistries(deployed, logins, deps, abort)
   const outdated = deployed.flatMap(({ project, check }) => {
     const digest = digests.get(imageKey(project))
-    const isNew = digest !== undefined && digest !== deployments.get(project.id) && digest !== check.digest
+    const isNew = digest !== undefined && digest !== digestsBefore.get(project.id) && digest !== check.digest
     return isNew ? [{ project, check: { ...check, digest } }] : []
   })
   for (const { project, check } of outdated) await deployDigest(project, check.digest, deps)
@@ -77,7 +77,7 @@ async function claimDueChecks(projects: readonly ImageProject[], deps: Deploymen
   return due
 }
 
-/** The digest that production runs. Projects that were never deployed, or are being deployed, have none. */
+/** The digest that production runs, by project. A project that was never deployed, or is being deployed, is left out. */
 async function liveDigests(db: Db, due: readonly DueCheck[]): Promise<ReadonlyMap<string, string>> {
   const digests = new Map<string, string>()
   const deploying = new Set<string>()
@@ -104,8 +104,8 @@ async function queryRegistries(
   deps: DeploymentsDeps,
   abort: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
-  const deployed = new Map(due.map(({ project }) => [imageKey(project), project]))
-  const queue = roundRobin(deployed.values(), ({ organizationId }) => organizationId)
+  const projectByImage = new Map(due.map(({ project }) => [imageKey(project), project]))
+  const queue = roundRobin(projectByImage.values(), ({ organizationId }) => organizationId)
   const digests = new Map<string, string>()
   const unreachable = new Set<string>()
   const worker = async () => {

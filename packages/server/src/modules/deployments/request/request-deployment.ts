@@ -109,10 +109,10 @@ export async function requestWithin(
 ): Promise<RequestedDeployment> {
   await lockProject(transaction, projectId)
   const project = (await findAnyProject(transaction.db, projectId)) ?? fail('not_found')
-  const requested = operationOf(project, options)
+  const newOperation = operationOf(project, options)
   // A deployment requested by a transfer is part of the transfer's operation.
   const isOwnOperation = options.trigger !== 'transfer'
-  if (isOwnOperation) await refuseOperation(requested, transaction, deps)
+  if (isOwnOperation) await refuseOperation(newOperation, transaction, deps)
   refuseAbsent(project, options)
   if (!project.enabled) fail('project_disabled')
   const environment = await environmentOf(transaction, project, options.environment)
@@ -126,7 +126,7 @@ export async function requestWithin(
   for (const older of await listQueued(transaction.db, projectId, environment.slug))
     await cancelReplaced(older, row, transaction, deps)
   await insertDeployment(transaction.db, row)
-  const operation = { ...requested, environment: environment.slug, subjectId: row.id }
+  const operation = { ...newOperation, environment: environment.slug, subjectId: row.id }
   const isWaiting = isOwnOperation && (await beginOperation(operation, transaction, deps)).isWaiting
   if (!isWaiting) await enqueueDeployment(row, project, transaction, deps)
   const deployment = (await findDeployment(transaction.db, row.id)) as DeploymentRow
@@ -164,7 +164,7 @@ function refuseAbsent({ presence }: ProjectRow, { trigger }: DeploymentOptions):
   const isImporting = presence === 'arriving' || presence === 'landing'
   const isHere = presence === 'here' || presence === 'departing'
   if (!isHere && !(isImporting && trigger === 'transfer'))
-    fail('conflict', { message: 'The project was transferred to another instance' })
+    fail('conflict', { message: 'The project was transferred to another instance. Deploy it there.' })
 }
 
 /** Continues a deployment that was built and then held; does nothing when its job is already queued or running. */

@@ -28,6 +28,7 @@ export async function startLinked(
   start: (request: StartRequest) => Promise<Instance>,
 ): Promise<{ instance: Instance; links: LinkNetwork[] }> {
   const { uses, serves } = await deployedLinks(deployment, context.deps)
+  // All containers of this deployment, and that of the linked service.
   const containers = planOf(deployment).units.reduce((sum, each) => sum + replicasOf(each), 1)
   const used = uses.map(({ id }): LinkNetwork => ({ name: linkNetworkName(id), aliases: [], containers }))
   const links = [...used, ...servedNetworks(serves, unit)]
@@ -41,8 +42,8 @@ export async function startLinked(
 }
 
 /**
- * Joins an instance of a service to links that were created during its start. Called when it is known as running: a deployment of a
- * linked project joins running instances itself.
+ * Joins an instance of a service to links that were created during its start. Called once the row of the instance is `running`:
+ * links that are created later are joined by the deployment of the project that uses the service.
  */
 export async function joinNewLinks(
   instanceId: string,

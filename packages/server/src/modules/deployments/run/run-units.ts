@@ -90,15 +90,15 @@ async function startUnit(unit: Unit, replica: number, context: UnitStartContext)
     if (row.logPosition !== null && !existing) await updateInstance(db, row.id, { logPosition: null })
     const request = await withLogins(requestFor(row, unit, volumes, context, handover.usedBy), unit, deps)
     const { instance, links } = await startLinked(request, unit, deployment, context, (linked) => runtime.start(linked, abort))
-    const found = { state: 'running' as const, ...addressOf(instance) }
-    if (!(await markStarted(db, row.id, found))) {
+    const runningColumns = { state: 'running' as const, ...addressOf(instance) }
+    if (!(await markStarted(db, row.id, runningColumns))) {
       // The instance was stopped, or its project deleted, while it was starting.
       await runtime.stop(row.id, { graceSeconds: stopGraceSeconds }, AbortSignal.timeout(stopTimeoutMs))
       throw new DeployFailed('stopped', 'The instance was stopped while it was starting')
     }
     deps.database.signals.publish(instancesTopic, { started: row.id })
     await joinNewLinks(row.id, links, unit, deployment, context)
-    return { ...row, ...found }
+    return { ...row, ...runningColumns }
   } catch (error) {
     if (error instanceof StartFailed) throw new DeployFailed('start_failed', error.message, [], { cause: error })
     throw error
@@ -142,13 +142,13 @@ function networksFor(unit: Unit, { units }: DeployPlan): Pick<NetworkRequest, 'a
   const services = units.reduce((sum, one) => sum + replicasOf(one), 0)
   if (units.every(({ container }) => !container?.networks)) return { aliases, services }
   const all = units.flatMap((one) => networksOf(one).map((network) => ({ ...network, containers: replicasOf(one) })))
-  const context = networksOf(unit).map(({ name, aliases: ownAliases = [] }) => {
+  const parts = networksOf(unit).map(({ name, aliases: ownAliases = [] }) => {
     const sameNetwork = all.filter((network) => network.name === name)
     const internal = sameNetwork.some((network) => network.internal === true)
     const containers = sameNetwork.reduce((sum, one) => sum + one.containers, 0)
     return { name, internal, aliases: [...new Set([...aliases, ...ownAliases])], services: containers }
   })
-  return { aliases, services, parts: context }
+  return { aliases, services, parts }
 }
 
 /** A service without networks joins the default one, as in Compose. */

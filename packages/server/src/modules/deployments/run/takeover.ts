@@ -12,7 +12,7 @@ const withLock = <T>(
   { locks }: DeploymentsDeps,
   work: () => Promise<T>,
   abort: AbortSignal,
-) => locks.run(`predecessors ${projectId}`, work, abort)
+) => locks.run(`old-containers:${projectId}`, work, abort)
 
 export const stopForTakeover = async ({ service }: Unit, { deployment, deps, report, abort }: StartContext): Promise<void> => {
   const { containers } = deps.oldContainers

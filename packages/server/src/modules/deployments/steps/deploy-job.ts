@@ -43,7 +43,7 @@ export const deployJob = (deps: DeploymentsDeps) =>
     run: ({ deploymentId }, _deps, abort) => deploy(deploymentId, deps, abort),
     onFailed: async ({ deploymentId }, { message, attempts }) => {
       const deployment = await findDeployment(deps.database.db, deploymentId)
-      deps.log.error({ deploymentId, message, attempts }, 'deployments: attempts used up')
+      deps.log.error({ deploymentId, message, attempts }, 'deployments: deploy job failed, all attempts used up')
       if (deployment) await endFailed(deployment, new DeployFailed('gave_up', interruptedMessage(attempts)), deps)
     },
   })
@@ -98,7 +98,7 @@ async function mayStart({ id, projectId }: DeploymentRow, deps: DeploymentsDeps)
 const isImporting = async (projectId: string, { database: { db } }: DeploymentsDeps): Promise<boolean> =>
   (await findAnyProject(db, projectId))?.presence === 'arriving'
 
-/** The job is run again: nothing is known to have failed. */
+/** Whether the job was interrupted by its surroundings (no database, shutdown, lost lease) and runs again. */
 const isInterrupted = (abort: AbortSignal, error: unknown) =>
   isDatabaseUnavailable(error) ||
   (abort.aborted &&

@@ -76,7 +76,7 @@ export const makePlan: DeployStep = {
   },
 }
 
-/** Log lines for services without limits of their own: they get the project's, while Compose sets none. */
+/** Log lines that name the services without limits in the Compose file: they get the limits of the project. */
 function resourceLines({ type, units, ownResources = {} }: DeployPlan, { resources }: DeployedConfig): string[] {
   if (type !== 'services') return []
   const { cpuCores, memoryMb } = resources.production

@@ -11,9 +11,9 @@ const pollIntervalMs = 1_000
 const maxDisconnects = 5
 
 /**
- * Runs a step of a deployment. A step that uses a server, or this machine's Docker engine, waits while it is unreachable, and is
- * repeated if the connection was lost meanwhile, because its own error is then incomplete. If it stays unreachable for the whole
- * waiting time, the deployment fails with a message.
+ * Runs a step of a deployment. A step that uses an engine (that of a server, or this machine's Docker) waits until the engine is
+ * reachable, and is repeated if the connection was lost during the step. If the engine stays unreachable for `serverWaitSeconds`,
+ * the deployment fails with the reason.
  */
 export async function runStep(step: DeployStep, deploying: StepContext): Promise<DeploymentRow | undefined> {
   const { deployment, deps, abort, log } = deploying

@@ -40,7 +40,7 @@ const liveMessage = 'Live'
 
 const countersTimeoutMs = 5_000
 
-/** Request counts for the switch record; not worth waiting for an edge that does not respond. */
+/** Request counts at the edge; undefined when the edge does not respond soon, as the switch must not wait for statistics. */
 export const countersOf = ({ deployment, deps }: Pick<StepContext, 'deployment' | 'deps'>) =>
   Promise.race([deps.edge.counters(deployment.projectId), pause(countersTimeoutMs, undefined, { ref: false })]).catch(
     () => undefined,
@@ -116,8 +116,8 @@ const staticFolderOf = (deployment: DeploymentRow) =>
   Object.values(artifactsOf(deployment)).find(({ kind }) => kind === 'static')?.reference ?? null
 
 /**
- * Sets the status to `live` and completes the step in one transaction, so a reader never sees a live deployment with a running
- * switch.
+ * Sets the status to `live` and completes the step in one transaction, so a reader never sees a live deployment whose switch step
+ * still runs.
  */
 async function markLive({ deployment, project, deps, log }: StepContext): Promise<DeploymentRow> {
   const { projectId, environment, id } = deployment

@@ -79,7 +79,7 @@ class LineRelay {
   async waitUntilSent(): Promise<void> {
     const { projectId, id } = this.#deployment
     const [newest] = await this.#deps.logStore.tail(projectId, 'deployments', { limit: 1, filter: { deployment: id } })
-    while (newest && this.#lastId < newest.id && !this.#ended.aborted) await this.#oneSent()
+    while (newest && this.#lastId < newest.id && !this.#ended.aborted) await this.#waitForLine()
   }
 
   /** Stops following and sends the remaining lines. */
@@ -107,7 +107,7 @@ class LineRelay {
   }
 
   /** Waits for the next line, at most 2 s: another control plane may write lines that this one is not notified of. */
-  async #oneSent(): Promise<void> {
+  async #waitForLine(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, 2_000)
     this.#onSent = resolve

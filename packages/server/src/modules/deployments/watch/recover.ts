@@ -49,8 +49,8 @@ export const serversInUse = async ({ database, oldContainers }: DeploymentsDeps)
 }
 
 /**
- * Finds instances to stop: those with Berth's label and neither a row nor a task's run, and rows left by a crash or a lost connection (retired, or of an
- * ended deployment). Returns the function that stops them.
+ * Finds instances to stop: those with Berth's label that belong to no row and to no task run, and those whose row a crash or a lost
+ * connection left behind (retired, or of an ended deployment). Returns the function that stops them.
  */
 async function findLeftovers(serverId: string | null, deps: DeploymentsDeps, abort: AbortSignal): Promise<() => Promise<void>> {
   const { db } = deps.database
@@ -141,15 +141,21 @@ export async function restartWaking(deps: DeploymentsDeps, abort: AbortSignal): 
 async function restart(live: LiveEnvironmentRow, deps: DeploymentsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database
   const deployment = live.deploymentId ? await findDeployment(db, live.deploymentId) : undefined
-  if (!deployment || deployment.serverId === null)
-    return void (await startAutomatically('recover', live, ['waking'], deps, abort))
+  const start = () => startAutomatically('recover', live, ['waking'], deps, abort)
+  if (!deployment || deployment.serverId === null) {
+    await start()
+    return
+  }
   const setLive = (changes: Pick<LiveEnvironmentRow, 'health' | 'healthReason'>) =>
     transitionLive(db, live, { to: 'live', from: ['waking'], deploymentId: deployment.id, changes })
   const unreachable = await unreachableReason(deployment.serverId, deps, abort)
   const rows = await listInstances(db, { deploymentId: deployment.id, state: 'running' })
-  if (unreachable !== null) await setLive({ health: 'unhealthy', healthReason: unreachable })
-  else if (await areAllUp(deployment, rows, deps)) await setLive({ health: 'healthy', healthReason: null })
-  else return void (await startAutomatically('recover', live, ['waking'], deps, abort))
+  if (unreachable === null && !(await areAllUp(deployment, rows, deps))) {
+    await start()
+    return
+  }
+  const isReachable = unreachable === null
+  await setLive({ health: isReachable ? 'healthy' : 'unhealthy', healthReason: unreachable })
   await deps.edge.sync()
 }
 

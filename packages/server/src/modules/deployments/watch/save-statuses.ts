@@ -20,9 +20,9 @@ export async function saveStatuses(
   if (JSON.stringify(updated) === JSON.stringify(before)) return before
   return deps.database.transaction(async ({ db, lock }) => {
     await lock(servicesLock(live))
-    const now = await findLive(db, live.projectId, live.environment)
-    if (!now || now.deploymentId !== live.deploymentId) return before
-    const states = withStatuses(statesOf(now), units, statuses, nowOf(deps))
+    const current = await findLive(db, live.projectId, live.environment)
+    if (!current || current.deploymentId !== live.deploymentId) return before
+    const states = withStatuses(statesOf(current), units, statuses, nowOf(deps))
     await updateLive(db, live, { services: JSON.stringify(states) })
     return states
   })

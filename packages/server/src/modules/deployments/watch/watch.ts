@@ -44,7 +44,7 @@ interface EarlierResults {
 export class Watch {
   readonly #deps: DeploymentsDeps
   readonly #intervals: WatchIntervals
-  readonly #rounds: HealthSchedule
+  readonly #schedule: HealthSchedule
   readonly #earlier: EarlierResults = { failures: new Map(), restarts: new Map(), diskRestarts: new Map() }
   readonly #checks = new Set<Promise<void>>()
   #live = new Map<string, LiveEnvironmentRow>()
@@ -54,17 +54,17 @@ export class Watch {
   constructor(deps: DeploymentsDeps) {
     this.#deps = deps
     this.#intervals = deps.watchIntervals
-    this.#rounds = new HealthSchedule(this.#intervals.checks)
+    this.#schedule = new HealthSchedule(this.#intervals.checks)
   }
 
   /** Starts the checks that are due without waiting for them, so a hung check delays no other. */
   async tick(abort: AbortSignal): Promise<void> {
     const now = performance.now()
     this.#unlisten ??= this.#deps.runtimes.onChange(({ instance: { owner } }) => {
-      this.#rounds.checkNow(environmentKey(owner), performance.now())
+      this.#schedule.checkNow(environmentKey(owner), performance.now())
     })
     if (now - this.#listedAt >= this.#intervals.listMs) await this.#list(now)
-    for (const key of this.#rounds.due(now)) {
+    for (const key of this.#schedule.due(now)) {
       const check = this.#check(key, abort).finally(() => this.#checks.delete(check))
       this.#checks.add(check)
     }
@@ -83,12 +83,12 @@ export class Watch {
       for (const key of map.keys()) if (!this.#live.has(key)) map.delete(key)
     // Bounds the map, which also contains removed instances. A missing entry only makes the next check the first.
     if (this.#earlier.restarts.size > live.length * 8 + 64) this.#earlier.restarts.clear()
-    this.#rounds.setKeys(new Map(live.map((one) => [environmentKey(one), one.deploymentId ?? ''])), now)
+    this.#schedule.setKeys(new Map(live.map((one) => [environmentKey(one), one.deploymentId ?? ''])), now)
     this.#listedAt = now
   }
 
   async #check(key: string, abort: AbortSignal): Promise<void> {
-    const endCheck = this.#rounds.startCheck(key)
+    const endCheck = this.#schedule.startCheck(key)
     const result = await this.#checkOne(key, abort).catch((error: unknown): CheckResult => {
       if (!abort.aborted) this.#deps.log.warn({ err: error, environment: key }, 'deployments: health check of a project failed')
       return { isHealthy: false }
@@ -182,8 +182,8 @@ async function restart(
       await saveHealth(live, 'unhealthy', why, deps)
     throw error
   }
-  const now = await findLive(deps.database.db, live.projectId, live.environment)
-  if (live.health === 'unhealthy' && now?.health === 'healthy') await notifyRecovered(live, deps)
+  const current = await findLive(deps.database.db, live.projectId, live.environment)
+  if (live.health === 'unhealthy' && current?.health === 'healthy') await notifyRecovered(live, deps)
 }
 
 /** Counts consecutive failures. Checks in quick succession, triggered by events, count once: a restarting instance needs time. */
@@ -275,8 +275,8 @@ async function saveHealth(live: LiveEnvironmentRow, health: 'healthy' | 'unhealt
   const reason = why === null ? null : (await deps.scrubbers.of(live.projectId)).scrub(why)
   await deps.database.transaction(async (transaction) => {
     await transaction.lock(servicesLock(live))
-    const now = await findLive(transaction.db, live.projectId, live.environment)
-    if (!now || now.health === health) return
+    const current = await findLive(transaction.db, live.projectId, live.environment)
+    if (!current || current.health === health) return
     await updateLive(transaction.db, live, { health, healthReason: reason })
     if (health === 'unhealthy') await announceHealth(transaction, 'project.unhealthy', live.projectId, reason ?? '')
     else await announceHealth(transaction, 'project.recovered', live.projectId, recoveredText)
