@@ -36,15 +36,15 @@ export interface BackupsDeps {
   projects: {
     save(projectId: string): Promise<SavedProject | undefined>
     /** Returns a warning for each part that was not restored. */
-    bringBack(saved: SavedProject, organizationId: string): Promise<string[]>
+    restore(saved: SavedProject, organizationId: string): Promise<string[]>
     /** Undefined where the project exists. */
-    previewBringBack(
+    previewRestore(
       saved: SavedProject,
       organizationId: string,
     ): Promise<{ items: { kind: string; name: string }[]; warnings: string[] } | undefined>
     uploadOf(projectId: string): Promise<SavedUpload | undefined>
     isUploadMissing(saved: SavedProject): Promise<boolean>
-    bringUploadBack(saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>): Promise<void>
+    restoreUpload(saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>): Promise<void>
   }
   /** Set by the code that assembles the instance, once the modules above this one exist. */
   ports: {

@@ -179,21 +179,21 @@ export function createProjects(deps: ProjectsDeps) {
       existing: (ids: readonly string[]) => existingLinks(deps.database.db, ids),
     },
     save: (projectId: string) => snapshotProject(projectId, deps),
-    bringBack: (saved: SavedProject, organizationId: string) => restoreProject(saved, organizationId, deps),
-    previewBringBack: (saved: SavedProject, organizationId: string) => previewProjectRestore(saved, organizationId, deps),
+    restore: (saved: SavedProject, organizationId: string) => restoreProject(saved, organizationId, deps),
+    previewRestore: (saved: SavedProject, organizationId: string) => previewProjectRestore(saved, organizationId, deps),
     /** Upload that is a project's source, for backups and transfers: reading it and restoring it. */
     uploadOf: (projectId: string) => findSourceUpload(projectId, deps),
     isUploadMissing: (saved: SavedProject) => isUploadMissing(saved, deps),
-    bringUploadBack: (saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
+    restoreUpload: (saved: SavedProject, organizationId: string, content: () => AsyncIterable<Uint8Array>) =>
       restoreUpload(saved, organizationId, content, deps),
     /** A deployment of the environment was requested with this upload, which becomes the environment's source. */
     async setUploadSource(
       transaction: TransactionContext,
       sessionId: string,
-      repository: { project: ProjectRow; environment: EnvironmentRow },
+      target: { project: ProjectRow; environment: EnvironmentRow },
     ): Promise<void> {
-      await claimUpload(transaction, sessionId, repository.project, deps)
-      await setEnvironmentUpload(transaction, sessionId, repository, deps)
+      await claimUpload(transaction, sessionId, target.project, deps)
+      await setEnvironmentUpload(transaction, sessionId, target, deps)
     },
     /** A deployment of the environment was requested by branch or commit: the upload is no longer its source. */
     clearUploadSource: (transaction: TransactionContext, environment: EnvironmentRow) =>
@@ -230,7 +230,7 @@ export function createProjects(deps: ProjectsDeps) {
     readRemote: <Result>(
       project: ProjectRow,
       request: (remote: GitRemote) => Promise<Result>,
-      repository: { url: string; abort: AbortSignal },
-    ) => readRemote(project, deps, request, repository),
+      options: { url: string; abort: AbortSignal },
+    ) => readRemote(project, deps, request, options),
   }
 }

@@ -43,7 +43,7 @@ export async function deleteLinkRow(db: Db, id: string): Promise<boolean> {
   return numDeletedRows > 0n
 }
 
-/** Marks the variables of the projects as changed that a service is linked to in production. Returns their ids. */
+/** Marks the variables of every project as changed whose production is linked to the service. Returns the ids of these projects. */
 export async function raiseLinkedVersions(db: Db, serviceProjectId: string): Promise<string[]> {
   const linked = await linksTo(db, serviceProjectId)
   const ids = [...new Set(linked.flatMap(({ projectId, environment }) => (environment === 'production' ? [projectId] : [])))]

@@ -8,7 +8,7 @@ import { findUploadSession } from './uploads/uploads.ts'
 
 type Kinds = 'project' | 'environment' | 'domain' | 'routeRule' | 'uploadSession'
 
-/** Loaders of the objects in route paths. PostgreSQL refuses NUL, also in a search. */
+/** Loaders of the objects in route paths. */
 export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
   const { db } = deps.database
   return {
@@ -30,4 +30,5 @@ export function projectsLoaders(deps: ProjectsDeps): Pick<Loaders, Kinds> {
   }
 }
 
+/** PostgreSQL refuses a query with NUL in a value. */
 const isId = (text: string | undefined): text is string => !!text && !text.includes('\0')

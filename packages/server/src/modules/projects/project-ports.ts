@@ -96,7 +96,7 @@ export interface RunningState {
 
 /** Reads the running workload; implemented by `deployments/summary/summary.ts`. */
 export interface RunningProjects {
-  /** Runtime of a server (`docker` or `process`); null is the machine of the worker. Null: it has not started yet. */
+  /** Runtime kind (`docker` or `process`) of a server, or of the worker's machine (null). Null while the worker has not started. */
   driverFor(serverId: string | null): Awaitable<string | null>
   /** States of production; a project that was never started is left out. */
   states(projectIds: readonly string[]): Awaitable<ReadonlyMap<string, RunningState>>

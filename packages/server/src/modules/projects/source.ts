@@ -83,7 +83,7 @@ export const isUploadProject = (project: SourceRow): boolean => ['upload', 'none
 
 const hasImages = (row: SourceRow): boolean => projectJson.services(row).some(({ image }) => image)
 
-/** `commit` is the live one. */
+/** The source as the contract shows it. `commit` is the commit that is live. */
 export function showSource(row: SourceRow, commit: string | null, urls: HostUrls): ProjectSource {
   const kind = sourceKind(row)
   const isGit = kind === 'git'
@@ -289,7 +289,7 @@ export async function allowedFolder(path: string, field: string, { settings }: P
   try {
     return await resolveAllowed(path, localRoots(settings))
   } catch (error) {
-    const isFolderError = [FolderOutside, FolderMissing, NotAFolder, FolderUnreadable].find((kind) => error instanceof kind)
+    const isFolderError = [FolderOutside, FolderMissing, NotAFolder, FolderUnreadable].some((kind) => error instanceof kind)
     if (isFolderError) refuse(field, (error as Error).message)
     throw error
   }

@@ -113,7 +113,7 @@ export async function saveProject(db: Db, id: string, changes: ProjectChanges): 
   return db.updateTable('projects').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
-/** The most frequent change: each change of a production variable. */
+/** Prepared, because each change of a production variable runs it. */
 const envVersionSaved = preparedQuery((db, { id, ...changes }: { id: string; envVersion: number; updatedAt: number }) =>
   db.updateTable('projects').set(changes).where('id', '=', id).returningAll(),
 )
@@ -201,7 +201,7 @@ export async function insertEnvironment(db: Db, row: Insertable<EnvironmentsTabl
 export const listVariables = (db: Db, projectId: string, environment: string): Awaitable<readonly EnvVariableRow[]> =>
   thenSync(variablesQuery.all(db, { projectId, environment }), byKey)
 
-// Databases order letters by their own rules.
+// Sorted here, because each database orders letters by its own rules.
 const byKey = memoizeByRows((rows: readonly EnvVariableRow[]) => [...rows].sort((left, right) => (left.key < right.key ? -1 : 1)))
 
 const variablesQuery = preparedQuery<{ projectId: string; environment: string }, EnvVariableRow>(

@@ -43,7 +43,7 @@ const applyJob = (deps: BackupsDeps): Job<RestorePayload, unknown> =>
       if (restore?.status === 'applying' && (await mayStart(restoreId, deps))) await apply(restore, deps, abort)
     },
     async onFailed({ restoreId }, { message }) {
-      deps.log.error({ restoreId, message }, 'backups: restore attempts used up')
+      deps.log.error({ restoreId, message }, 'backups: restore failed, all attempts used up')
       await removeCopies(restoreId, deps)
       const restore = await findRestore(deps.database.db, restoreId)
       if (restore && progressOf(restore).touched) await settleLater(restore, deps)
@@ -66,7 +66,7 @@ const settleJob = (deps: BackupsDeps): Job<SettlePayload, unknown> =>
     },
     async onFailed({ restoreId, isEnding, isAbandoned }, { message }) {
       const restore = await findRestore(deps.database.db, restoreId)
-      deps.log.error({ restoreId, message }, 'backups: data before an interrupted restore not put back')
+      deps.log.error({ restoreId, message }, 'backups: previous data not put back after an interrupted restore')
       if (restore) await finishSettling(restore, { dataState: restore.dataState, isEnding, isAbandoned }, deps)
     },
   })
@@ -77,17 +77,20 @@ async function finishSettling(
   { dataState, isEnding, isAbandoned }: Pick<RestoreRow, 'dataState'> & Pick<SettlePayload, 'isEnding' | 'isAbandoned'>,
   deps: BackupsDeps,
 ): Promise<void> {
-  // Where the restore was cancelled meanwhile, the cancel's own job follows and ends the operation.
-  const { failure } = progressOf(restore)
-  const ending = failure ? ({ status: 'failed', ...failure } as const) : internalFailure
-  if (isEnding) return void (await endRestore(restore.id, { ...ending, dataState }, deps))
+  if (isEnding) {
+    const { failure } = progressOf(restore)
+    const ending = failure ? ({ status: 'failed', ...failure } as const) : internalFailure
+    // Changes nothing if the restore was cancelled meanwhile: the job of the cancel follows and ends the operation.
+    await endRestore(restore.id, { ...ending, dataState }, deps)
+    return
+  }
   await deps.database.transaction(async (transaction) => {
     await lockProject(transaction, restore.projectId)
     const isFirst = (await findRestore(transaction.db, restore.id))?.finishedAt === null
     await updateRestore(transaction.db, restore.id, { dataState, finishedAt: nowOf(deps) })
     await endOperation(restore.id, transaction)
     signalRestore(restore, transaction)
-    // Where nothing was written, only the user who cancelled it needs to know.
+    // Without changed data, only the user who cancelled the restore needs to know.
     if (isFirst && progressOf(restore).touched && !isAbandoned) await notifyCancelled({ ...restore, dataState }, transaction)
   })
 }
@@ -172,13 +175,13 @@ async function restoreDeletedProject(
   abort: AbortSignal,
 ) {
   const { store, archives, manifest } = opened
-  const warnings = await deps.projects.bringBack(manifest.project, organizationId)
+  const warnings = await deps.projects.restore(manifest.project, organizationId)
   if (warnings.length > 0) await addWarnings(deps.database.db, id, warnings)
   await restorePolicies(manifest.projectId, deps)
   const source = manifest.artifacts.find(({ kind }) => kind === 'source')
   if (!source) return
   const content = () => archives.read(source.index, { store, abort })
-  await deps.projects.bringUploadBack(manifest.project, organizationId, content)
+  await deps.projects.restoreUpload(manifest.project, organizationId, content)
 }
 
 async function bringOnline({ projectId }: RestoreRow, deps: BackupsDeps): Promise<void> {
@@ -223,23 +226,28 @@ async function failRestore(
 ) {
   const ending = { status: 'failed', ...progress.failure } as const
   await removeCopies(restore.id, deps)
-  if (!progress.touched) return void (await endRestore(restore.id, { ...ending, dataState: 'untouched' }, deps))
+  if (!progress.touched) {
+    await endRestore(restore.id, { ...ending, dataState: 'untouched' }, deps)
+    return
+  }
   await recordProgress(deps.database.db, restore.id, progress)
   const current = (await findRestore(deps.database.db, restore.id)) ?? restore
+  // True: put back. False: no safety run has the previous data. Undefined: it could not be written.
   const isUndone = await writePreviousData(current, progress, deps, abort).catch((error: unknown) => {
     abort.throwIfAborted()
-    deps.log.warn({ err: error, restoreId: restore.id }, 'backups: data before a failed restore not put back yet')
+    deps.log.warn({ err: error, restoreId: restore.id }, 'backups: previous data not put back after a failed restore')
     return undefined
   })
-  if (isUndone === undefined && !progress.isUnwritten) return void (await settleLater(restore, deps))
-  const isUntouched = !isUndone && progress.isUnwritten === true
-  if (isUntouched) await restartProject(restore, progress, deps, abort)
-  const dataState = isUntouched ? 'untouched' : 'partly_written'
-  await endRestore(restore.id, { ...ending, dataState: isUndone ? 'undone' : dataState }, deps)
+  if (isUndone === true) await endRestore(restore.id, { ...ending, dataState: 'undone' }, deps)
+  else if (progress.isUnwritten) {
+    await restartProject(restore, progress, deps, abort)
+    await endRestore(restore.id, { ...ending, dataState: 'untouched' }, deps)
+  } else if (isUndone === undefined) await settleLater(restore, deps)
+  else await endRestore(restore.id, { ...ending, dataState: 'partly_written' }, deps)
 }
 
 /**
- * Retries putting the old data back: its cause of failure (full disk, unreachable destination) is often temporary. The restore
+ * Retries writing the previous data: the cause of the failure (full disk, unreachable destination) is often temporary. The restore
  * ends after the retries.
  */
 const settleLater = (restore: RestoreRow, deps: BackupsDeps): Promise<unknown> =>

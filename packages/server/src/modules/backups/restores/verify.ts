@@ -34,7 +34,7 @@ export const verifyJob = (deps: BackupsDeps) =>
       }
     },
     async onFailed({ restoreId }, { message }) {
-      deps.log.error({ restoreId, message }, 'backups: verification attempts used up')
+      deps.log.error({ restoreId, message }, 'backups: verification failed, all attempts used up')
       await failVerification(restoreId, { status: 'server_error', code: 'internal', message: internalText }, deps)
     },
   })
@@ -103,12 +103,12 @@ async function check(
     progress.update(before + artifact.index.sizeBytes)
   }
   await progress.waitUntilStored()
-  const policyIds = await lostPolicyWarnings(restore, deps)
+  const policyWarnings = await lostPolicyWarnings(restore, deps)
   const warnings = [
     ...restored.warnings,
     ...warningsOf(restore, manifest.artifacts, volumes),
     ...removalWarnings(changes),
-    ...policyIds,
+    ...policyWarnings,
   ]
   return { report: { changes, unchanged: unchangedParts(restore, restored.isProject), warnings }, verifiedBytes: total }
 }
@@ -129,7 +129,7 @@ async function previewDeletedProject(
   { project }: Manifest,
   deps: BackupsDeps,
 ): Promise<RestoreReport & { isProject: boolean }> {
-  const restored = target === 'in_place' ? await deps.projects.previewBringBack(project, organizationId) : undefined
+  const restored = target === 'in_place' ? await deps.projects.previewRestore(project, organizationId) : undefined
   if (!restored) return { changes: [], warnings: [], isProject: false }
   const policies = (await restorablePolicies(projectId, deps)).map((name) => ({ kind: 'backup policy', name }))
   const changes = [...restored.items, ...policies].map((item) => ({ ...item, ...created }))

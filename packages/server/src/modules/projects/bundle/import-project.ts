@@ -167,7 +167,7 @@ function inactiveRuleWarning({ kind, pathPrefix, hostname }: ProjectBundle['rule
   return `The edge rule ${kind}${scope ? ` for ${scope}` : ''} is not active at the target: a cloud has no edge rules. It is active again when the project is transferred back`
 }
 
-/** Returns the grants that cannot apply here, each with a warning, since a grant may have lowered a user's level. */
+/** Imports the grants. Returns those that cannot apply here and adds a warning for each: a grant may have lowered a user's level. */
 async function importGrants(
   { grants }: ProjectBundle,
   project: ProjectRow,

@@ -42,7 +42,7 @@ async function ownAddresses(hostname: string, deps: ProjectsDeps, abort: AbortSi
   return [...knownAddresses(deps), ...resolved.flat()]
 }
 
-/** Slugs of the projects that claim the host name; a few stand for all, since one instance serves them. */
+/** Slugs of up to three projects that claim the host name. More are not needed: their names resolve to the same instance. */
 async function slugsOf(hostname: string, db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('domains')

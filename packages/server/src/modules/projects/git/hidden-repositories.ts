@@ -33,8 +33,8 @@ export async function hiddenFrom(
 }
 
 /**
- * Whether the organisation's credential may open a repository that another repository names (a submodule). Any user who can
- * push to the first one chose that name, so from a repository open to members only repositories open to members are read.
+ * Whether the organisation's credential may open a repository that the project's repository names as a submodule. Every user who
+ * can push to the project's repository can choose that name. If members may use it, they must be allowed to use the submodule too.
  */
 export async function mayReadRepository(
   requested: RepositoryName,

@@ -10,7 +10,7 @@ import { openCloneToken } from './clone-token.ts'
 import { mayReadRepository } from './hidden-repositories.ts'
 
 /** Timeouts for requesting a token from the host's API: a user waits, a job can take longer. */
-const credentialTimeoutMs = { person: 5_000, job: 15_000 }
+const credentialTimeoutMs = { user: 5_000, job: 15_000 }
 
 /** The repository of a project, as a git host names it. */
 export const repositoryRef = (project: ProjectRow, { settings }: Pick<ProjectsDeps, 'settings'>): RepositoryRef => ({
@@ -69,7 +69,7 @@ async function credentialOf(project: ProjectRow, deps: ProjectsDeps, url: string
   const repository = repositoryOf(url)
   if (!repository || !deps.projectPorts.gitHost) return undefined
   if (!(await mayReadRepository(repository, repositoryOf(projectRepository.url), project.organizationId, deps))) return undefined
-  const limit = AbortSignal.timeout(abort ? credentialTimeoutMs.job : credentialTimeoutMs.person)
+  const limit = AbortSignal.timeout(abort ? credentialTimeoutMs.job : credentialTimeoutMs.user)
   try {
     const credential = await deps.projectPorts.gitHost.credentialFor(
       project.organizationId,

@@ -34,8 +34,8 @@ function repositoryWithHook({ organizationId, gitProvider, gitOwner, gitRepo }: 
 const removeKind = sharedKind<RepositoryWithHook>('projects.remove-webhook')
 
 /**
- * The project was transferred away, or its import was cancelled: the webhook of its repository is removed, unless another project of
- * this instance needs it.
+ * Removes the webhook of the project's repository, unless another project of this instance needs it. Called when the project was
+ * transferred away or its import was cancelled.
  */
 export async function removeHookOf(project: ProjectRow, { enqueue }: Pick<TransactionContext, 'enqueue'>): Promise<void> {
   const repository = repositoryWithHook(project)

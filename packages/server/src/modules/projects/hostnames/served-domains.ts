@@ -3,11 +3,11 @@ import type { DomainRow } from '../../../platform/db/tables/projects.ts'
 import { allClaims, claimsOf } from '../store.ts'
 import { type ProofRules, parentNames, type VerifiedDomains, verifyDomains } from './domain-proofs.ts'
 
-/** Decides all claims of the instance. */
+/** Decides for every host name of the instance which claim is served. */
 export const verifyAllDomains = async (db: Db, rules: ProofRules): Promise<VerifiedDomains> =>
   verifyDomains(await allClaims(db), rules)
 
-/** Decides the claims of one host name. */
+/** Decides which claim of one host name is served. */
 export async function verifyHostname(db: Db, hostname: string, rules: ProofRules): Promise<VerifiedDomains> {
   const { serving, waiting } = verifyDomains(await claimsOf(db, hostname, ...parentNames(hostname)), rules)
   return { serving: serving.filter((claim) => claim.hostname === hostname), waiting }

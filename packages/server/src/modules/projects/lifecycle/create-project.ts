@@ -144,8 +144,8 @@ export async function slugOfName({ name, slug }: Pick<ProjectRow, 'name' | 'slug
 async function freeSlugs(name: string, db: Db, deps: ProjectsDeps): Promise<{ base: string; free: string[] }> {
   const base = slugFrom(name) ?? 'project'
   const candidates = candidateSlugs(base).filter((slug) => !isInstanceSlug(slug, deps))
-  const takenSlugsSet = await takenSlugs(db, candidates)
-  return { base, free: candidates.filter((slug) => !takenSlugsSet.has(slug)) }
+  const taken = await takenSlugs(db, candidates)
+  return { base, free: candidates.filter((slug) => !taken.has(slug)) }
 }
 
 /** Refuses a slug whose free host name can be the address of another project's environment, such as `pr-7--shop`. */

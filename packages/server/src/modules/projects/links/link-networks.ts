@@ -6,9 +6,9 @@ import { findProjectTemplate } from './template-store.ts'
 
 /** The links that a deployment takes part in, for its networks. */
 export interface DeployedLinks {
-  /** Services that it uses; `service` is the unit that the host name leads to. */
+  /** Links to services that the deployment uses; `service` is the unit that the link's host name resolves to. */
   uses: (LinkRow & { service: string })[]
-  /** Links of other projects to it, and the unit that they connect to. */
+  /** Links of other projects to the deployment's project, and the unit that they connect to. */
   serves: { service: string; links: LinkRow[] } | null
 }
 

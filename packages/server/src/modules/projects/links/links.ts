@@ -71,7 +71,8 @@ async function insertLink(project: ProjectRow, service: Service, link: NewLink, 
   try {
     await changeProject(project, deps, async ({ id, envVersion }, transaction) => {
       const { db } = transaction
-      // The service could otherwise be deleted meanwhile without a warning. Two projects that link each other may deadlock: retried.
+      // Without this lock the service could be deleted meanwhile without a warning. When two projects link each other at once, the
+      // database ends the deadlock and the transaction is retried.
       await lockProject(transaction, service.project.id)
       const { slug: environment, deletingSince } = await requireEnvironment(db, id, named)
       if (deletingSince !== null) fail('conflict', { message: `The environment ${environment} is being deleted` })
@@ -124,8 +125,8 @@ async function refuseSameVariables(row: LinkRow, service: Service, db: Db): Prom
 }
 
 /**
- * A host name that leads to no other service from the project: a service that was renamed keeps its name in existing links, and a
- * preview has the links of several environments.
+ * A host name that no link of the project to another service uses. All environments count, because a preview has the links of
+ * several; a renamed service keeps its old name in existing links.
  */
 async function freeHost(projectId: string, { id: serviceId, slug }: ProjectRow, db: Db): Promise<string> {
   const others = (await allLinks(db, projectId)).filter(({ serviceProjectId }) => serviceProjectId !== serviceId)
@@ -150,7 +151,10 @@ export async function deleteLink(
   })
 }
 
-/** Deletes the links of a project that is being deleted, or of its environment, and those to it. `onDeleted` runs in the same transaction. */
+/**
+ * Deletes the links of a project or environment that is being deleted, and the links of other projects to that project. `onDeleted`
+ * runs in the same transaction.
+ */
 export const deleteAllLinks = (
   { projectId, environment }: { projectId: string; environment?: string },
   { database }: Pick<ProjectsDeps, 'database'>,

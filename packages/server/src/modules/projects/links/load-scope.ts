@@ -12,11 +12,14 @@ interface ScopeOptions {
   fromFork?: boolean
 }
 
-/** Loads the variables and links of an environment, with those of linked services. A service's own links only if it refers to them. */
+/**
+ * Loads the variables and links of an environment, and those of the linked services. A service's own links are loaded only if its
+ * variables contain a reference.
+ */
 export const loadScope = (projectId: string, environment: string, deps: ProjectsDeps, options: ScopeOptions = {}) =>
   new ScopeLoader(deps).load(projectId, environment, options)
 
-/** Links whose variables an environment gets. A later one of two that set the same variable takes precedence. */
+/** Links whose variables an environment gets. Of two links that set the same variable, the later one takes precedence. */
 export async function linksOfEnvironment(
   projectId: string,
   environment: string,
@@ -31,7 +34,7 @@ export async function linksOfEnvironment(
 
 class ScopeLoader {
   readonly #deps: ProjectsDeps
-  /** Two services may refer to each other. */
+  /** Scopes by project and environment. Each is loaded once, so that two services that link each other end. */
   readonly #scopes = new Map<string, VariableScope>()
 
   constructor(deps: ProjectsDeps) {

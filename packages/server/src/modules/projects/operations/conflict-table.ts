@@ -47,7 +47,7 @@ const discarding: ConflictRules = { ...allKinds('beside'), restore: 'wait', move
 /** Starts and stops of a deployed project are short, and are serialized without this table. */
 const switching: ConflictRules = { ...allKinds('beside'), restore: 'wait', move: 'wait', delete: 'wait' }
 
-/** The project still serves: an instance that crashed is restarted, and a request wakes it. */
+/** A restore or move before it stops the project: crashed instances are still restarted, and a request wakes the project. */
 const applying: ConflictRules = { ...allKinds('refuse'), recover: 'beside', wake: 'beside', sleep: 'beside', backup: 'wait' }
 const moving: ConflictRules = { ...applying, backup: 'refuse' }
 /** The project is stopped and its data is being written, or read for the last time. */
@@ -66,7 +66,7 @@ export const conflictTable = {
   sleep: { running: switching },
   change: { running: allKinds('wait') },
   backup: { running: { ...allKinds('beside'), backup: 'wait', restore: 'wait', move: 'refuse', delete: 'refuse' } },
-  // A run uses the volumes, so no data is written below it. A deletion ends it.
+  // A task run uses the volumes: no other operation may replace their data meanwhile. A deletion ends the task run.
   task: { running: { ...allKinds('beside'), restore: 'wait', move: 'wait' } },
   restore: { running: applying, stopped: { ...applying, ...stopped } },
   move: { running: moving, stopped: { ...moving, ...stopped } },

@@ -32,10 +32,10 @@ export async function fetchStored(session: UploadSessionRow, deps: ProjectsDeps)
   const { organizationId, id } = session
   const current = () => findUploadSession(deps.database.db, organizationId, id, nowOf(deps))
   return locks.run(organizationId, async () => {
-    const now = (await current()) ?? fail('not_found')
+    const newest = (await current()) ?? fail('not_found')
     // Another request has fetched it meanwhile, or the client uploaded it to the instance directly.
-    if (now.status === 'received') return now
-    await fetchOnce(now, deps.uploadStore ?? fail('conflict', { message: noStoreMessage }), deps)
+    if (newest.status === 'received') return newest
+    await fetchOnce(newest, deps.uploadStore ?? fail('conflict', { message: noStoreMessage }), deps)
     return (await current()) ?? fail('not_found')
   })
 }

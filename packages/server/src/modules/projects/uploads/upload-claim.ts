@@ -61,7 +61,7 @@ export async function setEnvironmentUpload(
   if (before && before !== sessionId) await releaseUpload(transaction, before, deps)
 }
 
-/** Another source was chosen for the environment: its upload is released. */
+/** Releases the environment's upload, because another source was chosen. */
 export async function clearEnvironmentUpload(
   transaction: TransactionContext,
   environment: EnvironmentRow | undefined,

@@ -78,8 +78,8 @@ async function* abandonedSessions({ database: { db }, projectPorts }: ProjectsDe
       .limit(pageLength)
       .execute()
     const ids = rows.map(({ id }) => id)
-    const storedIds = await projectPorts.deployments?.listUsedUploads(db, ids)
-    yield* ids.filter((id) => !storedIds?.has(id))
+    const usedIds = await projectPorts.deployments?.listUsedUploads(db, ids)
+    yield* ids.filter((id) => !usedIds?.has(id))
     if (ids.length < pageLength) return
     last = ids.at(-1) as string
   }
