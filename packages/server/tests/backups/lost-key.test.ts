@@ -63,7 +63,7 @@ test('a lost key is reported at the next start, in the log and by notification, 
   const copy = readFileSync(keyFile, 'utf8')
   rmSync(keyFile)
   const plane = await restart()
-  expect(lines.join('')).toContain('The key that opens 1 of the stored backups is missing')
+  expect(lines.join('')).toContain('1 stored backup cannot be restored: the key that decrypts it is missing')
   expect(await reported()).toEqual([
     {
       subject: 'Stored backups cannot be decrypted: their key is missing',
@@ -75,7 +75,7 @@ test('a lost key is reported at the next start, in the log and by notification, 
   expect(readFileSync(keyFile, 'utf8')).not.toContain(keyIn(copy))
 
   await restart()
-  expect(lines.join('')).toContain('The key that opens 1 of the stored backups is missing')
+  expect(lines.join('')).toContain('1 stored backup cannot be restored: the key that decrypts it is missing')
 
   appendFileSync(keyFile, copy)
   const again = await restart()

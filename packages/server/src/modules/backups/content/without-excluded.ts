@@ -6,8 +6,9 @@ import { IgnoreRules } from '../../../source/ignore/git-ignore.ts'
 /** Compared characters of a path, as many as Linux allows; a longer path is excluded only by a folder within them. */
 const comparedCharacters = 4096
 
-/** Time of matching between two turns of the event loop, and in total for one archive. */
+/** Longest time of matching before other work of the event loop gets a turn. */
 const sliceMs = 2
+/** Longest time of matching for one archive. */
 const maxTotalMs = 5 * 60_000
 
 /** The tar without excluded entries, by the rules of .gitignore; an excluded folder is left out with its content. */

@@ -89,6 +89,7 @@ function dropSecretsOfOldAddress(
   const [first] = keptSecrets
   if (changed.length === 0 || first === undefined) return []
   for (const name of keptSecrets) delete stored.secrets[name]
+  // The client sent another kind of secret, such as a key instead of the password.
   const isReplaced = Object.keys(stored.secrets).length > 0
   const message = `must be sent again, because ${changed.join(', ')} changed`
   return isReplaced ? [] : [{ field: `config.${first}`, message }]
@@ -116,9 +117,9 @@ function fieldValue(
     if (Number.isInteger(input) && (input as number) >= 1 && (input as number) <= 65535) return input as number
     refuse('must be a port from 1 to 65535')
   } else {
-    const text = textProblem(input, field)
-    if (!text) return field.lines ? (input as string) : (input as string).trim()
-    refuse(text)
+    const problem = textProblem(input, field)
+    if (!problem) return field.lines ? (input as string) : (input as string).trim()
+    refuse(problem)
   }
   return undefined
 }

@@ -56,7 +56,7 @@ export const instanceBackupJob = (deps: BackupsDeps): Job<{ backupId: string }, 
       }
     },
     async onFailed({ backupId }, { message }) {
-      deps.log.error({ backupId, message }, 'backups: attempts of an instance backup used up')
+      deps.log.error({ backupId, message }, 'backups: instance backup failed, all attempts used up')
       const backup = await findInstanceBackup(deps.database.db, backupId)
       if (backup) await end(backup, { code: 'internal', message: internalText }, deps)
     },
@@ -108,8 +108,8 @@ async function* withProgress(
 }
 
 /**
- * Removes what the retention of the schedule does not keep: first the object, then the record, so that a kill loses no object. The
- * newest one stays also if the clock was set back since the others.
+ * Removes the backups that the schedule's retention does not keep: first the object, then the record, so that a kill orphans no
+ * object. The newest backup always stays: if the clock was set back, it is not the newest by its time.
  */
 async function removeOld(newestId: string, deps: BackupsDeps, abort: AbortSignal): Promise<void> {
   const { db } = deps.database

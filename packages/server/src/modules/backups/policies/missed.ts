@@ -4,7 +4,7 @@ import { findAnyProject } from '../../projects/index.ts'
 import type { BackupsDeps } from '../deps.ts'
 import { type LastRun, lastRuns, scheduledPolicies } from '../policy-store.ts'
 
-/** Grace period after the due time. A thousand policies that are due in the same minute take less. */
+/** Grace period after the due time, longer than the runs of a thousand policies that are due in the same minute. */
 const graceMs = 60 * 60_000
 
 /** The check runs every five minutes; a longer gap means that the instance was down or the clock jumped. */

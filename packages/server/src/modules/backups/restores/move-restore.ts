@@ -17,8 +17,8 @@ export class RestoreIsOver extends Error {
 }
 
 /**
- * Changes a restore's status; no other function does. Undefined when the transition is not allowed: terminal is final, also for
- * its safety run.
+ * Changes a restore's status; no other function does. Returns undefined when the transition is not allowed: a terminal status is
+ * final. Ending a restore also ends its unfinished safety run.
  */
 export async function moveRestore(
   id: string,

@@ -43,7 +43,7 @@ export const trialJobs = (deps: BackupsDeps): Job<SchedulePayload, unknown>[] =>
       else if (policy) await announceFailedTest(policy, 'There is no successful backup yet to test.', deps)
     },
     async onFailed({ policyId }, { message }) {
-      deps.log.error({ policyId, message }, 'backups: trial restore attempts used up')
+      deps.log.error({ policyId, message }, 'backups: trial restore failed, all attempts used up')
       const policy = await findPolicy(deps.database.db, policyId)
       if (policy) await announceFailedTest(policy, internalText, deps)
     },
@@ -84,14 +84,14 @@ async function testArtifact(
     deps.log.info({ policyId: policy.id, artifact: artifact.name, tables: tables ?? 'not loaded' }, 'backups: dump tested')
     return
   }
-  const bound = await diskLimitOfTrial(policy.projectId, deps)
-  bound.requireFits(artifact.index.plainBytes)
+  const diskLimit = await diskLimitOfTrial(policy.projectId, deps)
+  diskLimit.requireFits(artifact.index.plainBytes)
   const runtime = deps.data.runtimeFor(null)
   // One volume per policy: the next trial reuses the volume that a killed trial left.
   const location = { id: `vol_${policy.id.slice(4)}`, projectId: policy.projectId, name: 'trial' }
   await runtime.createVolume(location)
   try {
-    await runtime.writeVolume(location.id, bound.limitBytes(content()), abort)
+    await runtime.writeVolume(location.id, diskLimit.limitBytes(content()), abort)
     const [saved, written] = [await filesIn(content()), await filesIn(runtime.readVolume(location.id, abort))]
     if (saved.files?.size !== written.files?.size || saved.bytes !== written.bytes)
       throw new BackupFailed(
@@ -131,9 +131,9 @@ async function requireCompleteDump({ name, kind, details }: ManifestArtifact, co
 }
 
 async function announceFailedTest(policy: PolicyRow, message: string, deps: BackupsDeps): Promise<void> {
-  await deps.database.transaction(async (bound) => {
-    const project = await findAnyProject(bound.db, policy.projectId)
-    await bound.announce('backup.unproven', {
+  await deps.database.transaction(async ({ db, announce }) => {
+    const project = await findAnyProject(db, policy.projectId)
+    await announce('backup.unproven', {
       organizationId: policy.organizationId,
       projectId: policy.projectId,
       subject: `The test restore of ${project?.name ?? policy.projectId} failed`,

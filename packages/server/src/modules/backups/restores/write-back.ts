@@ -101,8 +101,9 @@ const writeVolume = (name: string, artifact: ManifestArtifact, context: WriteCon
 /** The runtime writes beside the volume and swaps the two: a failed write leaves the volume unchanged. */
 async function writeToVolume(name: string, tar: AsyncIterable<Uint8Array>, context: WriteContext): Promise<void> {
   const { restore, diskLimit, deps, abort, onWritten } = context
-  const project = await deps.data.volumes(restore.projectId)
-  const serverId = project[0]?.serverId ?? null
+  // A new volume is created where the project's other volumes are.
+  const volumes = await deps.data.volumes(restore.projectId)
+  const serverId = volumes[0]?.serverId ?? null
   const isCopy = restore.target === 'copy'
   const volume = await deps.data.volume(restore.projectId, name, serverId, isCopy ? restore.runId : undefined)
   if (isCopy) await recordCopy(restore.id, volume, deps)

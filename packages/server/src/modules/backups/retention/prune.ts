@@ -95,12 +95,13 @@ async function listDueForPruning(projectId: string, deps: BackupsDeps): Promise<
   }
   const restores = await listWithSafetyRun(db, projectId)
   return groups.flatMap(([retention, runs]) => {
-    const { undoPoints, unneeded: spent, needed } = sortSafetyRuns(runs.filter(isSafety), restores)
+    const { undoPoints, unneeded, needed } = sortSafetyRuns(runs.filter(isSafety), restores)
     const policyRuns = runs.filter((run) => !isSafety(run))
-    const safety = safetyLimits.flatMap((transaction) =>
-      [undoPoints, spent].flatMap((kept) => runsToPrune(transaction, kept, now)),
-    )
-    return [...runsToPrune(retention, policyRuns, now), ...safety.filter(({ id }) => !needed.has(id))]
+    const safetyRuns = safetyLimits.flatMap((limit) => [
+      ...runsToPrune(limit, undoPoints, now),
+      ...runsToPrune(limit, unneeded, now),
+    ])
+    return [...runsToPrune(retention, policyRuns, now), ...safetyRuns.filter(({ id }) => !needed.has(id))]
   })
 }
 

@@ -26,13 +26,13 @@ export function sortSafetyRuns<Run extends Pick<RunRow, 'id'>>(
   const unfinished = restores.filter((restore) => runState(restore) === 'under way').map((restore) => restore.preRestoreRunId)
   return {
     undoPoints: runs.filter((run) => stateOf(run) === 'undo point'),
-    unneeded: runs.filter((run) => stateOf(run) === 'spent'),
+    unneeded: runs.filter((run) => stateOf(run) === 'unneeded'),
     needed: new Set([newest, ...unfinished].filter((id) => typeof id === 'string')),
   }
 }
 
-function runState({ status, dataState, finishedAt }: RestoreWithSafetyRun): 'under way' | 'undo point' | 'spent' {
+function runState({ status, dataState, finishedAt }: RestoreWithSafetyRun): 'under way' | 'undo point' | 'unneeded' {
   // A cancelled restore puts the previous data back before it is finished.
   if (!terminalRestore.has(status) || finishedAt === null) return 'under way'
-  return dataState === 'restored' || dataState === 'partly_written' ? 'undo point' : 'spent'
+  return dataState === 'restored' || dataState === 'partly_written' ? 'undo point' : 'unneeded'
 }

@@ -39,13 +39,13 @@ async function reportLostKey(deps: BackupsDeps): Promise<void> {
   const runs = lost.reduce((sum, { count }) => sum + count, 0)
   deps.log.error(
     { runs, recipients: [...new Set(lost.map(({ recipient }) => recipient))] },
-    `${lostKeyMessage(runs)} ${howToRestoreKey}`,
+    `backups: ${lostKeyMessage(runs)} ${howToRestoreKey}`,
   )
   if ((await deps.archives()).isNewKey) await announceLost(lost, deps)
 }
 
 const lostKeyMessage = (runs: number) =>
-  `The key that opens ${runs} of the stored backups is missing: ${runs === 1 ? 'it' : 'they'} cannot be restored.`
+  `${runs === 1 ? '1 stored backup' : `${runs} stored backups`} cannot be restored: the key that decrypts ${runs === 1 ? 'it' : 'them'} is missing.`
 
 interface LostRuns {
   organizationId: string

@@ -16,7 +16,7 @@ export class RunIsOver extends Error {
   override readonly name = 'RunIsOver'
 }
 
-/** Changes a run's status; no other function does. Undefined when the transition is not allowed: terminal is final. */
+/** Changes a run's status; no other function does. Undefined when the transition is not allowed: a terminal status is final. */
 export async function moveRun(
   id: string,
   to: RunStatus,

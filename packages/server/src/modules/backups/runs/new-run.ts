@@ -8,14 +8,11 @@ export interface RunRequest {
   createdBy: string | null
 }
 
-type TransactionContext = Pick<
-  RunRow,
-  'organizationId' | 'policyId' | 'projectId' | 'projectName' | 'serviceId' | 'destinationId'
->
+type RunOwner = Pick<RunRow, 'organizationId' | 'policyId' | 'projectId' | 'projectName' | 'serviceId' | 'destinationId'>
 
 /** The row of a queued run. */
 export function newRun(
-  { organizationId, policyId, projectId, projectName, serviceId, destinationId }: TransactionContext,
+  { organizationId, policyId, projectId, projectName, serviceId, destinationId }: RunOwner,
   { trigger, createdBy }: RunRequest,
   deps: BackupsDeps,
 ): RunRow {

@@ -56,15 +56,12 @@ async function verifyReusedPart(
     })
     // All runs with this part were flagged before: repeating the run would end the same.
     if (damagedRunIds.length === 0) throw error
-    deps.log.warn(
-      { err: error, runId: run.id, harmed: damagedRunIds },
-      'backups: destination damaged stored data, repeating the run',
-    )
+    deps.log.warn({ err: error, runId: run.id, damagedRunIds }, 'backups: destination damaged stored data, repeating the run')
     throw new EarlierPartDamaged(error.message, { cause: error })
   }
 }
 
 /** An earlier run's part is damaged, which is not this run's failure: the run is repeated. */
 export class EarlierPartDamaged extends Error {
-  override readonly name = 'DamagedBefore'
+  override readonly name = 'EarlierPartDamaged'
 }

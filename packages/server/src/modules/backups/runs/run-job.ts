@@ -15,11 +15,11 @@ export function runJob(deps: BackupsDeps) {
     maxAttempts: 3,
     concurrency: deps.settings.maxBackups,
     async run({ runId }, _, abort) {
-      // A run that waits for a move is enqueued again when that has ended.
+      // A run that waits for a transfer is enqueued again when the transfer has ended.
       if (await mayStart(runId, deps)) await runToEnd(runId, deps, abort)
     },
     async onFailed({ runId }, { message }) {
-      deps.log.error({ runId, message }, 'backups: run attempts used up')
+      deps.log.error({ runId, message }, 'backups: run failed, all attempts used up')
       const ending = {
         status: 'server_error',
         code: 'internal',

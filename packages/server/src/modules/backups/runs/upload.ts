@@ -51,7 +51,7 @@ async function storeItem(
   position: number,
   earlier: ReadonlyMap<string, ArchivePart>,
   progress: RowProgress,
-  { run, attempt, store: location, archives, abort }: RunContext,
+  { run, attempt, store, archives, abort }: RunContext,
 ): Promise<ArchiveIndex> {
   const before = progress.bytesDone
   const nameParts = [
@@ -60,7 +60,7 @@ async function storeItem(
     name.replace(/[^A-Za-z0-9_-]+/g, '-'),
   ]
   const index = await archives.write(read(abort), {
-    store: location,
+    store,
     base: `${folderOf(run)}${nameParts.join('-')}`,
     extension,
     earlier,
@@ -72,8 +72,8 @@ async function storeItem(
 }
 
 /** Parts of successful runs that exist at this destination: equal content is not stored twice. */
-async function listReusableParts({ run, store: storeItem, deps, abort }: RunContext): Promise<ReadonlyMap<string, ArchivePart>> {
+async function listReusableParts({ run, store, deps, abort }: RunContext): Promise<ReadonlyMap<string, ArchivePart>> {
   const parts = new Map<string, ArchivePart>()
   for await (const part of earlierParts(deps.database.db, run)) if (!parts.has(part.name)) parts.set(part.name, part)
-  return parts.size === 0 ? new Map() : findStoredParts(storeItem, `${run.projectId}/`, parts.values(), abort)
+  return parts.size === 0 ? new Map() : findStoredParts(store, `${run.projectId}/`, parts.values(), abort)
 }
