@@ -21,13 +21,13 @@ import { findSetupOrganization } from './setup-organization.ts'
  */
 export function createAuthenticator({ database, clock, log }: AccessDeps): Authenticator {
   const { db } = database
-  const noteUse = createUseNoter(db, log)
+  const recordUse = createUseRecorder(db, log)
   return {
     authenticate(request) {
       const now = clock.now().getTime()
       const { authorization, 'x-organization-id': requestedId } = request.headers
       return thenSync(authorization ? byToken(db, authorization, now) : bySession(db, request, now), (caller) => {
-        if (caller) noteUse(caller, now)
+        if (caller) recordUse(caller, now)
         if (caller && requestedId && requestedId !== caller.organizationId)
           fail('forbidden', { message: 'You are not a member of the organisation in X-Organization-Id' })
         return caller
@@ -198,13 +198,13 @@ function checkOrigin(request: FastifyRequest): void {
 const setOf = (values: readonly string[] | null): ReadonlySet<string> | null => values && new Set(values)
 
 /** Records `lastUsedAt` at most once a minute per token or session, without delaying requests. */
-function createUseNoter(db: Db, log: AccessDeps['log']) {
-  const notedAt = new Map<string, number>()
+function createUseRecorder(db: Db, log: AccessDeps['log']) {
+  const recordedAt = new Map<string, number>()
   return ({ tokenId, sessionId }: Caller, now: number) => {
     const id = (tokenId ?? sessionId) as string
-    if (now - (notedAt.get(id) ?? 0) < 60_000) return
-    if (notedAt.size > 10_000) notedAt.clear()
-    notedAt.set(id, now)
+    if (now - (recordedAt.get(id) ?? 0) < 60_000) return
+    if (recordedAt.size > 10_000) recordedAt.clear()
+    recordedAt.set(id, now)
     db.updateTable(tokenId ? 'tokens' : 'sessions')
       .set({ lastUsedAt: now })
       .where('id', '=', id)

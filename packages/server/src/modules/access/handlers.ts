@@ -110,13 +110,13 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       refuseSecondOrganization(deps)
       context.audit({ objectKind: 'organization', made: 'org' })
       const now = deps.clock.now().getTime()
-      const made = await deps.database.transaction(async ({ db, lock }) => {
+      const created = await deps.database.transaction(async ({ db, lock }) => {
         await refuseTooManyOrganizations({ db, lock }, context.caller, deps)
         const row = await insertOrganization(db, body.name, now)
         await insertMember(db, row.id, context.caller.userId, 'owner', now)
         return row
       })
-      return { data: store.showOrganization(made, 'owner') }
+      return { data: store.showOrganization(created, 'owner') }
     },
     getOrganization: async (_, { organization, caller }) => ({
       data: { ...store.showOrganization(organization, caller.role), quotas: await quotasOf(organization.id, deps) },

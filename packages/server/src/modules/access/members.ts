@@ -8,10 +8,10 @@ import { countOwners, findMemberWithUser, showMember } from './store.ts'
 
 export async function changeRole(member: MemberRow, role: Role, caller: Caller, deps: AccessDeps) {
   const { database } = deps
-  if (role === 'owner' || member.role === 'owner') onlyOwners(caller)
+  if (role === 'owner' || member.role === 'owner') requireOwner(caller)
   if (member.role === 'viewer') refuseSecondPerson(role, deps)
   await database.transaction(async ({ db }) => {
-    if (member.role === 'owner' && role !== 'owner') await keepAnOwner(db, member.organizationId)
+    if (member.role === 'owner' && role !== 'owner') await requireOtherOwner(db, member.organizationId)
     await ofMember(db.updateTable('members').set({ role }), member).execute()
   })
   return showMember(caller)(await findMemberWithUser(database.db, member.organizationId, member.userId))
@@ -19,9 +19,9 @@ export async function changeRole(member: MemberRow, role: Role, caller: Caller, 
 
 /** Removes a member with their tokens and grants in this organisation. Sessions stay valid for the user's other organisations. */
 export async function removeMember(member: MemberRow, caller: Caller, { database }: AccessDeps): Promise<void> {
-  if (member.role === 'owner') onlyOwners(caller)
+  if (member.role === 'owner') requireOwner(caller)
   await database.transaction(async ({ db }) => {
-    if (member.role === 'owner') await keepAnOwner(db, member.organizationId)
+    if (member.role === 'owner') await requireOtherOwner(db, member.organizationId)
     await ofMember(db.deleteFrom('tokens'), member).execute()
     await ofMember(db.deleteFrom('grants'), member).execute()
     await ofMember(db.deleteFrom('members'), member).execute()
@@ -34,13 +34,13 @@ export async function removeMember(member: MemberRow, caller: Caller, { database
   })
 }
 
-function onlyOwners(caller: Caller): void {
+function requireOwner(caller: Caller): void {
   if (caller.role !== 'owner') fail('forbidden', { message: 'Only an owner can add or remove owners' })
 }
 
 type TransactionContext = Parameters<Parameters<AccessDeps['database']['transaction']>[0]>[0]
 
-async function keepAnOwner(db: TransactionContext['db'], organizationId: string): Promise<void> {
+async function requireOtherOwner(db: TransactionContext['db'], organizationId: string): Promise<void> {
   // Two owners who demote each other at once would leave none: updating the organisation's row serializes them.
   await db
     .updateTable('organizations')

@@ -70,7 +70,7 @@ export async function confirmTotp(code: string, caller: Caller, attempt: Attempt
         .returning('userId')
         .executeTakeFirst()
       if (!confirmed) fail('conflict', { message: 'The set-up was started again meanwhile. Confirm the newest secret.' })
-      // They were opened with the password alone.
+      // The other sessions were opened with the password alone.
       await endOtherSessions(db, caller)
       return replaceRecoveryCodes(db, userId)
     })

@@ -67,7 +67,7 @@ export async function changePassword(change: PasswordChange, caller: Caller, att
   })
 }
 
-/** Returns how many there were. */
+/** Ends the user's sessions except the caller's own. Returns their number. */
 export async function endOtherSessions(db: Db, { userId, sessionId }: Caller): Promise<number> {
   const ended = await db
     .deleteFrom('sessions')

@@ -11,7 +11,7 @@ export const findSetupOrganization = preparedQuery<Record<never, never>, { id: s
 export const isSetupOrganization = async (db: Db, organizationId: string): Promise<boolean> =>
   (await findSetupOrganization.first(db, {}))?.id === organizationId
 
-/** Keeps an organisation that was recorded earlier. */
+/** Records the set-up organisation. One that was recorded earlier stays. */
 export const noteSetupOrganization = (db: Db, organizationId: string): Promise<unknown> =>
   db
     .insertInto('instance')

@@ -21,18 +21,20 @@ export const signUpMailJob = (deps: AccessDeps) =>
       const row = await db.selectFrom('signUps').selectAll().where('id', '=', signUpId).executeTakeFirst()
       if (!row || row.usedAt !== null || !deps.mailer) return
       const isKnown = (await findUserByEmail(db, row.email)) !== undefined
-      const { subject, lines, link } = isKnown ? mailSettings(deps) : unknown(linkTo(row, deps), row.invitedBy !== null)
+      const { subject, lines, link } = isKnown
+        ? existingAccountMail(deps)
+        : newAccountMail(linkTo(row, deps), row.invitedBy !== null)
       await deps.mailer.send({ ...mailOf({ subject, lines, link }), to: row.email, messageId: row.id }, abort)
     },
   })
 
-const mailSettings = ({ publicUrl }: AccessDeps) => ({
+const existingAccountMail = ({ publicUrl }: AccessDeps) => ({
   subject: 'You already have an account',
   lines: ['A sign-up was requested for this address, which already has an account. If it was you, sign in here:'],
   link: publicUrl(),
 })
 
-const unknown = (link: string, isInvited: boolean) => ({
+const newAccountMail = (link: string, isInvited: boolean) => ({
   subject: isInvited ? 'You are invited to sign up' : 'Finish signing up',
   lines: [
     isInvited

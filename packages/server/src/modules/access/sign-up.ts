@@ -19,8 +19,8 @@ import { findUserByEmail } from './store.ts'
 const hour = 3_600_000
 const day = 24 * hour
 const validForMs = day
-const invitationGoodForMs = 7 * day
-/** Limit per client address: a user asks once or twice; a shared address may need a few more. */
+const invitationValidForMs = 7 * day
+/** Limit per client address: one user needs one or two requests; users who share an address need a few more. */
 const maxPerClient = { count: 20, withinMs: day }
 /** Limit per e-mail address, so that a client cannot flood another person's mailbox. */
 const maxPerEmail = { count: 3, withinMs: hour }
@@ -30,7 +30,7 @@ const maxPerEmail = { count: 3, withinMs: hour }
  * difference.
  */
 export async function requestSignUp({ email, client }: { email: string; client: string }, deps: AccessDeps) {
-  const settings = await openTo(['open'], deps)
+  const settings = await requireMode(['open'], deps)
   const now = deps.clock.now().getTime()
   // Only used for counting, so a hash is enough.
   const row = newRow(email, now, validForMs, { client: hashToken(client) })
@@ -49,10 +49,10 @@ export async function requestSignUp({ email, client }: { email: string; client: 
 
 /** Creates a sign-up invitation for an operator: the code is returned, and mailed if the instance has a mail server. */
 export async function inviteToSignUp(email: string, caller: Caller, deps: AccessDeps) {
-  await openTo(['open', 'invitation'], deps)
+  await requireMode(['open', 'invitation'], deps)
   if (await findUserByEmail(deps.database.db, email))
     fail('email_taken', { field: 'email', message: 'This user already has an account' })
-  const row = newRow(email, deps.clock.now().getTime(), invitationGoodForMs, { invitedBy: caller.userId })
+  const row = newRow(email, deps.clock.now().getTime(), invitationValidForMs, { invitedBy: caller.userId })
   await deps.database.transaction((transaction) => record(transaction, row, deps.mailer?.configured))
   return {
     email: row.email,
@@ -73,11 +73,11 @@ interface Completion {
 
 /** Completes a sign-up. The transaction that creates the account marks the code as used, so of two concurrent requests one wins. */
 export async function completeSignUp({ code, email, password, organization, name, client }: Completion, deps: AccessDeps) {
-  const { mode } = await openTo(['open', 'invitation'], deps)
+  const { mode } = await requireMode(['open', 'invitation'], deps)
   refuseSecondOrganization(deps)
   const { database, clock } = deps
   const now = clock.now().getTime()
-  const row = await goodRows(database.db, email, now).where('id', '=', idIn(code)).executeTakeFirst()
+  const row = await validSignUps(database.db, email, now).where('id', '=', idIn(code)).executeTakeFirst()
   const isValid = row && isCodeOf(row, code, 'sign-up', deps) && (mode === 'open' || row.invitedBy !== null)
   // Password hashing is expensive: reject a wrong code first.
   if (!isValid) return fail('not_found', { message: invalidLinkMessage })
@@ -107,7 +107,7 @@ const failEmailTaken = () => fail('email_taken', { field: 'email', message: 'Thi
  * Rejects sign-up where the mode does not allow it. A self-hosted instance has no such route, and a cloud that is not set up has
  * no operator yet.
  */
-async function openTo(modes: readonly SignUpSettings['mode'][], { signUp, database }: AccessDeps): Promise<SignUpSettings> {
+async function requireMode(modes: readonly SignUpSettings['mode'][], { signUp, database }: AccessDeps): Promise<SignUpSettings> {
   if (!signUp || signUp.mode === 'closed') return fail('not_found', { message: 'This route does not exist' })
   if (!modes.includes(signUp.mode))
     fail('forbidden', { message: 'Sign-up requires an invitation. Ask the operator of this cloud for one.' })
@@ -135,7 +135,7 @@ async function record({ db, enqueue }: TransactionContext, row: ReturnType<typeo
   if (isMailed) await enqueue(signUpMailKind, { signUpId: row.id })
 }
 
-const goodRows = (db: Db, email: string, now: number) =>
+const validSignUps = (db: Db, email: string, now: number) =>
   db
     .selectFrom('signUps')
     .selectAll()
