@@ -33,9 +33,9 @@ function volumeProblems({ services, backup }: Template): string[] {
 function healthProblems({ services, exposed, healthPath, healthByPort = [], connection }: Template): string[] {
   const found = exposedService(services)?.name
   const names = services.map(({ name }) => name)
-  const unknown = [...healthByPort, ...(exposed ? [exposed] : []), ...(connection ? [connection.service] : [])]
+  const referenced = [...healthByPort, ...(exposed ? [exposed] : []), ...(connection ? [connection.service] : [])]
   return [
-    ...unknown.filter((name) => !names.includes(name)).map((name) => `${name} is not a service`),
+    ...referenced.filter((name) => !names.includes(name)).map((name) => `${name} is not a service`),
     ...(found === exposed ? [] : [`the address would lead to ${found ?? 'no service'}, not to ${exposed ?? 'none'}`]),
     ...(healthPath && !exposed ? ['healthPath has no effect: no service is exposed'] : []),
     ...services.flatMap(({ name, healthcheck, ports = [] }) => {
