@@ -12,8 +12,8 @@ const maxAnnounced = 50
 const knownCategories: ReadonlySet<string> = new Set(categories.map(({ id }) => id))
 
 /**
- * Announces the cloud's notifications of its projects to the linked organisation. They are read from the feed of the user whose
- * token the link has. A new link starts with the next notification.
+ * Announces the cloud's notifications about its projects to the linked organisation. The feed of the user who created the link's
+ * token is read. A new link starts with the next notification.
  */
 export async function relayFeed(link: Link, deps: CloudDeps, abort: AbortSignal): Promise<void> {
   const { organizationId } = link.row

@@ -37,19 +37,19 @@ export class LinkRevoked extends Failure {
 export class CloudAnswerTooLong extends CloudUnreachable {}
 
 /**
- * Sends a request and reads its whole response as JSON, within the time limit of a short response. Every transport error is 503
- * `cloud_unreachable`.
+ * Sends a request with any token, that of a link or not, and reads its whole response as JSON within the time limit of a short
+ * response. Every transport error is 503 `cloud_unreachable`.
  */
 export async function requestWithAnyLink(
   api: CloudApi,
   address: CloudAddress,
   request: CloudRequest,
-  { maxBytes: mostBytes = usualBytes }: AnswerBounds = {},
+  { maxBytes = usualBytes }: AnswerBounds = {},
 ): Requested {
   const requestedAt = performance.now()
   try {
     const { status, body } = await api.send(address, request)
-    const text = await textOf(body, mostBytes, maxBodyMs(requestedAt))
+    const text = await textOf(body, maxBytes, maxBodyMs(requestedAt))
     return { status, body: JSON.parse(text || 'null'), bytes: text.length }
   } catch (error) {
     throw cloudUnreachable(error)

@@ -22,7 +22,7 @@ const anyLinkQuery = preparedQuery<Record<never, never>, { organizationId: strin
   db.selectFrom('cloudLinks').select('organizationId').limit(1),
 )
 
-/** Whether any organisation is linked; answered without a promise from the read cache. */
+/** Whether any organisation is linked. Returns no promise when the read cache has the row. */
 export const hasLinks = (db: Db): Awaitable<boolean> => thenSync(anyLinkQuery.first(db, {}), (row) => row !== undefined)
 
 export async function linkedOrganizations(db: Db): Promise<string[]> {

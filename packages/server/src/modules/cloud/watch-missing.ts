@@ -6,7 +6,7 @@ import { requestCloud } from './request-cloud.ts'
 
 /** Time for which a project must be missing: a cloud that is being restored from a backup may lack it temporarily. */
 const missingMs = 10 * 60_000
-const maxConcurrent = 100
+const maxPerRun = 100
 
 /** Finds projects that were transferred to the cloud and deleted there, and removes their local copies. */
 export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSignal): Promise<void> {
@@ -15,7 +15,7 @@ export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSign
   )
   if (transferred.length === 0 || !(await seesEveryProject(link, deps, abort))) return
   const now = deps.clock.now().getTime()
-  for (const { projectId, missingSince } of transferred.slice(0, maxConcurrent)) {
+  for (const { projectId, missingSince } of transferred.slice(0, maxPerRun)) {
     const { status } = await requestCloud(deps.api, link.address, { method: 'GET', path: `/api/projects/${projectId}`, abort })
     if (status !== 404) {
       if (status === 200 && missingSince !== null) await noteMissing(deps.database.db, projectId, null)
