@@ -2,7 +2,7 @@ import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import type { PullRequestDelivery } from '../git-host/index.ts'
 import type { GitEventsDeps, ProjectRow } from './deps.ts'
-import { triedAgain } from './host-errors.ts'
+import { callGitHost } from './host-errors.ts'
 import { followPullRequest } from './pull-requests.ts'
 import { groupOfProject } from './receive.ts'
 
@@ -23,7 +23,7 @@ export const findPullRequestsJob = (deps: GitEventsDeps) =>
       const project = await deps.projects.find(projectId)
       if (!project?.enabled || !project.previews || project.deletingSince !== null) return
       let open: PullRequestDelivery[] = []
-      await triedAgain(deps, async () => {
+      await callGitHost(deps, async () => {
         open = await deps.gitHost.openPullRequests(project.organizationId, deps.projects.repositoryRef(project))
       })
       for (const pullRequest of open) {

@@ -14,7 +14,7 @@ export async function forEachProject(
   await Promise.all(
     projects.map((project) =>
       act(project).catch((error: unknown) => {
-        if (error instanceof Failure) noteRefusal(project.id, error, deps)
+        if (error instanceof Failure) logRefusal(project.id, error, deps)
         else failures.push(error)
       }),
     ),
@@ -22,5 +22,5 @@ export async function forEachProject(
   if (failures.length > 0) throw failures[0]
 }
 
-export const noteRefusal = (projectId: string, { message }: Failure, { log }: Pick<GitEventsDeps, 'log'>): void =>
+export const logRefusal = (projectId: string, { message }: Failure, { log }: Pick<GitEventsDeps, 'log'>): void =>
   log.info({ projectId, message }, 'git-events: project not updated')

@@ -57,18 +57,21 @@ async function act(row: GitDeliveryRow, delivery: Delivery, attempt: number, dep
     const ids = organizations === 'all' ? await gitHost.organizationsWith(provider, repository.owner) : organizations
     if (await deps.projects.isBeingTransferred({ provider, ...repository }, ids))
       throw new Error('a project of this repository is being transferred; the push waits until the transfer has ended')
-    const haveNewer = attempt > 1 ? await whoHasNewer(row, organizations, deps) : () => false
+    const hasNewer = attempt > 1 ? await newerDeliveryCheck(row, organizations, deps) : () => false
     const projects = await deps.projects.listOfRepository(
       { provider, ...repository },
-      ids.filter((id) => !haveNewer(id)),
+      ids.filter((id) => !hasNewer(id)),
     )
     if (delivery.kind === 'push') await deployPush(projects, delivery, deps)
     else await followPullRequest(projects, delivery, deps)
   }
 }
 
-/** Organisations with a newer handled delivery. A retry may run after a later delivery and must not undo its effect. */
-async function whoHasNewer(row: GitDeliveryRow, organizations: string[] | 'all', { database }: GitEventsDeps) {
+/**
+ * Returns a check whether a newer delivery was already handled for an organisation. A retry may run after a later delivery and must
+ * not undo its effect.
+ */
+async function newerDeliveryCheck(row: GitDeliveryRow, organizations: string[] | 'all', { database }: GitEventsDeps) {
   const newer = row.subject === null ? [] : await listNewerHandled(database.db, row)
   const organizationLists = newer.map((one) => gitDeliveryJson.organizations(one))
   return (id: string) => organizationLists.some((ids) => (ids === 'all' ? organizations === 'all' : ids.includes(id)))

@@ -9,9 +9,12 @@ export async function startPreview(project: ProjectRow, row: PullRequestRow, dep
   const { number, branch, commit, title, author } = row
   const fromFork = row.fromFork === 1
   const environment = await deps.projects.ensurePreview(project, { pullRequest: number, branch, fromFork })
-  if (typeof environment === 'string') return void (await settle(row, { state: 'blocked', reason: environment }, deps))
+  if (typeof environment === 'string') {
+    await recordState(row, { state: 'blocked', reason: environment }, deps)
+    return
+  }
   if (environment.deletingSince !== null) throw new Error(`The environment ${environment.slug} is still being removed`)
-  if (!(await settle(row, { state: 'active', reason: null }, deps))) return
+  if (!(await recordState(row, { state: 'active', reason: null }, deps))) return
   await deps.deployments.deploy(project.id, {
     trigger: 'pull_request',
     createdBy: null,
@@ -43,7 +46,7 @@ const refOf = ({ gitProvider }: ProjectRow, number: number): string =>
 export const lockOf = (projectId: string, number: number): string => `pull-request:${projectId}:${number}`
 
 /** Records the state of a pull request. Returns false when it has a newer commit, which is handled by its own delivery. */
-const settle = (row: PullRequestRow, changes: Pick<PullRequestRow, 'state' | 'reason'>, { database }: GitEventsDeps) =>
+const recordState = (row: PullRequestRow, changes: Pick<PullRequestRow, 'state' | 'reason'>, { database }: GitEventsDeps) =>
   database.transaction(async ({ db, enqueue, lock }) => {
     await lock(lockOf(row.projectId, row.number))
     const current = await findPullRequest(db, row.projectId, row.number)

@@ -79,11 +79,11 @@ async function closePullRequest(project: ProjectRow, delivery: PullRequestDelive
     if (row.state !== 'closed')
       await enqueue(commentKind.of(row), { projectId: project.id, number }, { groupKey: commentKey(row) })
   })
-  await useRoom(project, deps)
+  await startNextBlocked(project, deps)
 }
 
-/** Starts the longest-waiting blocked preview, after another one was removed. */
-export async function useRoom(project: ProjectRow, deps: GitEventsDeps): Promise<void> {
+/** Starts the blocked preview that has waited longest, after another preview was removed. */
+export async function startNextBlocked(project: ProjectRow, deps: GitEventsDeps): Promise<void> {
   const next = project.enabled && project.previews ? await nextBlocked(deps.database.db, project.id) : undefined
   if (next) await startPreview(project, next, deps)
 }

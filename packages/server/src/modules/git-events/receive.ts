@@ -29,10 +29,10 @@ export async function receive(
   await deps.gitHost.noteDelivery(webhookIds)
   if (delivery.kind === 'ping') return { outcome: 'pong', reason: null }
   if (delivery.kind === 'ignored') return { outcome: 'ignored', reason: delivery.reason }
-  const isWanted = await concernsAnybody(provider, { ...verified, delivery }, deps)
+  const isWanted = await isNeeded(provider, { ...verified, delivery }, deps)
   if (!isWanted) await refuseMoved(provider, { ...verified, delivery }, deps)
   const incoming = incomingOf(provider, { ...verified, delivery }, inbound.rawBody, nowOf(deps))
-  const isNew = await record(isWanted ? incoming : atRest(incoming))
+  const isNew = await record(isWanted ? incoming : asHandled(incoming))
   return isNew ? { outcome: 'accepted', reason: null } : { outcome: 'duplicate', reason: 'This event was already processed' }
 }
 
@@ -40,7 +40,7 @@ export async function receive(
  * Whether any project needs the delivery. Most pushes are to branches that are not deployed, and a job for each would be most of
  * the load.
  */
-async function concernsAnybody(
+async function isNeeded(
   provider: GitHostProvider,
   { delivery, organizationIds }: VerifiedDelivery & { delivery: Delivery },
   { projects, gitHost }: GitEventsDeps,
@@ -66,7 +66,7 @@ async function refuseMoved(
 }
 
 /** Marks a delivery as already handled; it is stored only to detect duplicates. */
-const atRest = ({ row, ...rest }: Incoming): Incoming => ({
+const asHandled = ({ row, ...rest }: Incoming): Incoming => ({
   ...rest,
   row: { ...row, delivery: null, handledAt: row.receivedAt as number },
 })

@@ -4,7 +4,7 @@ import type { TransactionContext } from '../../platform/transaction.ts'
 import { deployedSource } from '../deployments/index.ts'
 import { contextOf, deploymentPage } from './at-the-host.ts'
 import type { CommitState, DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
-import { triedAgain } from './host-errors.ts'
+import { callGitHost } from './host-errors.ts'
 import { findPullRequestAt } from './store.ts'
 import { commentKey, commentKind } from './tell-pull-request.ts'
 
@@ -34,7 +34,7 @@ export const reportJob = (deps: GitEventsDeps) =>
       const commit = deployment && commitOf(deployment)
       if (!project || !commit) return
       const repository = deps.projects.repositoryRef(project)
-      await triedAgain(deps, () =>
+      await callGitHost(deps, () =>
         deps.gitHost.setCommitStatus(project.organizationId, repository, commit, statusOf(project, deployment, deps)),
       )
     },

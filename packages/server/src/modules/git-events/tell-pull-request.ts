@@ -3,7 +3,7 @@ import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import { contextOf, deploymentPage } from './at-the-host.ts'
 import type { DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
-import { triedAgain } from './host-errors.ts'
+import { callGitHost } from './host-errors.ts'
 import { findPullRequest } from './store.ts'
 
 export const commentKind = sharedKind<{ projectId: string; number: number }>('git-events.tell-pull-request')
@@ -29,7 +29,7 @@ export const commentJob = (deps: GitEventsDeps) =>
       const state = row.state === 'waiting' ? 'pending' : row.state === 'blocked' ? 'failure' : null
       // A rejected commit status must not prevent the comment.
       if (state)
-        await triedAgain(deps, () =>
+        await callGitHost(deps, () =>
           deps.gitHost.setCommitStatus(organizationId, repository, row.commit, {
             state,
             description: (row.reason ?? '').slice(0, 140),
@@ -37,7 +37,7 @@ export const commentJob = (deps: GitEventsDeps) =>
             targetUrl: `${deps.publicUrl()}/projects/${projectId}`,
           }),
         )
-      await triedAgain(deps, () =>
+      await callGitHost(deps, () =>
         deps.gitHost.comment(organizationId, repository, number, { marker: `berth-preview-${projectId}`, text }),
       )
     },

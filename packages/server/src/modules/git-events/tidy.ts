@@ -3,7 +3,7 @@ import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
 import { type GitEventsDeps, nowOf } from './deps.ts'
 import { removePreview } from './preview.ts'
-import { useRoom } from './pull-requests.ts'
+import { startNextBlocked } from './pull-requests.ts'
 import { groupOfProject } from './receive.ts'
 import { changePullRequest, forgetDeliveries, listExpired } from './store.ts'
 import { commentKey, commentKind } from './tell-pull-request.ts'
@@ -53,6 +53,6 @@ export const expireJob = (deps: GitEventsDeps) =>
         await changePullRequest(transaction.db, row, { state: 'expired', reason })
         await transaction.enqueue(commentKind.of({ projectId }), { projectId, number }, { groupKey: commentKey(row) })
       })
-      await useRoom(project, deps)
+      await startNextBlocked(project, deps)
     },
   })
