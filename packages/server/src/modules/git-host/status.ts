@@ -17,7 +17,7 @@ export const sourcesOf = (rows: readonly GitConnectionRow[]): GitHostSources => 
 
 /** `error`: connected before, but the host accepts none of the connections any more. */
 export const stateOf = (rows: readonly GitConnectionRow[]): GitHostStatus['state'] =>
-  rows.length === 0 ? 'disconnected' : rows.some(({ trouble: errorKind }) => errorKind === null) ? 'connected' : 'error'
+  rows.length === 0 ? 'disconnected' : rows.some(({ trouble }) => trouble === null) ? 'connected' : 'error'
 
 export const accountsOf = (rows: readonly GitConnectionRow[]): GitAccount[] =>
   rows.map(({ accountLogin, accountId, accountType, avatarUrl, source }) => ({

@@ -13,10 +13,10 @@ export interface PendingAnswer {
 }
 
 const name = 'berth_git_connect'
-const locationOf = (state: string) => `git-connect:${hashToken(state)}`
+const sealContextOf = (state: string) => `git-connect:${hashToken(state)}`
 
 export function consentCookie(answer: PendingAnswer, state: string, isSecure: boolean, { secretBox }: GitHostDeps): string {
-  const value = secretBox.seal(JSON.stringify(answer), locationOf(state))
+  const value = secretBox.seal(JSON.stringify(answer), sealContextOf(state))
   const attributes = `Path=/api/gitprovider/connect; HttpOnly; SameSite=Lax; Max-Age=${limits.oauthStateSeconds}`
   return `${name}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`
 }
@@ -29,7 +29,7 @@ export function readConsentCookie(cookies: string | undefined, state: string, { 
     .find((part) => part.startsWith(`${name}=`))
   if (!cookieValue) return null
   try {
-    return JSON.parse(secretBox.open(cookieValue.slice(name.length + 1), locationOf(state)).reveal()) as PendingAnswer
+    return JSON.parse(secretBox.open(cookieValue.slice(name.length + 1), sealContextOf(state)).reveal()) as PendingAnswer
   } catch (error) {
     if (error instanceof SecretBoxError) return null
     throw error

@@ -85,13 +85,13 @@ async function confirm(flow: ConnectFlow, answer: PendingAnswer, context: Contex
 }
 
 const codeOf = ({ code }: PendingAnswer): string =>
-  code ?? fault(new ConnectFailed('incomplete', 'The git host sent no code', 'code'))
+  code ?? raise(new ConnectFailed('incomplete', 'The git host sent no code', 'code'))
 
 async function connectAccount(flow: ConnectFlow, answer: PendingAnswer, deps: GitHostDeps): Promise<undefined> {
   const host = deps.hosts[flow.provider]
   const code = codeOf(answer)
   const exchanged = flow.byCloud ? collected(flow, code, deps) : host.signIn.code?.exchange(code, redirectUri(deps))
-  const tokens = await explaining(exchanged ?? fault(new ConnectFailed('incomplete', 'The git host sent no code', 'code')))
+  const tokens = await explaining(exchanged ?? raise(new ConnectFailed('incomplete', 'The git host sent no code', 'code')))
   deps.scrubber.register(tokens.accessToken, tokens.refreshToken)
   const account = await explaining(host.account({ kind: 'token', id: `new ${flow.userId}`, token: tokens.accessToken }))
   await storeAccount(flow, { ...tokens, byCloud: flow.byCloud !== null }, account, deps)
@@ -108,7 +108,7 @@ async function collected({ organizationId, byCloud }: ConnectFlow, code: string,
   return tokensFrom(tokens)
 }
 
-function fault(error: Error): never {
+function raise(error: Error): never {
   throw error
 }
 
@@ -132,9 +132,10 @@ async function connectApp(
     )
   if (!app || installationId === null)
     throw new ConnectFailed('incomplete', 'The git host sent no installation id', 'installation_id')
-  const isGiven = code === null && (await isOperators(flow, deps))
-  if (!isGiven && !signIn.code) throw new ConnectFailed('forbidden', 'Only operators can connect an app that has no OAuth client')
-  if (!isGiven && code === null) return signIn.code!.url(stateOf({ ...flow, installationId }, deps), redirectUri(deps))
+  const needsNoSignIn = code === null && (await isStartedByOperator(flow, deps))
+  if (!needsNoSignIn && !signIn.code)
+    throw new ConnectFailed('forbidden', 'Only operators can connect an app that has no OAuth client')
+  if (!needsNoSignIn && code === null) return signIn.code!.url(stateOf({ ...flow, installationId }, deps), redirectUri(deps))
   const installation = await explaining(app.installation(installationId))
   if (code !== null && signIn.code) {
     const { accessToken } = await explaining(signIn.code.exchange(code, redirectUri(deps)))
@@ -149,7 +150,7 @@ async function connectApp(
   return undefined
 }
 
-async function isOperators({ userId, organizationId }: ConnectFlow, { people }: GitHostDeps): Promise<boolean> {
+async function isStartedByOperator({ userId, organizationId }: ConnectFlow, { people }: GitHostDeps): Promise<boolean> {
   const role = await people.roleOf(userId, organizationId)
   return (role === 'owner' || role === 'admin') && people.isOperatorsOrganization(organizationId)
 }

@@ -88,7 +88,7 @@ async function refreshed(row: GitConnectionRow, deps: GitHostDeps): Promise<GitC
   while (nowOf(deps) < until) {
     const claimed = await claimRefresh(db, row.id, row.credential, nowOf(deps), nowOf(deps) + refreshMs)
     if (claimed) return exchange(claimed, deps)
-    const current = await present(row.id, deps)
+    const current = await currentRow(row.id, deps)
     if (current.credential !== row.credential) return current
     await pause(200)
   }
@@ -109,14 +109,14 @@ async function exchange(row: GitConnectionRow, deps: GitHostDeps): Promise<GitCo
       credentialExpiresAt: expiryOf(tokens, deps),
       updatedAt: nowOf(deps),
     }
-    return (await putRefreshed(db, row, changes)) ? { ...row, ...changes } : await present(row.id, deps)
+    return (await putRefreshed(db, row, changes)) ? { ...row, ...changes } : await currentRow(row.id, deps)
   } catch (error) {
     await putRefreshed(db, row, {})
     throw error
   }
 }
 
-const present = async (id: string, { database }: GitHostDeps): Promise<GitConnectionRow> => {
+const currentRow = async (id: string, { database }: GitHostDeps): Promise<GitConnectionRow> => {
   const row = await findConnection(database.db, id)
   if (!row) throw new GitHostError('unauthorized', 'The connection was removed')
   return row

@@ -90,16 +90,16 @@ export const setInstallationError = (
   db: Db,
   provider: GitHostProvider,
   installationId: number,
-  errorKind: string | null,
+  problem: string | null,
   now: number,
 ): Promise<GitConnectionRow[]> =>
   db
     .updateTable('gitConnections')
-    .set({ trouble: errorKind, updatedAt: now })
+    .set({ trouble: problem, updatedAt: now })
     .where('provider', '=', provider)
     .where('source', '=', 'app')
     .where('externalId', '=', String(installationId))
-    .where('trouble', errorKind === null ? 'is not' : 'is', null)
+    .where('trouble', problem === null ? 'is not' : 'is', null)
     .returningAll()
     .execute()
 
@@ -132,10 +132,10 @@ export async function putRefreshed(db: Db, row: GitConnectionRow, changes: Updat
 }
 
 /** Returns false when the connection already had an error. */
-export async function setConnectionError(db: Db, row: GitConnectionRow, errorKind: string, now: number): Promise<boolean> {
+export async function setConnectionError(db: Db, row: GitConnectionRow, problem: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('gitConnections')
-    .set({ trouble: errorKind, updatedAt: now })
+    .set({ trouble: problem, updatedAt: now })
     .where('id', '=', row.id)
     // A reconnected row has another login: leave it.
     .where('updatedAt', '=', row.updatedAt)

@@ -31,10 +31,10 @@ export function markInstallation(
   deps: GitHostDeps,
 ): Promise<void> {
   return deps.database.transaction(async (transaction) => {
-    const errorKind = state === 'suspended' ? 'The app is suspended at the git host. Resume it there.' : null
-    const rows = await setInstallationError(transaction.db, provider, installationId, errorKind, nowOf(deps))
+    const problem = state === 'suspended' ? 'The app is suspended at the git host. Resume it there.' : null
+    const rows = await setInstallationError(transaction.db, provider, installationId, problem, nowOf(deps))
     for (const row of rows) {
-      if (errorKind) await announceDisconnected(transaction, row, 'its app was suspended there')
+      if (problem) await announceDisconnected(transaction, row, 'its app was suspended there')
       else await deps.onConnected?.(row.organizationId, provider, transaction)
     }
   })

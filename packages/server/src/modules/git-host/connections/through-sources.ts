@@ -21,7 +21,7 @@ export async function usableSources(
   deps: GitHostDeps,
 ): Promise<GitConnectionRow[]> {
   const rows = await listConnections(deps.database.db, organizationId)
-  const chosen = provider ?? rows.find(({ trouble: errorKind }) => errorKind === null)?.provider
+  const chosen = provider ?? rows.find(({ trouble }) => trouble === null)?.provider
   const usableRows = rows.filter((row) => row.provider === chosen && row.trouble === null)
   return usableRows.sort((one, other) => rank(one) - rank(other))
 }
@@ -37,16 +37,16 @@ export async function throughSources<Result>(
   work: ThroughSource<Result>,
 ): Promise<Result> {
   if (rows.length === 0) fail('no_source')
-  const errorKinds: GitHostError[] = []
+  const errors: GitHostError[] = []
   for (const row of rows) {
     try {
       return await throughSource(row, deps, work)
     } catch (error) {
-      if (!(error instanceof GitHostError) || !givesWay.has(error.errorKind)) throw error
-      errorKinds.push(error)
+      if (!(error instanceof GitHostError) || !accessErrors.has(error.errorKind)) throw error
+      errors.push(error)
     }
   }
-  throw bestError(errorKinds)
+  throw bestError(errors)
 }
 
 /** Runs the work with one connection. A login that the host has revoked is marked and not used again. */
@@ -58,24 +58,26 @@ export async function throughSource<Result>(
   try {
     return await work(await accessOf(row, deps), deps.hosts[row.provider], row)
   } catch (error) {
-    if (error instanceof GitHostError && error.errorKind === 'unauthorized') await noteRevoked(row, error, deps)
+    if (error instanceof GitHostError && error.errorKind === 'unauthorized') await markRevoked(row, error, deps)
     throw error
   }
 }
 
-const givesWay: ReadonlySet<GitHostErrorKind> = new Set(['unauthorized', 'forbidden', 'not_found', 'limited'])
+/** Errors after which another connection may have access. */
+const accessErrors: ReadonlySet<GitHostErrorKind> = new Set(['unauthorized', 'forbidden', 'not_found', 'limited'])
 
-const notifying: readonly GitHostErrorKind[] = ['limited', 'forbidden', 'not_found', 'unauthorized']
-const bestError = (errorKinds: readonly GitHostError[]): GitHostError =>
-  errorKinds.toSorted((one, other) => notifying.indexOf(one.errorKind) - notifying.indexOf(other.errorKind))[0]!
+/** The most helpful error for the user comes first. */
+const reportOrder: readonly GitHostErrorKind[] = ['limited', 'forbidden', 'not_found', 'unauthorized']
+const bestError = (errors: readonly GitHostError[]): GitHostError =>
+  errors.toSorted((one, other) => reportOrder.indexOf(one.errorKind) - reportOrder.indexOf(other.errorKind))[0]!
 
 /** Picks the error to report when several sources failed: errors that the host did not cause come first. */
 export const bestErrorOf = (errors: readonly unknown[]): unknown => {
-  const errorKinds = errors.filter((error) => error instanceof GitHostError)
-  return errors.find((error) => !(error instanceof GitHostError) || !givesWay.has(error.errorKind)) ?? bestError(errorKinds)
+  const hostErrors = errors.filter((error) => error instanceof GitHostError)
+  return errors.find((error) => !(error instanceof GitHostError) || !accessErrors.has(error.errorKind)) ?? bestError(hostErrors)
 }
 
-async function noteRevoked(row: GitConnectionRow, { message }: GitHostError, deps: GitHostDeps): Promise<void> {
+async function markRevoked(row: GitConnectionRow, { message }: GitHostError, deps: GitHostDeps): Promise<void> {
   // An app's tokens are created for each use: if one is rejected, the instance's own key is wrong, not this installation.
   if (row.source === 'app') return
   await deps.database.transaction(async (transaction) => {

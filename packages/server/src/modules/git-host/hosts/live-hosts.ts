@@ -109,24 +109,27 @@ export class LiveHosts {
     const { configured, create } = this.#deps
     const fromEnvironment = configured[provider]
     const isConfigured = hasApplication(fromEnvironment)
-    const unused = (problem: string | null): LiveHost => ({
+    const hostFromEnvironment = (problem: string | null): LiveHost => ({
       host: create(provider, fromEnvironment),
       settings: fromEnvironment,
       origin: isConfigured ? 'environment' : 'none',
       row,
       problem,
     })
-    if (!row) return unused(null)
-    if (isConfigured) return unused(`The stored application is not used: BERTH_${provider.toUpperCase()}_* variables are set.`)
+    if (!row) return hostFromEnvironment(null)
+    if (isConfigured)
+      return hostFromEnvironment(`The stored application is not used: BERTH_${provider.toUpperCase()}_* variables are set.`)
     if (provider === 'github' && row.url !== fromEnvironment.webUrl)
-      return unused(`The stored app belongs to ${row.url}, but BERTH_GITHUB_WEB_URL is ${fromEnvironment.webUrl}.`)
+      return hostFromEnvironment(`The stored app belongs to ${row.url}, but BERTH_GITHUB_WEB_URL is ${fromEnvironment.webUrl}.`)
     try {
       const settings = openApplication(row, this.#deps.secretBox)
       this.#deps.scrubber.register(settings.clientSecret, settings.privateKey, settings.webhookSecret)
       return { host: create(provider, settings), settings, origin: 'stored', row, problem: null }
     } catch (err) {
       this.#deps.log.error({ err, provider }, 'git-host: stored application cannot be read')
-      return unused(`The stored application at ${hostTitles[provider]} cannot be decrypted. Replace it or remove it.`)
+      return hostFromEnvironment(
+        `The stored application at ${hostTitles[provider]} cannot be decrypted. Replace it or remove it.`,
+      )
     }
   }
 }

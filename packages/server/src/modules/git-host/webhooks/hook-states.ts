@@ -28,7 +28,7 @@ export function createHookStates(deps: GitHostDeps) {
     // A webhook of an unreachable host counts as inactive.
     const state = request().catch((error: unknown) => {
       if (!(error instanceof GitHostError || error instanceof Failure)) throw error
-      deps.log.info({ err: error, webhookId: row.id }, 'git host: webhook state unknown')
+      deps.log.info({ err: error, webhookId: row.id }, 'git-host: webhook state unknown')
       return { isActive: false, failure: null }
     })
     states.delete(key)

@@ -38,11 +38,11 @@ export async function verifyDelivery(inbound: InboundDelivery, deps: GitHostDeps
   const isBodySigned = provider !== 'gitlab'
   if (appSecret && host.isSignedWith(appSecret, headers, rawBody))
     return { delivery: host.readDelivery(headers, rawBody), organizationIds: 'all', webhookIds: [], isBodySigned }
-  const hooks = inbound.hook ? await hookNamed(inbound, deps) : await hooksOnNamed(inbound, deps)
+  const hooks = inbound.hook ? await webhookOfUrl(inbound, deps) : await webhooksOfBody(inbound, deps)
   const signedHooks = hooks.filter((row) => isSignedFor(row, host, inbound, deps))
   if (signedHooks.length === 0) return null
   return {
-    delivery: await asKnown(host.readDelivery(headers, rawBody), signedHooks, inbound, deps),
+    delivery: await withKnownRepository(host.readDelivery(headers, rawBody), signedHooks, inbound, deps),
     organizationIds: [...new Set(signedHooks.map(({ organizationId }) => organizationId))],
     webhookIds: signedHooks.map(({ id }) => id),
     isBodySigned,
@@ -53,7 +53,7 @@ export async function verifyDelivery(inbound: InboundDelivery, deps: GitHostDeps
  * Maps a delivery to the repository of its webhook. The host may report a new name after a rename, while projects and webhooks
  * still have the old one. A delivery about another repository with webhooks here is rejected.
  */
-async function asKnown(
+async function withKnownRepository(
   delivery: Delivery | null,
   hooks: readonly GitWebhookRow[],
   { provider }: InboundDelivery,
@@ -88,7 +88,7 @@ export async function webhookSecretsFor(
 const keyOf = (delivery: Delivery | null): string | null =>
   delivery?.repository ? repositoryKey(delivery.repository.owner, delivery.repository.repo) : null
 
-async function hookNamed({ provider, hook }: InboundDelivery, { database: { db } }: GitHostDeps) {
+async function webhookOfUrl({ provider, hook }: InboundDelivery, { database: { db } }: GitHostDeps) {
   const row = await findWebhook(db, hook as string)
   return row?.provider === provider ? [row] : []
 }
@@ -96,7 +96,7 @@ async function hookNamed({ provider, hook }: InboundDelivery, { database: { db }
 /** Maximum size of an unverified body that is parsed to find the webhooks whose secrets to try. */
 const maxUnsignedLength = 1024 * 1024
 
-async function hooksOnNamed({ provider, headers, rawBody }: InboundDelivery, deps: GitHostDeps) {
+async function webhooksOfBody({ provider, headers, rawBody }: InboundDelivery, deps: GitHostDeps) {
   if (rawBody.length > maxUnsignedLength) return []
   const repository = keyOf(deps.hosts[provider].readDelivery(headers, rawBody))
   return repository ? webhooksOn(deps.database.db, provider, repository, maxHooks) : []
