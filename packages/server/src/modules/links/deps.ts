@@ -19,7 +19,7 @@ export interface LinksDeps {
         createdBy: string | null,
       ): Promise<{ link: LinkRow; warnings: string[] }>
       remove(link: LinkRow, onDeleted: (transaction: TransactionContext) => Promise<unknown>): Promise<void>
-      /** Deletes the links of a project that is being deleted, or of its environment, and those to it. */
+      /** Deletes the links of a project or environment that is being deleted, and the links of other projects to that project. */
       removeAll(
         of: { projectId: string; environment?: string },
         onDeleted: (links: readonly LinkRow[], transaction: TransactionContext) => Promise<unknown>,
