@@ -44,7 +44,7 @@ export const errors = {
   internal: [500, 'Internal error. Retry, and report the request id if it happens again.'],
   not_built_yet: [501, 'This route is not implemented yet'],
   server_unreachable: [502, 'The server is unreachable'],
-  adoption_failed: [502, 'The server rejected the adoption of the services'],
+  adoption_failed: [502, 'The services could not be adopted'],
   remote_unreachable: [502, 'The git remote is unreachable'],
   git_host_limited: [503, 'The rate limit of the git host is used up. Try again later.'],
   cloud_unreachable: [503, 'The cloud is unreachable'],

@@ -263,7 +263,7 @@ describe('POST /migration/adopt', () => {
     arrange()
     const { status, body } = await admin().adopt(adoption({ serviceNames: ['odd'] }))
     expect([status, body.code]).toEqual([502, 'adoption_failed'])
-    expect(body.error).toMatch(/^The server rejected the adoption of the services: ./)
+    expect(body.error).toMatch(/^The services could not be adopted: ./)
     expect(JSON.stringify(body)).not.toContain('canary')
     expect(await projectsThere()).toEqual([])
   })

@@ -62,7 +62,7 @@ function answerFailed(error: unknown): never {
   if (isDiskFull(error)) throw error
   if (error instanceof Failure && (error.code !== 'validation_failed' || isOfRequest(error.options.field))) throw error
   const reason = error instanceof Failure ? error.message : 'internal error. The log of the instance has the details.'
-  return fail('adoption_failed', { message: `The server rejected the adoption of the services: ${reason}`, cause: error })
+  return fail('adoption_failed', { message: `The services could not be adopted: ${reason}`, cause: error })
 }
 
 const isOfRequest = (field: string | undefined) => /^(serverId|projectName|serviceNames)\b/.test(field ?? '')

@@ -53,12 +53,12 @@ const harmless = new Set(['/etc/localtime', '/etc/timezone'])
 export function systemPathsOf({ mounts }: Pick<ReadContainer, 'mounts'>, paths?: ReadonlyMap<string, string>): string[] {
   const mounted = mounts.flatMap(({ type, source, readOnly }) => {
     const location = type === 'volume' ? paths?.get(source ?? '') : type === 'bind' ? source : null
-    return location ? [{ place: posix.normalize(location), readOnly }] : []
+    return location ? [{ path: posix.normalize(location), readOnly }] : []
   })
   const systemMounts = mounted.filter(
-    ({ place: location, readOnly }) => !(readOnly && harmless.has(location)) && systemParts.some((part) => part.test(location)),
+    ({ path, readOnly }) => !(readOnly && harmless.has(path)) && systemParts.some((part) => part.test(path)),
   )
-  return [...new Set(systemMounts.map(({ place: location }) => location))]
+  return [...new Set(systemMounts.map(({ path }) => path))]
 }
 
 type Rule = (container: ReadContainer, facts: AdoptionFacts) => string | false | undefined
@@ -85,18 +85,18 @@ const rules: Rule[] = [
     mounts.some(
       ({ type, source }) => type === 'bind' && source !== null && /(^|\/)(docker|containerd|podman)\.sock$/.test(source),
     ) && 'It mounts the Docker socket, which is equivalent to root on the server',
-  ({ mounts }, { paths: places }) =>
+  ({ mounts }, { paths }) =>
     mounts.some(({ type, source }) => {
-      const location = type === 'volume' ? places?.get(source ?? '') : source
+      const location = type === 'volume' ? paths?.get(source ?? '') : source
       return (type === 'bind' || type === 'volume') && typeof location === 'string' && isOfTheSystem(location)
     }) && 'It mounts a system folder: every user who can change the project could read or change the server',
-  (container, { paths: places, isOperator = true }) => {
-    const mounted = isOperator ? [] : systemPathsOf(container, places)
+  (container, { paths, isOperator = true }) => {
+    const mounted = isOperator ? [] : systemPathsOf(container, paths)
     return mounted.length > 0 && operatorsOnly(mounted)
   },
 ]
 
-/** The message names the paths. */
+/** The reason for a caller who is not an operator. It names the paths. */
 export const operatorsOnly = (paths: readonly string[]): string =>
   `It mounts ${paths.map(plainText).join(', ')} of the server's system. Only an operator of this instance can adopt it`
 

@@ -136,8 +136,8 @@ function warnOfNetworks(
   if (all.length > 0 && all.every((one) => closed.has(one))) warn('its network was internal; it will have internet access')
   const isByCompose =
     labels && container.name.replaceAll('_', '-') === `${labels.project}-${labels.service}-${labels.number}`.replaceAll('_', '-')
-  const image = new Set([...(isByCompose ? [] : [container.name]), ...Object.values(container.networks).flat()])
-  const droppedNames = [...image].filter((one) => one !== name && one !== '' && !container.id.startsWith(one))
+  const aliases = new Set([...(isByCompose ? [] : [container.name]), ...Object.values(container.networks).flat()])
+  const droppedNames = [...aliases].filter((one) => one !== name && one !== '' && !container.id.startsWith(one))
   if (droppedNames.length > 0)
     warn(
       `its network aliases ${droppedNames.slice(0, 5).map(plainText).join(', ')} are not adopted; other services reach it as ${name} only`,

@@ -29,7 +29,7 @@ export function adoptionOf(
     named,
     adopted: adoptService(named, {
       image: discovery.docker.images.get(named.container.imageId),
-      dependsOn: namesOfNeeded(named, services, discovery),
+      dependsOn: dependencyNames(named, services, discovery),
       volumes,
       taken,
       closed,
@@ -41,7 +41,7 @@ export function adoptionOf(
 }
 
 /** Project names of the services that this one depends on, within its own stack. */
-function namesOfNeeded({ labels }: NamedService, services: readonly NamedService[], { stacks }: Discovery): string[] {
+function dependencyNames({ labels }: NamedService, services: readonly NamedService[], { stacks }: Discovery): string[] {
   if (!labels) return []
   const inFile = stacks.get(labels.project)?.files.file?.services.find(({ name }) => name === labels.service)
   const dependencies = new Set(dependenciesOf(labels.dependsOn, inFile))

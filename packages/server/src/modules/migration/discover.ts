@@ -33,7 +33,7 @@ export async function discover(reader: Pick<ServerReader, 'readDocker' | 'files'
   for (let offset = 0; offset < groups.length; offset += maxConcurrent)
     await Promise.all(
       groups.slice(offset, offset + maxConcurrent).map(async ([project, members]) => {
-        const labels = newest(members.map((one) => one.labels as ComposeLabels))
+        const labels = preferredLabels(members.map((one) => one.labels as ComposeLabels))
         const files = await readFilesOf(labels, reader.files, readFor)
         stacks.set(project, { labels, containers: members.map(({ container }) => container), files })
       }),
@@ -41,6 +41,6 @@ export async function discover(reader: Pick<ServerReader, 'readDocker' | 'files'
   return { docker, stacks, handRun: labelled.filter(({ labels }) => labels === null).map(({ container }) => container) }
 }
 
-/** Containers of one stack may have been created from different files; those of a service are preferred over a one-off run. */
-const newest = (labels: ComposeLabels[]): ComposeLabels =>
+/** The labels that name the stack's files: of a container of a service if possible, since a one-off run may use other files. */
+const preferredLabels = (labels: ComposeLabels[]): ComposeLabels =>
   labels.find(({ isOneOff, configFiles }) => !isOneOff && configFiles.length > 0) ?? (labels[0] as ComposeLabels)

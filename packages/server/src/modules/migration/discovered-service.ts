@@ -5,7 +5,7 @@ import { type AdoptionFacts, whyNotAdoptable } from './adoptable.ts'
 import { isOurs, readComposeLabels } from './compose-labels.ts'
 import { driftOf } from './drift.ts'
 import { ownEnv } from './own-env.ts'
-import { plainMessage, plainText } from './plain-text.ts'
+import { plainRecord, plainText } from './plain-text.ts'
 
 const mask = '••••••••'
 const maxVariables = 500
@@ -42,7 +42,7 @@ export function discoveredService(container: ReadContainer, facts: Facts): Disco
     networks: Object.keys(container.networks).map(plainText),
     command: container.command?.map(plainText) ?? null,
     restart: plainText(container.restart),
-    labels: plainMessage(container.labels),
+    labels: plainRecord(container.labels),
     dependsOn: dependenciesOf(composeLabels?.dependsOn ?? [], facts.inFile).map(plainText),
     source: composeLabels ? 'compose' : 'container',
     managed: isOurs(container),
@@ -77,7 +77,7 @@ export function serviceWithoutContainer(service: ComposeService): DiscoveredServ
     networks: service.networks.map(({ name }) => name),
     command: null,
     restart: service.restart?.policy ?? null,
-    labels: plainMessage(service.labels),
+    labels: plainRecord(service.labels),
     dependsOn: service.dependsOn.map((one) => one.service),
     source: 'compose',
     managed: false,

@@ -19,8 +19,8 @@ type Differs = (service: ComposeService, container: ReadContainer, image: ReadIm
 /** Compares only fields that the file sets; an unset field is not drift. */
 const comparisons: Record<string, Differs> = {
   image: (service, container) => service.image !== null && familiarName(service.image) !== familiarName(container.image),
-  command: (service, container) => isOther(messageOf(service.command), container.command),
-  entrypoint: (service, container) => isOther(messageOf(service.entrypoint), container.entrypoint),
+  command: (service, container) => isOther(argvOf(service.command), container.command),
+  entrypoint: (service, container) => isOther(argvOf(service.entrypoint), container.entrypoint),
   environment: ({ environment }, { env }) => {
     const has = pairsOf(env)
     return Object.entries(environment).some(([key, value]) => has.get(key) !== value)
@@ -47,7 +47,7 @@ const comparisons: Record<string, Differs> = {
   user: ({ user }, container) => user !== null && user !== container.user,
 }
 
-function messageOf(command: ComposeCommand | null): string[] | null {
+function argvOf(command: ComposeCommand | null): string[] | null {
   if (command === null) return null
   return command.kind === 'exec' ? command.argv : splitWords(command.line)
 }

@@ -9,7 +9,7 @@ export function plainText(text: string): string {
   return short.replace(unseen, '\ufffd')
 }
 
-export function plainMessage(record: Record<string, string>, max = 200): Record<string, string> {
+export function plainRecord(record: Record<string, string>, max = 200): Record<string, string> {
   const shown: [string, string][] = []
   for (const key in record) {
     if (shown.length === max) break

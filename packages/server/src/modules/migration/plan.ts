@@ -13,11 +13,11 @@ export const holdsVolume = ({ adopted }: Part): boolean => (adopted.service.volu
 
 /** The steps of the first deployment on the server, in order. */
 export function planOfAdoption({ parts }: Adoption): string[] {
-  const holds = parts.filter(holdsVolume)
+  const writers = parts.filter(holdsVolume)
   const others = parts.filter((part) => !holdsVolume(part))
   return [
     'Create the network of the project',
-    ...holds.flatMap((part) => [
+    ...writers.flatMap((part) => [
       `Stop the ${listed('container', namesOf(part))}: the ${listed('volume', volumesOf(part))} must have only one writer at a time`,
       `Start ${part.named.name} (${part.adopted.service.image}) with the same data, and wait until it is healthy`,
     ]),

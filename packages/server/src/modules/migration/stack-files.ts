@@ -59,12 +59,12 @@ async function readWithOthers(stack: StackFiles, project: string, files: ServerF
   for (let round = 0; ; round += 1) {
     const { file, wanted } = await readStack(stack, readFor)
     const remaining = maxOtherFiles - Object.keys(stack.others).length
-    if (wanted.length === 0 || round === rounds || remaining <= 0) return found(file, project)
+    if (wanted.length === 0 || round === rounds || remaining <= 0) return toFilesOfStack(file, project)
     for (const path of wanted.slice(0, remaining)) stack.others[path] = await textOrNull(files, path, readFor.abort)
   }
 }
 
-function found(file: ComposeFile, project: string): FilesOfStack {
+function toFilesOfStack(file: ComposeFile, project: string): FilesOfStack {
   const isUnreadable = file.services.length === 0 && file.refused.length > 0
   const messages = [...file.refused, ...file.warnings]
     .slice(0, 20)

@@ -4,7 +4,7 @@ import { locationsOf } from './adoptable.ts'
 import { readComposeLabels } from './compose-labels.ts'
 import type { DiscoveredStack, Discovery } from './discover.ts'
 import { discoveredService, serviceWithoutContainer } from './discovered-service.ts'
-import { plainMessage, plainText } from './plain-text.ts'
+import { plainRecord, plainText } from './plain-text.ts'
 
 /** The response of a scan. `adoptedBy` maps a container id to the project of this instance that adopted it. */
 export function stackOf(
@@ -37,7 +37,7 @@ export function stackOf(
     volumes: docker.volumes.map(({ name, driver, labels }) => ({
       name: plainText(name),
       driver: plainText(driver),
-      labels: plainMessage(labels),
+      labels: plainRecord(labels),
       usedBy: usersOfVolume.get(name) ?? [],
     })),
     networks: docker.networks.map(({ name, driver }) => ({
