@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { burst, locationOf, type Recent } from './burst.ts'
+import { burst, placementOf, type Recent } from './burst.ts'
 
 const now = 1_000_000
 const reported = (secondsAgo: number, changes: Partial<Recent> = {}): Recent => ({
@@ -17,37 +17,37 @@ const many = (count: number, make: (secondsAgo: number) => Recent) => Array.from
 
 describe('the delivery to which an event is added', () => {
   test('up to ten deliveries a minute are separate', () => {
-    expect(locationOf([], now)).toEqual({ as: 'alone' })
-    expect(locationOf(many(9, reported), now)).toEqual({ as: 'alone' })
-    expect(locationOf([...many(9, reported), reported(61), reported(70)], now)).toEqual({ as: 'alone' })
+    expect(placementOf([], now)).toEqual({ as: 'alone' })
+    expect(placementOf(many(9, reported), now)).toEqual({ as: 'alone' })
+    expect(placementOf([...many(9, reported), reported(61), reported(70)], now)).toEqual({ as: 'alone' })
   })
   test('the eleventh collects the rest of the minute that began with the first', () => {
-    expect(locationOf(many(10, reported), now)).toEqual({ as: 'head', dueAt: now - 10_000 + 60_000, merges: [] })
+    expect(placementOf(many(10, reported), now)).toEqual({ as: 'head', dueAt: now - 10_000 + 60_000, merges: [] })
   })
   test('while none is sent yet, all queued deliveries become one digest at once', () => {
-    const location = locationOf(many(10, waiting), now)
-    expect(location).toEqual({ as: 'head', dueAt: now + burst.gatherMs, merges: many(10, waiting).map(({ id }) => id) })
+    const placement = placementOf(many(10, waiting), now)
+    expect(placement).toEqual({ as: 'head', dueAt: now + burst.gatherMs, merges: many(10, waiting).map(({ id }) => id) })
   })
   test('once some are sent, the queued deliveries become a digest at the end of the minute', () => {
-    expect(locationOf([...many(5, reported), ...many(5, waiting)], now)).toMatchObject({
+    expect(placementOf([...many(5, reported), ...many(5, waiting)], now)).toMatchObject({
       dueAt: now - 5_000 + 60_000,
       merges: { length: 5 },
     })
   })
   test('a collecting delivery takes all further events', () => {
     const head = waiting(30, { id: 'head', joinedCount: 7 })
-    expect(locationOf([...many(10, reported), head], now)).toEqual({ as: 'joined', into: 'head' })
-    expect(locationOf([{ ...head, createdAt: now - 90_000 }], now)).toEqual({ as: 'joined', into: 'head' })
+    expect(placementOf([...many(10, reported), head], now)).toEqual({ as: 'joined', into: 'head' })
+    expect(placementOf([{ ...head, createdAt: now - 90_000 }], now)).toEqual({ as: 'joined', into: 'head' })
   })
   test('a delivery whose first attempt has started takes no further events', () => {
     for (const begun of [
       { status: 'sending', attempts: 1 },
       { status: 'queued', attempts: 1 },
     ] as const)
-      expect(locationOf([waiting(30, { id: 'head', joinedCount: 7, ...begun })], now).as).toBe('head')
+      expect(placementOf([waiting(30, { id: 'head', joinedCount: 7, ...begun })], now).as).toBe('head')
   })
   test('a full delivery takes no further events', () => {
-    expect(locationOf([waiting(30, { joinedCount: burst.largest })], now)).toEqual({
+    expect(placementOf([waiting(30, { joinedCount: burst.largest })], now)).toEqual({
       as: 'head',
       dueAt: now + 30_000,
       merges: [],
@@ -55,7 +55,7 @@ describe('the delivery to which an event is added', () => {
   })
   test('within a minute after a collected delivery the next one collects too, and is sent a minute after it', () => {
     const head = reported(20, { joinedCount: 12, createdAt: now - 80_000 })
-    expect(locationOf([head], now)).toEqual({ as: 'head', dueAt: now + 40_000, merges: [] })
-    expect(locationOf([{ ...head, sentAt: now - 60_000 }], now)).toEqual({ as: 'alone' })
+    expect(placementOf([head], now)).toEqual({ as: 'head', dueAt: now + 40_000, merges: [] })
+    expect(placementOf([{ ...head, sentAt: now - 60_000 }], now)).toEqual({ as: 'alone' })
   })
 })

@@ -16,14 +16,14 @@ export const burst = {
 /** An earlier delivery of the same category to the same channel; `joinedCount` above 0 makes it a digest. */
 export type Recent = Pick<DeliveryRow, 'id' | 'status' | 'attempts' | 'joinedCount' | 'createdAt' | 'sentAt'>
 
-export type Location =
+export type Placement =
   | { as: 'alone' }
   | { as: 'joined'; into: string }
   /** A new digest, sent at `dueAt`; others join it until then. `merges` are queued deliveries that it absorbs. */
   | { as: 'head'; dueAt: Millis; merges: string[] }
 
-/** Where a new delivery goes. `recent` are the single deliveries of the last minute and the digests of the last `memoryMs`. */
-export function locationOf(recent: readonly Recent[], now: Millis): Location {
+/** Whether a new delivery is sent alone, joins a digest, or begins one. `recent` are the single deliveries of the last minute and the digests of the last `memoryMs`. */
+export function placementOf(recent: readonly Recent[], now: Millis): Placement {
   const windowStart = now - burst.windowMs
   const inWindow = recent.filter(({ createdAt }) => createdAt > windowStart)
   const heads = recent.filter((one) => one.joinedCount > 0 && (isWaiting(one) || (one.sentAt ?? one.createdAt) > windowStart))
@@ -49,7 +49,7 @@ function dueAt(heads: readonly Recent[], inWindow: readonly Recent[], waiting: r
   return Math.max(gatherUntil, windowStartedAt + burst.windowMs)
 }
 
-/** Whether more deliveries can join it. */
+/** Whether more deliveries can join the digest. */
 export const isOpen = (one: Recent): boolean => isWaiting(one) && one.joinedCount > 0 && one.joinedCount < burst.largest
 
 const isWaiting = ({ status, attempts }: Recent) => status === 'queued' && attempts === 0

@@ -68,15 +68,15 @@ export async function findRecent(
   { organizationId, category }: Pick<AnnouncementsTable, 'organizationId' | 'category'>,
   now: number,
 ): Promise<Map<string, Recent[]>> {
-  const made = (of: readonly string[], since: number) =>
+  const createdSince = (channels: readonly string[], since: number) =>
     db
       .selectFrom('deliveries')
       .select(['id', 'channelId', 'status', 'attempts', 'joinedCount', 'createdAt', 'sentAt'])
-      .where('channelId', 'in', of)
+      .where('channelId', 'in', channels)
       .where('organizationId', '=', organizationId)
       .where('category', '=', category)
       .where('createdAt', '>', since)
-  const heads = await made(channelIds, now - burst.memoryMs)
+  const heads = await createdSince(channelIds, now - burst.memoryMs)
     // Raw SQL: a partial index is used only if the query repeats its condition literally.
     .where(sql<boolean>`"joinedCount" > 0`)
     .execute()
@@ -85,7 +85,7 @@ export async function findRecent(
   const alone =
     others.length === 0
       ? []
-      : await made(others, now - burst.windowMs)
+      : await createdSince(others, now - burst.windowMs)
           .where('joinedCount', '=', 0)
           .execute()
   return Map.groupBy([...heads, ...alone], ({ channelId }) => channelId)
@@ -217,11 +217,11 @@ export function findJoined(db: Db, deliveryId: string) {
   const own = db.selectFrom('deliveries').select(['id', 'announcementId']).where('id', '=', deliveryId)
   const joined = db.selectFrom('joinedDeliveries').select(['id', 'announcementId']).where('deliveryId', '=', deliveryId)
   return db
-    .selectFrom(own.unionAll(joined).as('told'))
-    .innerJoin('announcements', 'announcements.id', 'told.announcementId')
+    .selectFrom(own.unionAll(joined).as('included'))
+    .innerJoin('announcements', 'announcements.id', 'included.announcementId')
     .leftJoin(projectNames(db).as('project'), 'project.id', 'announcements.projectId')
     .select([
-      'told.id',
+      'included.id',
       'announcements.subject',
       'announcements.text',
       'announcements.data',

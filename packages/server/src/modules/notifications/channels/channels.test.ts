@@ -3,7 +3,7 @@ import { verifiedAfter } from './channels.ts'
 
 describe('verified after a change of a channel', () => {
   test.each([
-    // kind, verified before, config changed, wished → after
+    // kind, verified before, config changed, requested → after
     ['in_app', 1, true, false, true],
     ['in_app', 1, false, false, true],
     ['email', 1, true, undefined, false],
@@ -15,7 +15,10 @@ describe('verified after a change of a channel', () => {
     ['webhook', 1, false, false, false],
     ['slack', 1, false, undefined, true],
     ['slack', 0, false, undefined, false],
-  ] as const)('%s, verified %s, config changed %s, verified sent as %s: %s', (kind, verified, configChanged, wished, after) => {
-    expect(verifiedAfter({ kind, verified }, { configChanged, wished })).toBe(after)
-  })
+  ] as const)(
+    '%s, verified %s, config changed %s, verified sent as %s: %s',
+    (kind, verified, configChanged, requested, after) => {
+      expect(verifiedAfter({ kind, verified }, { configChanged, requested })).toBe(after)
+    },
+  )
 })

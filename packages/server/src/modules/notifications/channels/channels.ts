@@ -50,7 +50,7 @@ export function changeChannel({ id, ...owner }: ChannelRow, changes: ChannelChan
     await lock(`notifications:channel:${id}`)
     const row = (await store.findChannelOf(db, owner, id)) ?? fail('not_found')
     const config = changes.config === undefined ? undefined : changedConfig(row, changes.config, deps)
-    const verified = verifiedAfter(row, { configChanged: config !== undefined, wished: changes.verified })
+    const verified = verifiedAfter(row, { configChanged: config !== undefined, requested: changes.verified })
     const label = changes.label?.trim() ?? row.label
     const enabled = changes.enabled ?? row.enabled === 1
     const isSame = !config && label === row.label && enabled === (row.enabled === 1) && verified === (row.verified === 1)
@@ -78,11 +78,11 @@ const unverifiedWarning =
  */
 export function verifiedAfter(
   { kind, verified }: Pick<ChannelRow, 'kind' | 'verified'>,
-  { configChanged, wished }: { configChanged: boolean; wished: boolean | undefined },
+  { configChanged, requested }: { configChanged: boolean; requested: boolean | undefined },
 ): boolean {
   if (isAlwaysVerified(kind)) return true
   if (configChanged && verified === 1) return false
-  return wished ?? verified === 1
+  return requested ?? verified === 1
 }
 
 /**

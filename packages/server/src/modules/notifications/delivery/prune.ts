@@ -24,22 +24,17 @@ export function pruneJob(deps: NotificationsDeps): Job<Record<string, never>, un
   })
 }
 
-export async function prune(
-  db: Db,
-  now: number,
-  { keepMs, maxPerUser: mostPerPerson }: PruneBounds,
-  abort: AbortSignal,
-): Promise<void> {
+export async function prune(db: Db, now: number, { keepMs, maxPerUser }: PruneBounds, abort: AbortSignal): Promise<void> {
   const untilDone = async (removeSome: () => Promise<number>) => {
     while (!abort.aborted && (await removeSome()) === batch);
   }
-  for (const person of await peopleWithMore(db, mostPerPerson)) {
-    const before = await ageOfNth(db, person, mostPerPerson)
+  for (const person of await peopleWithMore(db, maxPerUser)) {
+    const before = await ageOfNth(db, person, maxPerUser)
     if (before !== undefined) await untilDone(() => removeEnded(db, person, before))
   }
   await untilDone(() => removeOld(db, now - keepMs))
   // A day's grace, because an announcement is written just before its deliveries.
-  await untilDone(() => removeUntold(db, now - day))
+  await untilDone(() => removeWithoutDeliveries(db, now - day))
   await db.deleteFrom('announcedOnce').where('forgetAt', '<', now).execute()
 }
 
@@ -95,7 +90,7 @@ const removeOld = (db: Db, before: number): Promise<number> =>
   )
 
 /** Removes announcements without deliveries. */
-const removeUntold = (db: Db, before: number): Promise<number> =>
+const removeWithoutDeliveries = (db: Db, before: number): Promise<number> =>
   removeAnnouncements(
     db,
     olderThan(db, before)

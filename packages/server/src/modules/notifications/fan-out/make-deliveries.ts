@@ -29,7 +29,7 @@ export async function makeDeliveries(targets: readonly Target[], making: Making)
   const ordered = announced.ids.map((id, at) => ({ id, at: first + at }))
   const planned = targets.map((target) => planFor(target, recent.get(target.id) ?? [], ordered))
   const plans = await joinOrPlanNew(planned, ordered, making)
-  const absorbed = await takeIn(plans, making)
+  const absorbed = await absorbQueued(plans, making)
   await insertFresh(plans, absorbed, making)
   await store.insertJoined({ db, kind: making.kind }, [...plans.flatMap(({ joined }) => joined), ...absorbed])
   const fresh = plans.flatMap((plan) => plan.fresh)
@@ -73,11 +73,11 @@ const asSentIf =
     one.id === id ? { ...one, status: 'sending', attempts: 1, sentAt: now } : one
 
 /** Absorbs queued deliveries into new digests; one whose first attempt has begun is left out. */
-async function takeIn(plans: readonly ChannelPlan[], { transaction }: Making): Promise<Joined[]> {
-  const takers = new Map<string, string>()
-  for (const { fresh } of plans) for (const { state, merges } of fresh) for (const id of merges) takers.set(id, state.id)
-  const taken = await store.takeWaiting(transaction.db, [...takers.keys()])
-  return taken.map(({ id, announcementId }) => ({ id, announcementId, deliveryId: takers.get(id)! }))
+async function absorbQueued(plans: readonly ChannelPlan[], { transaction }: Making): Promise<Joined[]> {
+  const digestOf = new Map<string, string>()
+  for (const { fresh } of plans) for (const { state, merges } of fresh) for (const id of merges) digestOf.set(id, state.id)
+  const taken = await store.takeWaiting(transaction.db, [...digestOf.keys()])
+  return taken.map(({ id, announcementId }) => ({ id, announcementId, deliveryId: digestOf.get(id)! }))
 }
 
 async function insertFresh(plans: readonly ChannelPlan[], absorbed: readonly Joined[], making: Making): Promise<void> {

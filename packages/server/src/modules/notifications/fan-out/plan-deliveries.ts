@@ -1,5 +1,5 @@
 import { newId } from '../../../platform/db/ids.ts'
-import { burst, locationOf, type Recent } from '../burst.ts'
+import { burst, placementOf, type Recent } from '../burst.ts'
 import type { Candidate } from './audience.ts'
 
 export interface Target extends Candidate {
@@ -38,33 +38,33 @@ export interface Announced {
   at: number
 }
 
-/** Places the announcements one after the other with `locationOf`, without further queries. */
+/** Places the announcements one after the other with `placementOf`, without further queries. */
 export function planFor(target: Target, recent: readonly Recent[], announced: readonly Announced[]): ChannelPlan {
   const states = new Map(recent.map((one) => [one.id, { ...one }]))
   const fresh = new Map<string, Fresh>()
   const joined: Joined[] = []
   const joins = new Map<string, number>()
   for (const { id: announcementId, at } of announced) {
-    const location = locationOf([...states.values()], at)
-    if (location.as === 'joined') {
-      const { into } = location
+    const placement = placementOf([...states.values()], at)
+    if (placement.as === 'joined') {
+      const { into } = placement
       joined.push({ id: newId('ndl'), deliveryId: into, announcementId })
       states.get(into)!.joinedCount++
       if (!fresh.has(into)) joins.set(into, (joins.get(into) ?? 0) + 1)
       continue
     }
-    const made = newState(target, location.as === 'head', at)
-    const merges = location.as === 'head' ? location.merges : []
+    const created = newState(target, placement.as === 'head', at)
+    const merges = placement.as === 'head' ? placement.merges : []
     for (const id of merges) {
       states.delete(id)
-      made.joinedCount++
+      created.joinedCount++
       const unwritten = fresh.get(id)
-      if (unwritten) joined.push({ id, deliveryId: made.id, announcementId: unwritten.announcementId })
+      if (unwritten) joined.push({ id, deliveryId: created.id, announcementId: unwritten.announcementId })
     }
-    const sendAt = location.as === 'head' ? location.dueAt : made.status === 'sent' ? null : at + burst.gatherMs
+    const sendAt = placement.as === 'head' ? placement.dueAt : created.status === 'sent' ? null : at + burst.gatherMs
     const written = merges.filter((id) => !fresh.delete(id))
-    states.set(made.id, made)
-    fresh.set(made.id, { announcementId, state: made, sendAt, merges: written })
+    states.set(created.id, created)
+    fresh.set(created.id, { announcementId, state: created, sendAt, merges: written })
   }
   // A channel has at most one open digest; one that this plan creates is not counted in `joins`.
   const [into, count = 0] = [...joins][0] ?? []
@@ -75,9 +75,9 @@ export function planFor(target: Target, recent: readonly Recent[], announced: re
  * The initial state of a delivery. An in-app delivery counts as sent at once, as its row is the feed entry; a digest is sent later
  * on every channel.
  */
-function newState({ kind }: Target, gathers: boolean, at: number): Recent {
+function newState({ kind }: Target, isDigest: boolean, at: number): Recent {
   const id = newId('ndl')
-  return kind === 'in_app' && !gathers
+  return kind === 'in_app' && !isDigest
     ? { id, status: 'sent', attempts: 1, joinedCount: 0, createdAt: at, sentAt: at }
-    : { id, status: 'queued', attempts: 0, joinedCount: gathers ? 1 : 0, createdAt: at, sentAt: null }
+    : { id, status: 'queued', attempts: 0, joinedCount: isDigest ? 1 : 0, createdAt: at, sentAt: null }
 }

@@ -66,12 +66,12 @@ class Relay {
     if (missed) await this.#sendMissed()
     if (seen.length === 0 && !missed) return
     const count = await feed.countUnseen(db, this.#reader)
-    for (const id of seen) if (await this.#isInReach(id)) await this.#stream.send('seen', { id, count })
+    for (const id of seen) if (await this.#isVisible(id)) await this.#stream.send('seen', { id, count })
     if (missed) await this.#stream.send('snapshot', { count })
   }
 
   /** Whether a project-limited token may see the entry. */
-  async #isInReach(id: string): Promise<boolean> {
+  async #isVisible(id: string): Promise<boolean> {
     return this.#reader.projectIds === null || !!(await feed.findDelivery(this.#deps.database.db, this.#reader, id))
   }
 

@@ -2,7 +2,7 @@ import { chatUrlOf, redactedChatUrl } from './chat-url.ts'
 import { clamp, oneLine } from './clamp.ts'
 import { ConfigFields } from './config-fields.ts'
 import type { ChannelKind } from './kind.ts'
-import { categoryLabel, locationOf, type Message } from './message.ts'
+import { categoryLabel, type Message, ownerText } from './message.ts'
 import { post } from './post.ts'
 import { webLink } from './web-link.ts'
 
@@ -44,7 +44,7 @@ export function discordPayload(message: Message): object {
     description: clamp(message.text.trim(), 4_096, { encode }),
     url: webLink(message.url),
     timestamp: message.createdAt,
-    footer: { text: clamp([label, locationOf(message)].filter(Boolean).join(' · '), 500) },
+    footer: { text: clamp([label, ownerText(message)].filter(Boolean).join(' · '), 500) },
   }
   return { embeds: [embed], allowed_mentions: { parse: [] } }
 }

@@ -1,5 +1,5 @@
 import { clamp, oneLine } from './clamp.ts'
-import { categoryLabel, entriesOf, locationOf, type Message } from './message.ts'
+import { categoryLabel, entriesOf, type Message, ownerText } from './message.ts'
 import { webLink } from './web-link.ts'
 
 /** Renders a mail. Both bodies are made from one list of blocks, so they have the same content. No images are used. */
@@ -18,14 +18,14 @@ function blocksOf(message: Message, address: string): Block[] {
   const { entries, more } = entriesOf(message)
   const url = webLink(message.url)
   const settingsUrl = webLink(message.settingsUrl)
-  const location = locationOf(message)
+  const owner = ownerText(message)
   const body = entries.flatMap((entry): Block[] => [
     ...(message.joined ? [{ kind: 'heading', text: oneLine(entry.subject) } as const] : []),
     ...paragraphsOf(entry.text),
   ])
   return [
     { kind: 'title', text: oneLine(message.subject) || categoryLabel(message.category) },
-    ...(location ? [{ kind: 'note', text: location } as const] : []),
+    ...(owner ? [{ kind: 'note', text: owner } as const] : []),
     ...body,
     ...(more > 0 ? [{ kind: 'paragraph', text: `… and ${more} more` } as const] : []),
     ...(url ? [{ kind: 'link', label: 'Open in Berth', url } as const] : []),
@@ -36,10 +36,10 @@ function blocksOf(message: Message, address: string): Block[] {
 }
 
 function whyOf({ category, organizationName }: Message, address: string): string {
-  const location = organizationName ? ` of ${organizationName}` : ''
+  const owner = organizationName ? ` of ${organizationName}` : ''
   if (category === 'test')
-    return `A user${location} entered ${address} in Berth to receive notifications. If you did not expect this, ignore this message.`
-  return `You get this because “${categoryLabel(category)}”${location} is on for ${address}. It can be turned off in Berth under Notifications.`
+    return `A user${owner} entered ${address} in Berth to receive notifications. If you did not expect this, ignore this message.`
+  return `You get this because “${categoryLabel(category)}”${owner} is on for ${address}. It can be turned off in Berth under Notifications.`
 }
 
 const paragraphsOf = (text: string): Block[] =>

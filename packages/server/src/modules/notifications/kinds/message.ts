@@ -23,7 +23,7 @@ export interface Message {
 }
 
 /** Maximum number of digest entries in the text; a webhook still gets all of them as data. */
-const writtenOut = 50
+const maxWrittenEntries = 50
 
 /**
  * Joins messages of one category to one channel into a digest. It keeps the first message's id, so the group must be the same at
@@ -54,11 +54,11 @@ export const categoryLabel = (id: Message['category']): string =>
 /** The entries to print, and the number of omitted ones. */
 export function entriesOf(message: Message): { entries: readonly Message[]; more: number } {
   const all = message.joined ?? [message]
-  return { entries: all.slice(0, writtenOut), more: Math.max(0, all.length - writtenOut) }
+  return { entries: all.slice(0, maxWrittenEntries), more: Math.max(0, all.length - maxWrittenEntries) }
 }
 
 /** `project · organisation`, as far as known. */
-export function locationOf({ projectName, organizationName }: Message): string {
+export function ownerText({ projectName, organizationName }: Message): string {
   return [projectName, organizationName].filter(Boolean).join(' · ')
 }
 
@@ -69,7 +69,7 @@ function joinedSubject(messages: readonly Message[]): string {
 }
 
 function joinedText(messages: readonly Message[]): string {
-  const lines = messages.slice(0, writtenOut).map(({ subject, text }) => `• ${subject}\n${text}`.trimEnd())
+  const lines = messages.slice(0, maxWrittenEntries).map(({ subject, text }) => `• ${subject}\n${text}`.trimEnd())
   const more = messages.length - lines.length
   return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n\n')
 }

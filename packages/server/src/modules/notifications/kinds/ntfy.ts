@@ -1,7 +1,7 @@
 import { clamp, oneLine } from './clamp.ts'
 import { ConfigFields } from './config-fields.ts'
 import type { ChannelKind } from './kind.ts'
-import { categoryLabel, locationOf, type Message } from './message.ts'
+import { categoryLabel, type Message, ownerText } from './message.ts'
 import { post } from './post.ts'
 import { webLink, webUrl } from './web-link.ts'
 
@@ -46,7 +46,7 @@ const sameServer = (a: string, b: string | undefined) => webUrl(a)?.origin === w
 
 /** The message, limited to 4,096 bytes: the server turns longer ones into attachments. */
 export function ntfyPayload(message: Message): object {
-  const text = [message.text.trim(), locationOf(message)].filter(Boolean).join('\n\n')
+  const text = [message.text.trim(), ownerText(message)].filter(Boolean).join('\n\n')
   return {
     title: clamp(oneLine(message.subject) || categoryLabel(message.category), 250),
     message: clamp(text || categoryLabel(message.category), 4_096, { measure: Buffer.byteLength }),

@@ -2,7 +2,7 @@ import { chatUrlOf, redactedChatUrl } from './chat-url.ts'
 import { clamp, oneLine } from './clamp.ts'
 import { ConfigFields } from './config-fields.ts'
 import type { ChannelKind } from './kind.ts'
-import { categoryLabel, entriesOf, locationOf, type Message } from './message.ts'
+import { categoryLabel, entriesOf, type Message, ownerText } from './message.ts'
 import { post } from './post.ts'
 import { webLink } from './web-link.ts'
 
@@ -33,7 +33,7 @@ export const slack: ChannelKind<Config, Secrets> = {
 }
 
 /** Slack's limits: it rejects a message that exceeds them. */
-const limits = { header: 150, section: 3_000, blocks: 50, fallback: 1_000, place: 500 }
+const limits = { header: 150, section: 3_000, blocks: 50, fallback: 1_000, context: 500 }
 /** Maximum characters per digest entry, as Slack also limits the whole message. */
 const digestEntry = 200
 
@@ -41,9 +41,9 @@ export function slackPayload(message: Message): { text: string; blocks: object[]
   const { entries, more } = entriesOf(message)
   const url = webLink(message.url)
   const title = oneLine(message.subject) || categoryLabel(message.category)
-  const context = [categoryLabel(message.category), locationOf(message)].filter(Boolean).join(' · ')
+  const context = [categoryLabel(message.category), ownerText(message)].filter(Boolean).join(' · ')
   const footerBlocks = [
-    { type: 'context', elements: [mrkdwn(clamp(context, limits.place, { encode }))] },
+    { type: 'context', elements: [mrkdwn(clamp(context, limits.context, { encode }))] },
     ...(url && url.length <= 3_000 ? [{ type: 'actions', elements: [linkButton(url)] }] : []),
   ]
   const maxEntries = limits.blocks - 2 - footerBlocks.length

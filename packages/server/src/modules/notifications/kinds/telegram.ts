@@ -1,7 +1,7 @@
 import { clamp, oneLine } from './clamp.ts'
 import { ConfigFields } from './config-fields.ts'
 import type { ChannelKind } from './kind.ts'
-import { categoryLabel, locationOf, type Message } from './message.ts'
+import { categoryLabel, type Message, ownerText } from './message.ts'
 import { post } from './post.ts'
 import { webLink } from './web-link.ts'
 
@@ -46,7 +46,7 @@ const redactedToken = (token: string) => `••••••••${token.slice(
 /** Plain text, so no markup is interpreted. The text is shortened to keep the link whole. */
 export function telegramText(message: Message): string {
   const subject = oneLine(message.subject) || categoryLabel(message.category)
-  const footer = [locationOf(message), webLink(message.url) ?? ''].filter(Boolean).join('\n')
+  const footer = [ownerText(message), webLink(message.url) ?? ''].filter(Boolean).join('\n')
   const maxTextLength = 4_096 - footer.length - 2
   return [clamp(`${subject}\n\n${message.text.trim()}`.trim(), Math.max(maxTextLength, 200)), footer]
     .filter(Boolean)

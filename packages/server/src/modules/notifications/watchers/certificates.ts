@@ -6,7 +6,7 @@ const daysBefore = [21, 7, 1]
 
 /**
  * A project's certificate that was not renewed is announced 21, 7 and 1 days before it expires. While a certificate of the
- * instance itself has a problem, each operator is told once a day.
+ * instance itself has a problem, each operator is notified once a day.
  */
 export async function certificateNotices(certificates: WatchedCertificates, now: Date): Promise<Notice[]> {
   const expiring = await certificates.expiring(daysFrom(now, Math.max(...daysBefore)))

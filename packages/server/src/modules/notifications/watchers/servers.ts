@@ -26,15 +26,15 @@ interface Check {
 }
 
 async function poll(server: WatchedServer, servers: WatchedServers, { database, now, abort }: Check): Promise<void> {
-  const silence = await servers.check(server.id, abort).then(() => null, messageOf)
+  const failure = await servers.check(server.id, abort).then(() => null, messageOf)
   // A check that we aborted says nothing about the server.
   abort.throwIfAborted()
   await database.transaction((transaction) =>
-    silence === null ? noteAnswer(transaction, server) : noteSilence(transaction, server, silence, now),
+    failure === null ? recordSuccess(transaction, server) : recordFailure(transaction, server, failure, now),
   )
 }
 
-async function noteSilence(
+async function recordFailure(
   { db, announce }: TransactionContext,
   server: WatchedServer,
   reason: string,
@@ -59,7 +59,7 @@ async function noteSilence(
 }
 
 /** Announces recovery in the same category, so the recipients of the failure get it too. */
-async function noteAnswer({ db, announce }: TransactionContext, server: WatchedServer): Promise<void> {
+async function recordSuccess({ db, announce }: TransactionContext, server: WatchedServer): Promise<void> {
   const before = await db
     .deleteFrom('serverFailures')
     .where('serverId', '=', server.id)
