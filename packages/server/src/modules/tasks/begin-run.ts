@@ -5,7 +5,7 @@ import { Failure } from '../../platform/failure.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import type { TaskInstance } from '../deployments/index.ts'
 import { beginOperation, endOperation, findAnyProject, findBySubject, lockProject, startIfReady } from '../projects/index.ts'
-import { wordsOf } from './command.ts'
+import { argvOf } from './command.ts'
 import { findCronJob } from './cron-job-store.ts'
 import { findRun, pruneRuns, transitionRun } from './cron-run-store.ts'
 import { nowOf, type TasksDeps } from './deps.ts'
@@ -48,7 +48,7 @@ export const beginRun = (runId: string, deps: TasksDeps): Promise<BegunRun | und
     })
     if (!running) return undefined
     const started = { run: running, instance: instanceOf(running) as TaskInstance, deploymentId: target.deploymentId }
-    return { ...started, command: wordsOf(cronJobJson.command(cronJob)), timeoutSeconds, isFirst: true }
+    return { ...started, command: argvOf(cronJobJson.command(cronJob)), timeoutSeconds, isFirst: true }
   })
 
 /** `later`: a restore or a move is in progress, and its end enqueues the run again. */

@@ -6,7 +6,7 @@ import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import type { CronJobRow, CronRunRow } from '../../platform/db/tables/tasks.ts'
 import { fail } from '../../platform/failure.ts'
 import { lockProject, requireEnvironment } from '../projects/index.ts'
-import { wordsOf } from './command.ts'
+import { argvOf } from './command.ts'
 import * as store from './cron-job-store.ts'
 import { lastRuns } from './cron-run-store.ts'
 import { nowOf, type TasksDeps } from './deps.ts'
@@ -24,7 +24,7 @@ export async function createCronJob(
 ): Promise<CronJobRow> {
   const { name, schedule, command, timezone = 'UTC' } = body
   checkSchedule({ schedule, timezone }, deps.clock.now())
-  wordsOf(command)
+  argvOf(command)
   const { slug } = await requireEnvironment(deps.database.db, project.id, body.environment ?? 'production')
   const now = nowOf(deps)
   return deps.database.transaction(async (transaction) => {
@@ -57,7 +57,7 @@ export async function changeCronJob(
   { command, name, environment, ...changes }: CronJobChanges,
   deps: TasksDeps,
 ): Promise<CronJobRow> {
-  if (command !== undefined) wordsOf(command)
+  if (command !== undefined) argvOf(command)
   const slug = environment === undefined ? undefined : (await requireEnvironment(deps.database.db, projectId, environment)).slug
   return deps.database.transaction(async (transaction) => {
     await lockProject(transaction, projectId)

@@ -9,8 +9,8 @@ import { type DuePayload, dueKind } from './job-schedule.ts'
 import { blockedReason, newRun, scheduleRun } from './request-run.ts'
 
 /**
- * Creates the run of a task that is due. Times that passed while no control plane was running are not made up for: they are one
- * `missed` run per outage, with a notification.
+ * Creates the run of a task that is due. A time that passed while no control plane was running is not made up for: each outage is
+ * recorded as one `missed` run, with a notification.
  */
 export const dueJob = (deps: TasksDeps) =>
   job<DuePayload, unknown>(dueKind.kind, {

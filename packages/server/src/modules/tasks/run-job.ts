@@ -26,7 +26,7 @@ export const runJob = (deps: TasksDeps) =>
       if (begun) await followRun(begun, deps, abort)
     },
     async onFailed({ runId }, { message }) {
-      deps.log.error({ runId, message }, 'tasks: run attempts used up')
+      deps.log.error({ runId, message }, 'tasks: run failed, all attempts used up')
       const run = await findRun(deps.database.db, runId)
       const instance = run && instanceOf(run)
       if (instance) await deps.instances.stop(instance, 0).catch(() => undefined)
