@@ -16,14 +16,16 @@ export const cancelAbandonedSchedule: Schedule<unknown> = {
 }
 
 const minutes = 60_000
+const days = 24 * 60 * minutes
+/** States in which the source has stopped the project, or no further step follows. */
 const urgent: ReadonlySet<TransferSideRow['state']> = new Set(['releasing', 'ready', 'landing', 'landed', 'failed'])
 /**
- * Time without a request of its coordinator after which an export is cancelled: it blocks changes of its project, and may have
- * stopped it.
+ * Time without a request of the coordinator after which an export, or a transfer in an urgent state, is cancelled. An export blocks
+ * changes of its project, and may have stopped the project.
  */
-const abandonedMs = 15 * minutes
-const openMs = 24 * 60 * minutes
-const keptRowsMs = 60 * openMs
+const urgentAbandonedMs = 15 * minutes
+const importAbandonedMs = 1 * days
+const keptRowsMs = 60 * days
 
 /**
  * Cancels transfers whose coordinator no longer sends requests. This is safe before the cutover: the coordinator needs this
@@ -43,7 +45,7 @@ export const cancelAbandonedJob = (deps: TransfersDeps) =>
   })
 
 function isAbandoned({ side, state, touchedAt }: TransferSideRow, deps: TransfersDeps): boolean {
-  return nowOf(deps) - touchedAt > (side === 'departure' || urgent.has(state) ? abandonedMs : openMs)
+  return nowOf(deps) - touchedAt > (side === 'departure' || urgent.has(state) ? urgentAbandonedMs : importAbandonedMs)
 }
 
 async function cancelAbandoned(row: TransferSideRow, deps: TransfersDeps): Promise<void> {

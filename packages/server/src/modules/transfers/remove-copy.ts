@@ -15,11 +15,11 @@ export const removeCopyJob = (deps: TransfersDeps) =>
     async run({ id }) {
       const row = await findSide(deps.database.db, id)
       const isNewest = row?.state === 'departed' && (await newestExport(deps.database.db, row.projectId)) === id
-      const isComing = row && (await openSidesOfProject(deps.database.db, row.projectId)).length > 0
+      const isReturning = row && (await openSidesOfProject(deps.database.db, row.projectId)).length > 0
       const keptUntil = (row?.touchedAt ?? 0) + keptDays * 86_400_000
       if (isNewest && (await deletionTime(deps.database, deps.clock.now())) < keptUntil)
         throw new Error('the system clock jumped; the copy is kept until the clock is stable')
-      if (isComing) throw new Error('the project is being transferred back; checking again later')
+      if (isReturning) throw new Error('the project is being transferred back; checking again later')
       if (row && isNewest) await deps.projects.removeCopy(row.projectId)
     },
   })

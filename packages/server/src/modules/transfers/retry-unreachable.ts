@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isUnreachable } from '../cloud/index.ts'
 
 export interface RetryLimits {
-  /** How long the cloud may be unreachable during a transfer before it is rolled back. */
+  /** How long the cloud may be unreachable before the transfer is rolled back. */
   giveUpMs: number
   pollMs: number
 }

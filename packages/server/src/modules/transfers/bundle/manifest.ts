@@ -45,9 +45,9 @@ export function readManifest(bytes: Buffer, { signer, ...expected }: Expected): 
   const manifest = checkShape(Manifest, parsed(text))
   if (manifest.format !== format)
     throw new TransferFailed('bundle_unknown', 'The bundle format is not supported by this version of Berth. Update Berth.')
-  const isOurs =
+  const isExpected =
     manifest.transfer === expected.transfer && manifest.project === expected.project && manifest.pass === expected.pass
-  if (!isOurs) throw new TransferFailed('bundle_damaged', 'The manifest belongs to another transfer')
+  if (!isExpected) throw new TransferFailed('bundle_damaged', 'The manifest belongs to another transfer')
   return manifest
 }
 

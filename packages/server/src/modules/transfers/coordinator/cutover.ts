@@ -12,13 +12,13 @@ export async function cutOver(context: TransferContext): Promise<void> {
   const { transfer, sides } = context
   await enter('committing', context)
   if (transfer.direction === 'to_cloud')
-    await decided(
+    await requestDecision(
       () => sides.target.change({ state: 'active' }),
       () => sides.target.get(),
       'active',
     )
   else
-    await decided(
+    await requestDecision(
       () => sides.source.change('departed'),
       () => sides.source.get(),
       'departed',
@@ -43,7 +43,8 @@ async function restoreFolder({ transfer: { id, projectId }, deps }: TransferCont
   if (warning) await addWarnings(deps.database.db, id, [warning])
 }
 
-async function decided(
+/** Requests the decision from the cloud; rejects unless the cloud's side is in the expected state afterwards. */
+async function requestDecision(
   change: () => Promise<{ state: string }>,
   get: () => Promise<{ state: string }>,
   expected: string,

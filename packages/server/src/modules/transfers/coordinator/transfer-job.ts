@@ -97,7 +97,10 @@ async function rollBackHere(transfer: CloudTransferRow, deps: CoordinatorDeps): 
 async function beginRollback(transfer: CloudTransferRow, error: unknown, deps: CoordinatorDeps): Promise<void> {
   const current = await findTransfer(deps.database.db, transfer.id)
   // The transfer was cancelled: the reason is recorded already.
-  if (current?.phase === 'undoing') return void Object.assign(transfer, current)
+  if (current?.phase === 'undoing') {
+    Object.assign(transfer, current)
+    return
+  }
   const failure = error instanceof Failure || error instanceof SideFailed ? error : diskFullFailure(error)
   if (!failure) deps.log.error({ err: error, transfer: transfer.id }, 'transfers: unexpected error')
   const errorCode = failure?.code ?? 'internal'
@@ -121,9 +124,16 @@ const recordFailure = (
 ): Promise<unknown> =>
   updateTransfer(database.db, id, { phase: 'failed', errorCode: code, errorMessage: message, finishedAt: clock.now().getTime() })
 
-/** Records on which instance the project is now, and its original folder. */
-async function noteMoved({ direction, projectId, organizationId, cloud }: CloudTransferRow, db: Db, now: number): Promise<void> {
-  if (direction === 'to_self_hosted') return void (await deleteCloudProject(db, projectId))
+/** Records on which instance the project is now. For a project in the cloud, also the local folder that it came from. */
+async function recordLocation(
+  { direction, projectId, organizationId, cloud }: CloudTransferRow,
+  db: Db,
+  now: number,
+): Promise<void> {
+  if (direction === 'to_self_hosted') {
+    await deleteCloudProject(db, projectId)
+    return
+  }
   const localPath = (await findAnyProject(db, projectId))?.localPath ?? null
   await saveCloudProject({ projectId, organizationId, cloud, localPath, movedAt: now, missingSince: null }, db)
 }
@@ -135,7 +145,7 @@ async function complete(transfer: CloudTransferRow, { database, clock }: Coordin
   const location = direction === 'to_cloud' ? 'the cloud' : 'this instance'
   await database.transaction(async ({ db, announce }) => {
     await updateTransfer(db, id, { phase: 'done', finishedAt: clock.now().getTime() })
-    await noteMoved(transfer, db, clock.now().getTime())
+    await recordLocation(transfer, db, clock.now().getTime())
     await announce('transfer.completed', {
       organizationId,
       projectId,

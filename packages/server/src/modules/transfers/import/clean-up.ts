@@ -12,9 +12,9 @@ export async function cleanUp(row: TransferSideRow, deps: TransfersDeps): Promis
   if (deployment) await deps.deployments.cancel(deployment, 'The transfer was cancelled').catch(() => undefined)
   await deps.database.transaction(async (transaction) => {
     const project = await findAnyProject(transaction.db, current.projectId)
-    const isOurs =
+    const isThisImport =
       project?.organizationId === current.organizationId && (project.presence === 'arriving' || project.presence === 'landing')
-    if (!isOurs) return
+    if (!isThisImport) return
     if (current.tookOver) await deps.projects.changePresence(current.projectId, 'departed', transaction)
     else await deps.projects.discardImport(current.projectId, transaction)
   })

@@ -37,10 +37,10 @@ export const importJob = (deps: TransfersDeps) =>
         if (!row || !failure) throw error
         await changeSideState(row, 'failed', deps.database, deps, { errorCode: failure.code, errorMessage: failure.message })
       }
-      const now = await findSide(deps.database.db, id)
-      // The import was cancelled while this job ran, which may have recorded rows since.
-      if (now?.state === 'aborted') await cleanUp(now, deps)
-      if (now?.state === 'active') await removeFiles(id, deps)
+      const current = await findSide(deps.database.db, id)
+      // The import was cancelled while this job ran: the job may have recorded rows after the cancel.
+      if (current?.state === 'aborted') await cleanUp(current, deps)
+      if (current?.state === 'active') await removeFiles(id, deps)
     },
     async onFailed({ id }, { message }) {
       const row = await findSide(deps.database.db, id)

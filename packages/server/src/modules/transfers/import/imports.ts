@@ -80,7 +80,7 @@ async function requestStep(
   })
 }
 
-/** Makes the project live on this instance with this commit; its routes follow. */
+/** Makes the project live on this instance in one transaction, then sends its routes to the edge. */
 async function activate(row: TransferSideRow, deps: TransfersDeps): Promise<void> {
   if (row.state !== 'active')
     await deps.database.transaction(async (transaction) => {

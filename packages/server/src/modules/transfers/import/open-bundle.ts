@@ -42,7 +42,7 @@ export async function openBundle(
     return { body, digest: digestOf(body), read: (index, stop) => reader.read(index, contentKey, { store, abort: stop }), close }
   } catch (error) {
     await close()
-    throw explained(error)
+    throw toTransferFailure(error)
   }
 }
 
@@ -112,7 +112,7 @@ function digestOf({ project, source }: BundleBody): string {
 }
 
 /** Maps errors of the sender's bundle to failures with a message. */
-function explained(error: unknown): unknown {
+function toTransferFailure(error: unknown): unknown {
   if (isMissing(error)) return new TransferFailed('bundle_incomplete', `The bundle is incomplete: ${(error as Error).message}`)
   if (error instanceof SyntaxError) return new TransferFailed('bundle_damaged', 'The content of the bundle is invalid')
   if (error instanceof Failure && error.code === 'validation_failed')

@@ -70,17 +70,17 @@ async function until(
   isReached: (row: DeploymentRow) => boolean,
   deps: TransfersDeps,
   abort: AbortSignal,
-  push?: () => Promise<unknown>,
+  resume?: () => Promise<unknown>,
 ): Promise<void> {
   for (;;) {
     const row = await deps.deployments.find(deploymentId)
     if (!row || hasFailed(row.status))
       throw new TransferFailed(
         'deploy_failed',
-        `The project could not be ${push ? 'started' : 'built'} at the target: ${row?.errorMessage ?? 'its deployment was deleted'}`,
+        `The project could not be ${resume ? 'started' : 'built'} at the target: ${row?.errorMessage ?? 'its deployment was deleted'}`,
       )
     if (row.status === 'superseded' || isReached(row)) return
-    if (row.status === 'building') await push?.()
+    if (row.status === 'building') await resume?.()
     await pause(pollMs, undefined, { signal: abort })
   }
 }
