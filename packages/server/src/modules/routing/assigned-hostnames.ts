@@ -36,7 +36,7 @@ export const ownHostnames = (deps: Deps): string[] => {
   return [...(wildcard ? [wildcard] : []), ...(dashboard && !isCovered ? [dashboard] : [])]
 }
 
-/** Names whose rate limits at the authority are shared. */
+/** The zone of a host name: the names of one zone share the authority's rate limits. */
 export const zoneOf = (hostname: string, { baseDomain }: { baseDomain: string }): string =>
   isWithinDomain(hostname.replace(/^\*\./, ''), baseDomain) ? baseDomain : hostname
 

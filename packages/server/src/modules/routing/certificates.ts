@@ -51,12 +51,12 @@ export const certifyJob = (deps: EdgeDeps, edge: EdgeSync) =>
       const name = await findCertifiedName(db, hostname, deps, edge.state)
       if (!name || deps.settings.edgeTlsPort === null) return
       // An interrupted attempt may have stored a valid certificate.
-      if (await findGood(hostname, deps)) await name.transition(db, 'active')
+      if (await hasValidCertificate(hostname, deps)) await name.transition(db, 'active')
       else {
         const isFirstUse = name.isAssigned && name.tls !== 'active' && !ownHostnames(deps).includes(hostname)
         const order = await beginOrder({ hostname, isFirstUse }, deps)
         if (typeof order === 'number') await saveCertificate(name, order, isLastAttempt, deps, edge, abort)
-        else await wait(name, order, deps)
+        else await recordDelay(name, order, deps)
       }
       await edge.sync()
     },
@@ -84,13 +84,13 @@ async function saveCertificate(
     await endOrder(hostname, startedAt, isRefused ? 'refused' : 'failed', { database, retryAt })
     // An aborted job runs again. Only a deadline counts as a failure of the authority.
     if (error instanceof JobAborted && error.reason !== 'deadline') throw error
-    await keepFailure(hostname, messageOf(error), { isFinal: isRefused || isLastAttempt, retryAt }, deps, edge)
+    await recordFailure(hostname, messageOf(error), { isFinal: isRefused || isLastAttempt, retryAt }, deps, edge)
     if (!isRefused) throw error
   }
 }
 
-/** Shows why a name waits. The hourly renewal run orders it again. */
-async function wait(name: CertifiedName, { until, reason, isRefusal }: OrderDelay, deps: EdgeDeps): Promise<void> {
+/** Records why the order of a name has to wait. The hourly renewal run orders it again. */
+async function recordDelay(name: CertifiedName, { until, reason, isRefusal }: OrderDelay, deps: EdgeDeps): Promise<void> {
   const { db } = deps.database
   deps.log.info({ hostname: name.hostname, until: new Date(until) }, 'certificates: order delayed')
   if (name.tls === 'pending' && isRefusal) await name.transition(db, 'error', `No certificate: ${reason}`, until)
@@ -103,7 +103,7 @@ function messageOf(error: unknown): string {
 }
 
 /** Whether a certificate covers the host name and is not due for renewal. */
-async function findGood(hostname: string, deps: EdgeDeps): Promise<boolean> {
+async function hasValidCertificate(hostname: string, deps: EdgeDeps): Promise<boolean> {
   const existing = await findInUse(deps.database.db, hostname, deps)
   return existing !== undefined && !isDue(existing, nowOf(deps))
 }
@@ -121,7 +121,7 @@ async function findInUse(db: Db, hostname: string, deps: EdgeDeps): Promise<Cert
 }
 
 async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: AbortSignal): Promise<void> {
-  const { directoryUrl, accountKey } = await ourAccount(deps)
+  const { directoryUrl, accountKey } = await acmeAccount(deps)
   const { certificate, privateKey, expiresAt, accountUrl } = await deps.acme.order(
     hostname,
     accountKey,
@@ -150,19 +150,19 @@ async function order(hostname: string, deps: EdgeDeps, edge: EdgeSync, abort: Ab
   })
 }
 
-/** The ACME account of a directory, created once; of two concurrent callers, both use the first one's. */
-async function ourAccount({ database: { db }, secretBox, acme, settings }: EdgeDeps) {
+/** The ACME account of the directory, created at the first call. Two concurrent callers both use the account that was stored first. */
+async function acmeAccount({ database: { db }, secretBox, acme, settings }: EdgeDeps) {
   const directoryUrl = settings.acmeDirectory
-  const location = sealedFor.acmeAccountKey(directoryUrl)
+  const sealContext = sealedFor.acmeAccountKey(directoryUrl)
   const find = () => db.selectFrom('acmeAccounts').selectAll().where('directoryUrl', '=', directoryUrl).executeTakeFirst()
   if (!(await find()))
     await db
       .insertInto('acmeAccounts')
-      .values({ directoryUrl, privateKey: secretBox.seal(await acme.newAccountKey(), location), accountUrl: null })
+      .values({ directoryUrl, privateKey: secretBox.seal(await acme.newAccountKey(), sealContext), accountUrl: null })
       .onConflict((conflict) => conflict.column('directoryUrl').doNothing())
       .execute()
   const row = (await find())!
-  return { directoryUrl, accountKey: secretBox.open(row.privateKey, location) }
+  return { directoryUrl, accountKey: secretBox.open(row.privateKey, sealContext) }
 }
 
 export const notRenewed = 'Not renewed: '
@@ -170,7 +170,7 @@ export const notRenewed = 'Not renewed: '
 /**
  * Records a failed order. A certificate that is still valid stays in use. A failure is announced once, not at each hourly attempt.
  */
-async function keepFailure(
+async function recordFailure(
   hostname: string,
   message: string,
   { isFinal, retryAt }: { isFinal: boolean; retryAt: Date | null },

@@ -9,7 +9,7 @@ const stateQuery = preparedQuery<{ id: 'edge' }, EdgeStateRow>((db, { id }) =>
   db.selectFrom('edgeStates').selectAll().where('id', '=', id),
 )
 
-/** Answered without a promise from the read cache. */
+/** Returns the row itself, without a promise, when the read cache has it. */
 export const readEdgeState = (db: Db) => stateQuery.first(db, { id: 'edge' })
 
 const pageLength = 1_000

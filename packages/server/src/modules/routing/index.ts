@@ -8,7 +8,7 @@ import { EdgeCopy } from './edge-copy.ts'
 import { edgeMetrics } from './edge-metrics.ts'
 import { expiringCertificates } from './expiring.ts'
 import { ownCertificateProblems } from './own-certificate-problems.ts'
-import { askForOwn, askOnFirstUse, renewJob, renewKind, replaceUnusable, requestNew, retry } from './renewal.ts'
+import { orderOnFirstUse, orderOwn, renewJob, renewKind, replaceUnusable, requestNew, retry } from './renewal.ts'
 import { edgeRoutes } from './route-status.ts'
 import { watchJob, watchKind } from './served-certificates.ts'
 import { EdgeSync } from './sync.ts'
@@ -49,7 +49,7 @@ export function createEdge(deps: EdgeDeps) {
       ),
   )
   const unsubscribers: (() => void)[] = []
-  let stopKeepingRequests = () => {}
+  let stopSavingRequests = () => {}
   const traffic = new TrafficKeeper(deps)
   const counting = new Every(2, () => countHits(deps), log)
   const syncSoon = () => void edge.sync().catch((error: unknown) => log.warn({ err: error }, 'routing: edge not updated'))
@@ -91,9 +91,9 @@ export function createEdge(deps: EdgeDeps) {
     ownCertificateProblems: () => ownCertificateProblems(deps),
     onWake: (listener: (projectId: string) => void) => unsubscribers.push(driver.onWake((projectId) => listener(projectId))),
     async start(): Promise<EdgeListening> {
-      // An edge that is found running reports at once what it counted meanwhile, and reports it once.
+      // An edge that is still running from before sends its counts once, as soon as it is connected: listen first.
       traffic.start()
-      stopKeepingRequests = driver.onRequests((batch) => keepRequests(batch, deps))
+      stopSavingRequests = driver.onRequests((batch) => saveRequests(batch, deps))
       listening = await driver.start()
       await edge.sync()
       unsubscribers.push(
@@ -106,13 +106,13 @@ export function createEdge(deps: EdgeDeps) {
       unsubscribers.push(
         driver.onCertificateWanted(
           (hostname) =>
-            void askOnFirstUse(hostname, deps, edge.state).catch((error: unknown) =>
+            void orderOnFirstUse(hostname, deps, edge.state).catch((error: unknown) =>
               log.warn({ err: error, hostname }, 'certificates: request at first use failed'),
             ),
         ),
       )
       await requestNew(deps)
-      await askForOwn(deps)
+      await orderOwn(deps)
       await deps.database.transaction(async ({ schedule }) => {
         await schedule({ key: renewKind.kind, job: renewKind, payload: {}, recurrence: { everySeconds: 3600 } })
         await schedule({ key: watchKind.kind, job: watchKind, payload: {}, recurrence: { everySeconds: 3600 } })
@@ -127,7 +127,7 @@ export function createEdge(deps: EdgeDeps) {
       edge.stop()
       await counting.stop()
       await driver.stop({ keepServing })
-      stopKeepingRequests()
+      stopSavingRequests()
       await traffic.stop()
     },
   }
@@ -135,7 +135,7 @@ export function createEdge(deps: EdgeDeps) {
 
 const overdueMs = 14 * 86_400_000
 
-function keepRequests(batch: readonly RequestRecord[], { logStore, log }: EdgeDeps): void {
+function saveRequests(batch: readonly RequestRecord[], { logStore, log }: EdgeDeps): void {
   for (const [projectId, records] of Map.groupBy(batch, (record) => record.projectId)) {
     if (!projectId) continue
     logStore

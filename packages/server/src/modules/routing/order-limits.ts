@@ -7,7 +7,7 @@ const hour = 3_600_000
 const day = 24 * hour
 /** Let's Encrypt rejects a name after five failed validations in an hour. */
 const maxRefusalsPerHour = 4
-/** The rest of the hourly orders is kept for connected domains, renewals and the dashboard. */
+/** Share of the hourly orders for names at their first use. The rest is kept for connected domains, renewals and the dashboard. */
 const firstUseShare = 0.75
 const longestBackoffMs = day
 const keptMs = 8 * day

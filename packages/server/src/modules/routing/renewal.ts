@@ -29,13 +29,13 @@ export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
         const { db, enqueue } = transaction
         const dates = await db.selectFrom('certificates').select(['hostname', 'issuedAt', 'expiresAt']).execute()
         const certificates = new Map(dates.map((row) => [row.hostname, row]))
-        const isWanting = (hostname: string, tls: string) => {
+        const needsOrder = (hostname: string, tls: string) => {
           const known = certificates.get(hostname)
           return !known || isDue(known, now) || tls !== 'active'
         }
         for (const { hostname, projectId, tls } of (await verifyAllDomains(db, deps.settings)).serving)
-          if (isWanting(hostname, tls)) await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
-        await renewAssigned(transaction, edge.state, isWanting, deps)
+          if (needsOrder(hostname, tls)) await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
+        await renewAssigned(transaction, edge.state, needsOrder, deps)
         await db
           .deleteFrom('acmeChallenges')
           .where('createdAt', '<', now - day)
@@ -55,7 +55,7 @@ export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
 async function renewAssigned(
   { db, enqueue }: TransactionContext,
   state: EdgeState,
-  isWanting: (hostname: string, tls: string) => boolean,
+  needsOrder: (hostname: string, tls: string) => boolean,
   deps: EdgeDeps,
 ): Promise<void> {
   const instanceNames = ownHostnames(deps)
@@ -64,7 +64,7 @@ async function renewAssigned(
     if (!isServed || coverageOf(state, hostname) === 'wildcard') {
       // Without a table at the edge, the names that it serves are unknown.
       if (state.problem === null) await db.deleteFrom('assignedHostnames').where('hostname', '=', hostname).execute()
-    } else if (isWanting(hostname, tls) && (nextOrderAt ?? 0) <= nowOf(deps))
+    } else if (needsOrder(hostname, tls) && (nextOrderAt ?? 0) <= nowOf(deps))
       await enqueue(certifyKind.of(orderOwner(state.hostnames.get(hostname))), { hostname }, orderKeys(hostname))
   }
 }
@@ -73,10 +73,10 @@ async function renewAssigned(
 export async function requestNew({ database, settings }: EdgeDeps): Promise<void> {
   if (settings.edgeTlsPort === null) return
   const { serving } = await verifyAllDomains(database.db, settings)
-  const wanting = serving.filter(({ tls }) => tls === 'none' || tls === 'pending')
-  if (wanting.length === 0) return
+  const missing = serving.filter(({ tls }) => tls === 'none' || tls === 'pending')
+  if (missing.length === 0) return
   await database.transaction(async ({ db, enqueue }) => {
-    for (const { id, hostname, projectId, tls, reason, createdAt } of wanting) {
+    for (const { id, hostname, projectId, tls, reason, createdAt } of missing) {
       if (tls === 'none') await transitionTls(db, [id], 'pending', reason)
       const order = await enqueue(certifyKind.of({ projectId }), { hostname }, orderKeys(hostname))
       // The running order was requested for an older claim of the same name, which was removed meanwhile.
@@ -87,7 +87,7 @@ export async function requestNew({ database, settings }: EdgeDeps): Promise<void
 }
 
 /** Orders the certificates of the dashboard and the wildcard, unless they exist or failed a short time ago. */
-export async function askForOwn(deps: EdgeDeps): Promise<void> {
+export async function orderOwn(deps: EdgeDeps): Promise<void> {
   const names = ownHostnames(deps)
   if (names.length === 0) return
   await deps.database.transaction(async ({ db, enqueue }) => {
@@ -105,7 +105,7 @@ async function isOrderable(db: Db, hostname: string, deps: EdgeDeps): Promise<bo
 }
 
 /** Orders the certificate of a host that was used without one. */
-export async function askOnFirstUse(hostname: string, deps: EdgeDeps, state: EdgeState): Promise<void> {
+export async function orderOnFirstUse(hostname: string, deps: EdgeDeps, state: EdgeState): Promise<void> {
   const isServed = state.hostnames.has(hostname)
   if (deps.settings.edgeTlsPort === null || !isServed || !isAssigned(hostname, deps) || coverageOf(state, hostname)) return
   await deps.database.transaction(async ({ db, enqueue }) => {
@@ -123,8 +123,8 @@ async function isWildcardPending(db: Db, hostname: string, deps: EdgeDeps): Prom
   return (await findAssigned(db, wildcard))?.tls === 'pending'
 }
 
-/** A certificate that becomes unusable sooner than this after its issue is not replaced at once, but by the next renewal run. */
-const settlesMs = 3_600_000
+/** A certificate that is younger than this is replaced by the next renewal run and not at once, so that orders cannot loop. */
+const minAgeMs = 3_600_000
 
 /** Orders unusable certificates again at once. The broken one stays until then, as its key may become readable again. */
 export async function replaceUnusable(unusable: ReadonlyMap<string, string>, deps: EdgeDeps): Promise<void> {
@@ -133,7 +133,7 @@ export async function replaceUnusable(unusable: ReadonlyMap<string, string>, dep
     const oldRows = await db
       .selectFrom('certificates')
       .select('hostname')
-      .where('issuedAt', '<=', nowOf(deps) - settlesMs)
+      .where('issuedAt', '<=', nowOf(deps) - minAgeMs)
       .execute()
     const settled = new Set(oldRows.map(({ hostname }) => hostname).filter((hostname) => unusable.has(hostname)))
     if (settled.size === 0) return

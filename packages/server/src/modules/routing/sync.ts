@@ -8,7 +8,7 @@ import { type EdgeState, emptyEdgeState } from './edge-state.ts'
 import { edgeTable, type TableFacts } from './table.ts'
 import { UsableCertificates } from './usable-certificates.ts'
 
-const againAfterMs = 1_000
+const firstRetryMs = 1_000
 const maxRetryMs = 30_000
 
 /**
@@ -73,20 +73,20 @@ export class EdgeSync {
       const { table, unreadable, aliases } = edgeTable(facts)
       const { warnings, refused } = await this.#deps.driver.apply(table)
       for (const warning of warnings) this.#deps.log.warn({ warning }, 'routing: edge skipped a part of the routing table')
-      const notInForce = new Map([...unreadable, ...Object.entries(refused)])
-      for (const [hostname, reason] of notInForce) this.#deps.log.warn({ hostname, reason }, 'routing: edge rejected a host')
-      const inForce = Object.entries(table.hosts).filter(([hostname]) => !notInForce.has(hostname))
-      const hostnames = new Map(inForce.map(([hostname, { target }]) => [hostname, target.projectId ?? null]))
+      const rejected = new Map([...unreadable, ...Object.entries(refused)])
+      for (const [hostname, reason] of rejected) this.#deps.log.warn({ hostname, reason }, 'routing: edge rejected a host')
+      const active = Object.entries(table.hosts).filter(([hostname]) => !rejected.has(hostname))
+      const hostnames = new Map(active.map(([hostname, { target }]) => [hostname, target.projectId ?? null]))
       const certificates = new Map(Object.keys(facts.certificates).map((name) => [name, null]))
       const { assigned } = facts
-      const served = { hostnames, waiting, refused: notInForce, uncertified, servedWrong, aliases, assigned, certificates }
+      const served = { hostnames, waiting, refused: rejected, uncertified, servedWrong, aliases, assigned, certificates }
       await this.#set({ problem: null, ...served })
       this.#failures = 0
       if (uncertified.size > 0) this.#onUnusable(uncertified)
       return this.#state
     } catch (error) {
       const problem = errorMessage(error)
-      this.#tryAgain()
+      this.#scheduleRetry()
       await this.#set({ ...this.#state, problem }).catch((err: unknown) =>
         this.#deps.log.warn({ err }, 'routing: state of the edge not recorded'),
       )
@@ -100,13 +100,13 @@ export class EdgeSync {
     await this.#record.save(state, this.#ports())
   }
 
-  #tryAgain(): void {
+  #scheduleRetry(): void {
     clearTimeout(this.#retryTimer)
     if (this.#stopped) return
-    const waitMs = Math.min(maxRetryMs, againAfterMs * 2 ** this.#failures++)
-    const retryTimer = () =>
-      void this.sync().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'routing: edge rejected the table'))
-    this.#retryTimer = setTimeout(retryTimer, waitMs).unref()
+    const waitMs = Math.min(maxRetryMs, firstRetryMs * 2 ** this.#failures++)
+    const retry = () =>
+      void this.sync().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'routing: edge not updated, will retry'))
+    this.#retryTimer = setTimeout(retry, waitMs).unref()
   }
 }
 

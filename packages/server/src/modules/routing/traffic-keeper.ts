@@ -23,7 +23,7 @@ export class TrafficKeeper {
   start(): void {
     this.#end = this.#deps.driver.onTraffic((minutes) => {
       for (const minute of minutes) {
-        this.#wait(minute)
+        this.#enqueue(minute)
         this.totals.add(minute)
       }
       this.#writing ??= this.#write().finally(() => {
@@ -38,7 +38,7 @@ export class TrafficKeeper {
     await this.#writing
   }
 
-  #wait(minute: TrafficMinute): void {
+  #enqueue(minute: TrafficMinute): void {
     const key = `${minute.counter} ${minute.at}`
     this.#waiting.delete(key)
     this.#waiting.set(key, minute)
@@ -55,7 +55,7 @@ export class TrafficKeeper {
         this.#deps.log.warn({ err: error }, 'routing: traffic counters not saved yet, will retry')
         const newer = this.#waiting
         this.#waiting = batch
-        for (const minute of newer.values()) this.#wait(minute)
+        for (const minute of newer.values()) this.#enqueue(minute)
         return
       }
     }

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { EdgeCertificate } from '../../edge-proxy/protocol/edge-table.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { CertificateRow } from '../../platform/db/tables/routing.ts'
@@ -29,7 +29,7 @@ export interface Certificates {
   problems: Map<string, string>
 }
 
-const opensATurn = 50
+const opensPerYield = 50
 
 /** Decrypts and checks each certificate once. An unusable one affects only its host name. */
 export class UsableCertificates {
@@ -49,7 +49,7 @@ export class UsableCertificates {
       const cached = cache.get(row.hostname)
       const isSame = cached?.row.certificate === row.certificate && cached.row.privateKey === row.privateKey
       // Yields regularly, because after a start thousands may be new.
-      if (!isSame && ++opens % opensATurn === 0) await turn()
+      if (!isSame && ++opens % opensPerYield === 0) await yieldToOthers()
       const opened = cached && isSame ? cached : { row, ...openCertificate(row, this.#secretBox) }
       this.#cache.set(row.hostname, opened)
       if ('pair' in opened) found.usable[row.hostname] = opened.pair
