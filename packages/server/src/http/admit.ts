@@ -22,7 +22,7 @@ export function admit(row: AnyRoute, request: FastifyRequest, deps: MountDeps): 
     })
   }
   return thenSync(callerOf(row, request, deps), (caller) => {
-    // Guessing credentials is counted like any other public call.
+    // An invalid credential counts as a public request of its address, so guessing is limited.
     if (caller) deps.limiter.count('signedIn', caller.userId)
     else deps.limiter.count('public', clientOf(addressOf(request)))
     state.caller = caller ?? fail('unauthorized')

@@ -52,9 +52,9 @@ interface CloudProxyDeps {
 }
 
 /** Marks a forwarded request, which is never forwarded again. */
-const forwardedHeader = 'berth-forwarded'
+const cloudForwardedHeader = 'berth-forwarded'
 
-export const wasForwarded = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean => headers[forwardedHeader] !== undefined
+export const wasForwarded = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean => headers[cloudForwardedHeader] !== undefined
 
 /** Whether the route could be about an object in the cloud. */
 export const mayBeInCloud = (row: AnyRoute): boolean =>
@@ -164,7 +164,7 @@ export async function requestFromCloud(
     headers: {
       ...pick(request.headers, requestHeaders),
       ...(readBody === undefined ? pick(request.headers, ['content-length']) : {}),
-      [forwardedHeader]: request.id,
+      [cloudForwardedHeader]: request.id,
     },
     ...(body === undefined ? {} : { body }),
     isStream: row.stream !== undefined,

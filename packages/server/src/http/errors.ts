@@ -77,8 +77,8 @@ function logFailure(failure: Failure, request: FastifyRequest): void {
   // An intentional rejection (rate limit, overload) is not logged as an error.
   const isRefusal = failure.code === 'unavailable' && failure.options.retryAfterSeconds !== undefined
   if (failure.status >= 500 && !isRefusal)
-    request.log.error({ ...fields, err: failure.options.cause ?? failure }, 'request failed')
-  else request.log.debug({ ...fields, field: failure.options.field }, 'request refused')
+    request.log.error({ ...fields, err: failure.options.cause ?? failure }, 'http: request failed')
+  else request.log.debug({ ...fields, field: failure.options.field }, 'http: request refused')
 }
 
 const failureByFastifyCode: Record<string, (error: FastifyError) => Failure> = {

@@ -30,7 +30,7 @@ export class RateLimiter {
     this.#limits = { ...(scaled as Record<RateLimitName, number>), ...limits }
   }
 
-  /** Returns the function that ends it. */
+  /** Shares the counts with the instance's other processes. Returns the function that ends it. */
   share(signals: Signals): () => void {
     const shared = new SharedLimits(signals, (name, key, count) => this.#add(name, key, count))
     this.#shared = shared
@@ -62,7 +62,7 @@ export class RateLimiter {
     const now = this.#now()
     const windows = this.#windows.get(name)!
     const current = windows.get(key)
-    // The clock may be set back.
+    // The difference is negative after the clock was set back.
     if (!current || Math.abs(now - current.startedAt) >= windowMs) return start(windows, key, now, count)
     current.count = Math.max(0, current.count + count)
     return current

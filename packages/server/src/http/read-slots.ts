@@ -28,7 +28,7 @@ function hasFreeSlot({ running }: Caller): boolean {
 }
 
 /**
- * Limits concurrent reads per caller. Others are queued up to a limit; beyond it they are rejected. A queued read whose client
+ * Limits concurrent reads per caller. Further reads are queued, and rejected once the queue is full. A queued read whose client
  * disconnects is dropped.
  */
 export class ReadSlots {

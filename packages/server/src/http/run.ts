@@ -138,7 +138,7 @@ async function runStream(
     await handle(input, Object.assign(context, streamAccess) as never)
   } catch (error) {
     if (!open) throw error
-    if (!open.stream.abort.aborted) request.log.error({ err: error, reqId: request.id }, 'stream failed')
+    if (!open.stream.abort.aborted) request.log.error({ err: error, reqId: request.id }, 'http: stream failed')
   } finally {
     open?.removeFromChecks?.()
     open?.stream.end()

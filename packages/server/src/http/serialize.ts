@@ -15,8 +15,8 @@ export function serializeLazily(app: FastifyInstance): void {
       const cached = cachedTexts.get(value)
       if (cached !== undefined) return cached
       const text = serialize(value)
-      // Bytes are sent as they are; text is encoded for each client. Node sends a short text together with the headers.
-      // Fastify sends both, but its type of a serializer says text only.
+      // A long text is cached as bytes, so that it is not encoded again for each client. A short one stays text, because Node
+      // sends it together with the headers. Fastify sends both, but its type of a serializer allows only text.
       const body = text.length < maxTextLength ? text : (Buffer.from(text) as never)
       cachedTexts.set(value, body)
       return body

@@ -96,8 +96,8 @@ export function createHttpServer(settings: HttpSettings, handlers: ModuleHandler
 }
 
 /**
- * The route of GET answers HEAD, and Node leaves the body out: routes of their own would make a third of the route table, which
- * every start builds.
+ * Answers HEAD with the route of GET; Node leaves the body out. Separate HEAD routes would be a third of the route table, which is
+ * built at every start.
  */
 function answerHeadAsGet(request: RawRequestDefaultExpression): string {
   if (request.method === 'HEAD') request.method = 'GET'

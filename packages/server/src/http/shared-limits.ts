@@ -6,7 +6,7 @@ interface CountsSignal {
   counts: [name: RateLimitName, key: string, count: number][]
 }
 
-/** Limits against guessing: each attempt is passed on. Of the others, only clients that have used a tenth of their limit. */
+/** Limits against guessing: every attempt is passed on. For other limits, only clients that have used a tenth are passed on. */
 const strict: ReadonlySet<RateLimitName> = new Set(['login', 'signUp', 'account'])
 const sharedFrom = 0.1
 const flushMs = 250

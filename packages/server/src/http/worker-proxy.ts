@@ -27,13 +27,16 @@ const connectPauseMs = 100
 const readMs = 60_000
 const writeMs = 30 * 60_000
 const stateMs = 1_000
-/** Age of a state that is returned as it is, and age from which it is read again meanwhile. */
+/** A state up to `freshStateMs` old is returned at once; above `refreshStateMs` a newer one is requested meanwhile. */
 const freshStateMs = 2_000
 const refreshStateMs = 500
-/** A worker that is busy for longer than this is reported as it was last, if that was not long ago. */
+/** If the worker does not respond within `quickStateMs`, its last state is returned, unless that is older than `usableStateMs`. */
 const quickStateMs = 50
 const usableStateMs = 10_000
 const metricsMs = 5_000
+
+const timedOutMessage =
+  'The worker did not respond in time. If the request changes something, check whether that was done. Then try again.'
 
 /** Headers of one connection, which are not passed on. `host` is passed on: origins are checked against it. */
 const connectionHeaders = new Set([
@@ -110,7 +113,7 @@ export class WorkerProxy {
     const answer = await this.#open({ method: 'GET', path: '/metrics', headers }, AbortSignal.timeout(metricsMs))
     const chunks: Buffer[] = []
     for await (const chunk of answer) chunks.push(chunk as Buffer)
-    if (answer.statusCode !== 200) throw new Error(`the worker's metrics: ${answer.statusCode}`)
+    if (answer.statusCode !== 200) throw new Error(`the worker responded to GET /metrics with status ${answer.statusCode}`)
     return Buffer.concat(chunks).toString()
   }
 
@@ -145,7 +148,7 @@ export class WorkerProxy {
       if (disconnected.signal.aborted) return reply.hijack()
       request.log.warn({ err: error, reqId: request.id }, 'api: worker not reachable')
       fail('unavailable', {
-        message: deadline.signal.aborted ? 'The worker did not respond in time.' : 'The worker is not running. Try again.',
+        message: deadline.signal.aborted ? timedOutMessage : 'The worker is not running. Try again.',
         retryAfterSeconds: 1,
       })
     } finally {

@@ -26,8 +26,8 @@ export function plainAddress(address: string): string {
 export const clientKey = (key: AddressKey): string => (key.startsWith(mappedPrefix) ? key : key.slice(0, 8))
 
 /**
- * `clientKey` of an address in text form, for counting; a text that is not an address is its own key. Some proxies append the port:
- * with it every connection would count as another client.
+ * `clientKey` of an address in text form, for counting; a text that is not an address is its own key. A port, which some proxies
+ * append, is removed: it differs for every connection of a client.
  */
 export function clientOf(address: string): string {
   const key = addressKey(bareAddress(address))

@@ -61,10 +61,10 @@ const shellMeaningAtStart: Record<string, string | undefined> = {
 }
 
 class WordReader {
-  /** `"A=b" c` runs a program called A=b; only the bare word is an assignment. */
+  /** A quoted first word is no assignment: `"A=b" c` runs a program called A=b. */
   isFirstQuoted = false
   readonly #text: string
-  /** Characters with a meaning to a shell are ordinary ones. */
+  /** Treats the shell's special characters as ordinary text. */
   readonly #isLiteral: boolean
   #at = 0
   #words: string[] = []

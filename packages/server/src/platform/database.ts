@@ -20,8 +20,8 @@ export interface DatabaseSettings {
   folder: string
   clock?: Clock
   /**
-   * Signals between the processes on a SQLite data folder: the one that has locked it is the hub. Absent: signals stay in this
-   * process. PostgreSQL carries its own.
+   * How signals reach the other processes on a SQLite data folder: the process that has locked the folder is the hub, the others
+   * are its clients. Absent: signals stay in this process. Ignored with PostgreSQL, which distributes signals itself.
    */
   signals?: 'hub' | 'client'
   beforeMigrating?: BeforeMigrating

@@ -1,7 +1,9 @@
 import { messageOf } from '@berth/contract'
 
 /** Whether a write failed because the disk or the user's quota is full. */
-export const isDiskFull = (error: unknown): boolean => isFull(error, 5)
+export const isDiskFull = (error: unknown): boolean => isFull(error, maxCauses)
+
+const maxCauses = 5
 
 /** Code and message for work that failed because of a full disk; undefined: it failed for another reason. */
 export const diskFullFailure = (error: unknown): { code: string; message: string } | undefined =>

@@ -12,10 +12,10 @@ export const bucketOf = (ms: number): number =>
 
 const lowerMs = (bucket: number) => (bucket === 0 ? 0 : shortestMs * 2 ** ((bucket - 1) / perDoubling))
 
-/** The upper bound of a bucket, which belongs to the next one. */
+/** The upper bound of a bucket, exclusive. */
 export const boundMs = (bucket: number): number => shortestMs * 2 ** (bucket / perDoubling)
 
-/** The duration that stands for all of a bucket. */
+/** The duration that is assumed for every request in a bucket. */
 export const averageMs = (bucket: number): number => (lowerMs(bucket) + boundMs(bucket)) / 2
 
 export type LatencyCounts = Uint32Array | Float64Array

@@ -1,4 +1,4 @@
-/** Aborts work that reports no progress for a time. */
+/** Aborts work that reports no progress for `silentMs`. */
 export class ProgressDeadline {
   readonly #controller = new AbortController()
   readonly #timer: NodeJS.Timeout

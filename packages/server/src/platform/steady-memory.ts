@@ -15,7 +15,7 @@ export async function* inSteadyMemory<Chunk extends Uint8Array>(chunks: AsyncIte
   }
 }
 
-/** The same as a callback, to be called with each chunk. */
+/** `inSteadyMemory` as a callback, to be called with each chunk. */
 export function createYoungCollector(): (chunk: Uint8Array) => void {
   return ({ length }) => {
     passedBytes += length
@@ -27,7 +27,7 @@ export function createYoungCollector(): (chunk: Uint8Array) => void {
 
 const startupDelayMs = 3_000
 
-/** Collects the garbage that the start-up left, an eighth of the memory. Returns a function that cancels it. */
+/** Schedules a collection of the start-up's garbage, an eighth of the memory. Returns a function that cancels it. */
 export function collectAfterStart(): () => void {
   const timer = setTimeout(collectAll, startupDelayMs).unref()
   return () => clearTimeout(timer)

@@ -46,7 +46,8 @@ export function createTransaction(parts: { db: Db; kind: 'sqlite' | 'postgres'; 
     const record = pendingRecord()
     if (!record || kind === 'postgres') return run(record, work, options)
     assertOutsideTransaction()
-    // In a shared commit, a second transaction of the request would wait for the commit of the first one before it ends.
+    // Otherwise both could share a commit and block each other: the second transaction of a request ends only after the first one
+    // has committed, and a shared commit waits until all of its transactions have ended.
     return record.afterOthers(() => run(record, work, options))
   }
   const run = async <Result>(

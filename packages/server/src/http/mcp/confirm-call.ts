@@ -43,9 +43,9 @@ export async function confirmCall(
   }
   if (!call.dialect.canElicit) return confirmByCode(call, tool, request, subject)
   if (!call.dialect.isStateless) return confirmByQuestion(call, tool, request)
-  const isAsked = given.requestState !== undefined && isObject(given.inputResponses)
+  const hasAnswer = given.requestState !== undefined && isObject(given.inputResponses)
   const confirmed = { ...subject, use: 'question' as const }
-  if (isAsked && call.codes.use(confirmed, given.requestState))
+  if (hasAnswer && call.codes.use(confirmed, given.requestState))
     return refusalOf(answerIn((given.inputResponses as Record<string, unknown>)[key]))
   const message = await questionText(call, tool, request)
   if (typeof message !== 'string') return message
@@ -87,10 +87,10 @@ async function confirmByCode(
     )
   const message = await questionText(call, tool, request)
   if (typeof message !== 'string') return message
-  const isWrong = confirmationCode !== undefined ? 'The confirmation code is wrong, expired or used. ' : ''
+  const wrongCode = confirmationCode !== undefined ? 'The confirmation code is wrong, expired or used. ' : ''
   return errorResult(
     [
-      `${isWrong}Nothing was done yet: a person must confirm this call. Show them the following text, and wait for their answer.`,
+      `${wrongCode}Nothing was done yet: a person must confirm this call. Show them the following text, and wait for their answer.`,
       '',
       message,
       `To confirm, repeat this code: ${call.codes.issue(confirmed)}`,

@@ -7,7 +7,7 @@ import { dangerOf, defaultTools, describeTool, type RowTool, rowTools } from './
 export const findToolsName = 'find_tools'
 export const callToolName = 'call_tool'
 const maxFound = 15
-/** Maximum number of results with arguments. Further results have only a name and a summary. */
+/** Size limit of results with arguments. Further results have only a name and a summary. */
 const maxFoundBytes = 32 * 1024
 
 /** Two tools that reach every other tool, so that a client lists few of them. */
@@ -65,7 +65,10 @@ function choiceOf({ http }: McpCall, all: readonly RowTool[]): (tool: RowTool) =
   const groups = [...new Set(all.map(({ group }) => group as string))]
   for (const name of names)
     if (name !== 'default' && !groups.includes(name) && !all.some((tool) => tool.name === name))
-      throw new RpcError(rpcErrors.invalidParams, `tools: ${name} is no group. Groups: default, ${groups.join(', ')}, all`)
+      throw new RpcError(
+        rpcErrors.invalidParams,
+        `tools: unknown group or tool ${name}. Groups: default, ${groups.join(', ')}, all`,
+      )
   return (tool) => names.has(tool.group) || names.has(tool.name) || (names.has('default') && defaultTools.includes(tool.name))
 }
 
@@ -106,7 +109,7 @@ export async function findTools(call: McpCall, given: Record<string, unknown>): 
       scored.map(({ tool }) => tool),
     )
   ).slice(0, maxFound)
-  if (found.length === 0) return textResult('No tool that this token may call has these words.')
+  if (found.length === 0) return textResult('No tool that this token may call matches. Try other words.')
   return textResult(describeWithin(found, maxFoundBytes).join('\n'))
 }
 

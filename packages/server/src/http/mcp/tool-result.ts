@@ -12,7 +12,7 @@ export interface ToolResult {
 export const textResult = (text: string): ToolResult => ({ content: [{ type: 'text', text }] })
 export const errorResult = (text: string): ToolResult => ({ ...textResult(text), isError: true })
 
-/** The response of a row. Its text is data of other people and programs, an error message too: it may contain a name. */
+/** The result for a row's response. Its text is marked as data, an error message too: it may contain a name that a user chose. */
 export function answerResult({ status, text, error }: RowAnswer): ToolResult {
   const shown = text === '' ? 'Done. The route returns nothing.' : asData(text)
   const meta = { httpStatus: status, ...(error?.code ? { errorCode: error.code } : {}) }

@@ -5,7 +5,7 @@ export const maxResultBytes = 48 * 1024
 
 /**
  * Marks text as data for the model that reads it: log lines, commit messages and names are written by other people and programs,
- * and may contain instructions. The random mark cannot be written by them in advance.
+ * and may contain instructions. Their authors cannot know the random mark in advance.
  */
 export function asData(text: string, maxBytes = maxResultBytes): string {
   const mark = randomBytes(6).toString('hex')

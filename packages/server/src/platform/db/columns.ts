@@ -1,6 +1,6 @@
 import type { ColumnType } from 'kysely'
 
-/** A boolean, stored as 0 or 1 in both databases. A write may pass either form; a read gives the number. */
+/** A boolean, stored as 0 or 1 in both databases. A write may pass a boolean or the number; a read returns the number. */
 export type Flag = ColumnType<0 | 1, boolean | 0 | 1, boolean | 0 | 1>
 
 /** Milliseconds since 1970, in a `bigint` column. */

@@ -3,7 +3,7 @@ import type { Db } from './schema.ts'
 
 const texts = new WeakMap<readonly string[], string>()
 
-/** The ids as one parameter of a prepared query. A list that is kept keeps its text. */
+/** The ids as one parameter of a prepared query. The text of a frozen (cached) list is made once. */
 export function idListText(ids: readonly string[]): string {
   const known = texts.get(ids)
   if (known !== undefined) return known
@@ -12,7 +12,7 @@ export function idListText(ids: readonly string[]): string {
   return text
 }
 
-/** The condition that a column is one of the ids in such a text. */
+/** The condition that a column is one of the ids in a text of `idListText`. */
 export function isInIdList(db: Db, column: string, list: string): RawBuilder<SqlBool> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
   return isPostgres
@@ -26,7 +26,7 @@ export function isAmong(db: Db, column: string, ids: Expression<unknown>): RawBu
   return isPostgres ? sql<SqlBool>`${sql.ref(column)} = any(array(${ids}))` : sql<SqlBool>`${sql.ref(column)} in ${ids}`
 }
 
-/** The ids in such a text as a table with the column `id`. */
+/** The ids in a text of `idListText` as a table with the column `id`. */
 export function idListTable(db: Db, list: string): RawBuilder<{ id: string }> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
   return isPostgres

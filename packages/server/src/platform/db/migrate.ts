@@ -15,7 +15,7 @@ interface MigrationTables {
   schemaMigrations: { name: string; appliedAt: number }
 }
 
-/** Conditions of the first migration that is not applied yet. */
+/** Conditions that are checked before the first missing migration is applied. */
 export interface BeforeMigrating {
   /** True: another process migrates the database, and this one waits for it. */
   wait?: boolean
@@ -57,7 +57,7 @@ export async function migrate(
   if (done.length > 0) log.info({ count: done.length, schema: done.at(-1) }, 'database: schema migrated')
 }
 
-/** Applies those that no other process has applied meanwhile, and returns their names. */
+/** Applies the migrations that no other process has applied meanwhile, and returns their names. */
 async function applyMissing(tx: Kysely<MigrationTables>, migrations: readonly Migration[], log: Log): Promise<readonly string[]> {
   const applied = await appliedNames(tx)
   const missing = migrations.filter((migration) => !applied.includes(migration.name))
@@ -80,7 +80,7 @@ async function waitUntilMigrated(db: Kysely<MigrationTables>, migrations: readon
     if (!isReported)
       log.warn(
         { schema: migrations.at(-1)?.name },
-        'database: waiting for the worker to migrate it, start the worker of this version',
+        'database: waiting until the worker of this version has started and migrated the schema',
       )
     await pause(waitPauseMs)
   }

@@ -13,8 +13,8 @@ export async function insideTransaction<Result>(work: () => Promise<Result>): Pr
 }
 
 /**
- * Rejects a query on the root database inside a transaction. On SQLite it would wait for itself for ever, and on PostgreSQL it
- * would silently run outside the transaction.
+ * Rejects a query on the root database inside a transaction. On SQLite the query would wait for ever for its own transaction to
+ * end; on PostgreSQL it would silently run outside the transaction.
  */
 export function assertOutsideTransaction(): void {
   if (current.getStore()?.isOpen) {

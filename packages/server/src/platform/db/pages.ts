@@ -34,7 +34,7 @@ export const listResponse = <Row, Shown>({ rows, nextCursor }: Page<Row>, show: 
   nextCursor,
 })
 
-/** The same for a prepared page: an answer is made again only from rows that changed. */
+/** `listResponse` for prepared pages: memoized, so that `show` is called again only for rows that changed. */
 export function createListResponse<Row extends object, Shown extends object>(show: (row: Row) => Shown) {
   const shownOf = memoizeByRows(show)
   return memoizeByRows(({ rows, nextCursor }: Page<Row>) => ({ data: rows.map((row) => shownOf(row)), nextCursor }))
@@ -75,7 +75,7 @@ function cutToPage<Row>(found: readonly Row[], limit: number, by: readonly strin
   return { rows, nextCursor: encodeCursor(rows.at(-1) as Record<string, unknown>, by, [...by, direction].join(' ')) }
 }
 
-/** A list that is read often: its pages are prepared queries. `build` gets what `preparedQuery` gives it. */
+/** `page` for lists that are read often: its queries are prepared. `build` gets placeholders, as in `preparedQuery`. */
 export function preparedPage<
   Parameters extends { [Name in keyof Parameters]?: string | undefined },
   TB extends keyof Schema,
@@ -96,7 +96,7 @@ export function preparedPage<
     for (const column of by) query = query.orderBy(column, direction)
     return query.limit(parameters.limit)
   })
-  // Up to `limit` rows are the whole page, whatever the limit was; otherwise there is one row more than the limit.
+  // Pages are memoized by their rows, without the limit: a result above the limit has exactly one row more than the limit.
   const wholePage = memoizeByRows((rows: readonly Row[]): Page<Row> => ({ rows, nextCursor: null }))
   const cutPage = memoizeByRows((rows: readonly Row[]): Page<Row> => cutToPage(rows, rows.length - 1, by, direction))
   return (db: Db, parameters: Parameters, { limit, cursor }: { limit: number; cursor?: string | null }): Awaitable<Page<Row>> => {

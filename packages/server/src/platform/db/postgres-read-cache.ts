@@ -5,7 +5,7 @@ import { ReadEntries, type StoredRows } from './read-entries.ts'
 /** Runs a statement on the database, outside of a transaction. */
 export type RunStatement = (sql: string, parameters: readonly unknown[]) => Promise<Record<string, unknown>[]>
 
-/** The same text as before means that no transaction has committed since, on any machine. */
+/** If the result is the same text as before, no transaction has committed since, on any machine. */
 const snapshotQuery = 'select pg_current_snapshot()::text as snapshot'
 
 /**
@@ -48,7 +48,7 @@ export class PostgresReadCache implements DirectReads {
     return this.#query(sql, parameters, this.#epoch)
   }
 
-  /** `epoch` is that of a check before the query, or 0: then the rows are not known to be those of any snapshot. */
+  /** `epoch` is the snapshot of a check before the query. With 0, no check was made: the rows are stored, but never reused. */
   async #query(sql: string, parameters: readonly unknown[], epoch: number): Promise<StoredRows> {
     return this.#entries.store(sql, parameters, await this.#run(sql, parameters), epoch)
   }
@@ -57,14 +57,14 @@ export class PostgresReadCache implements DirectReads {
   #check(): Promise<void> {
     this.#queued ??= this.#last.then(() => {
       this.#queued = undefined
-      const sent = this.query()
+      const sent = this.#readSnapshot()
       this.#last = sent.catch(() => {})
       return sent
     })
     return this.#queued
   }
 
-  async query(): Promise<void> {
+  async #readSnapshot(): Promise<void> {
     const [row] = await this.#run(snapshotQuery, [])
     if (row?.snapshot !== this.#snapshot) {
       this.#epoch += 1

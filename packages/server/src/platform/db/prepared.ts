@@ -15,8 +15,8 @@ export type QueryParameter = string | number | boolean | null
 
 /**
  * A query for the hot path: Kysely builds and compiles it once per database and set of given parameters, and a call only swaps
- * their values. `build` receives placeholders: it must use each parameter as a single value, and may only ask whether an optional
- * one is undefined.
+ * their values. `build` receives placeholders: it must use each parameter as a single value, and may only compare an optional
+ * parameter with undefined.
  */
 export function preparedQuery<Parameters extends { [Name in keyof Parameters]?: QueryParameter | undefined }, Row>(
   build: (db: Db, parameters: Parameters) => Compilable<Row>,
@@ -46,7 +46,7 @@ export function preparedQuery<Parameters extends { [Name in keyof Parameters]?: 
 type Build = (db: Db, parameters: Record<string, never>) => Compilable<unknown>
 
 interface Plan {
-  /** The parameters that it has values for, in their order. */
+  /** Names of the parameters that are not undefined, in their order. */
   given: readonly string[]
   compiled: CompiledQuery
   /** Parameters as Kysely compiled them: fixed values, and a slot for each parameter. */

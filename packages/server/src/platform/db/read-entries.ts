@@ -1,13 +1,13 @@
 export type Row = Readonly<Record<string, unknown>>
 export type StoredRows = readonly Row[]
 
-/** Bounds of the memory: rows, and characters of their texts. */
+/** Bounds of the memory: number of rows, and number of characters in them. */
 const maximumRows = 10_000
 const maximumCharacters = 24 * 1024 * 1024
 
 /**
- * A statement or its parameters so far: the first level is the statement, each further level a parameter, unconverted, so that
- * `'1'` and `1` differ.
+ * A node in the tree of cached reads. The first level is keyed by the statement, each further level by one parameter, which is not
+ * converted to text: `'1'` and `1` differ.
  */
 export interface ReadEntry<Tables> {
   rows: StoredRows | undefined

@@ -6,7 +6,7 @@ import type { Db, Schema } from './schema.ts'
  */
 interface SealedValue {
   sealed: string
-  place: string
+  location: string
   replace(resealed: string): Promise<unknown>
 }
 
@@ -57,12 +57,12 @@ export const sealedColumns: readonly SealedColumn[] = [
 
 type ColumnOf<Table extends keyof Schema> = keyof Selectable<Schema[Table]> & string
 
-/** `key` identifies a row, and its values are the arguments of `location`. */
+/** `key` identifies a row, and its values are the arguments of `locationOf`. */
 function sealedIn<Table extends keyof Schema, Key extends readonly ColumnOf<Table>[]>(
   table: Table,
   column: ColumnOf<Table>,
   key: readonly [...Key],
-  location: (...values: { [At in keyof Key]: string }) => string,
+  locationOf: (...values: { [At in keyof Key]: string }) => string,
 ): SealedColumn {
   const names = sql.join([...key, column].map((name) => sql.ref(name)))
   return {
@@ -79,7 +79,7 @@ function sealedIn<Table extends keyof Schema, Key extends readonly ColumnOf<Tabl
         )
         return {
           sealed,
-          place: location(...(values as { [At in keyof Key]: string })),
+          location: locationOf(...(values as { [At in keyof Key]: string })),
           replace: (resealed) => sql`update ${sql.table(table)} set ${sql.ref(column)} = ${resealed} where ${isRow}`.execute(db),
         }
       })

@@ -10,7 +10,7 @@ interface Group {
   /** Settles with the commit. */
   ended: PromiseWithResolvers<void>
   members: number
-  /** Set after the turn of the event loop in which the group was opened: no member begins any more. */
+  /** Set after the turn of the event loop in which the group was opened: no further member may join. */
   isClosed: boolean
   /** The error with which SQLite rolled back the whole group. */
   failure?: unknown
@@ -24,8 +24,8 @@ interface Waiting {
 /**
  * The transactions of the connection that writes: one after another, in the order of their requests. Those of the same turn of the
  * event loop share one commit, because each commit waits for the disk: they are savepoints of one transaction. A member that
- * fails is rolled back alone. A member has ended when the shared commit is on disk, also one that failed: its error may come from
- * rows of another member.
+ * fails is rolled back alone. Every member, even a failed one, ends only when the shared commit is on disk: the error of a failed
+ * member may come from rows that another member has written, and must not be reported before these rows are stored.
  */
 export class SharedCommits {
   readonly #writer: SqliteFile
@@ -99,7 +99,7 @@ export class SharedCommits {
     this.#passOn()
   }
 
-  /** Ends a member. `false`: the whole transaction was rolled back. */
+  /** Ends a member. `isOpen` is false if the whole transaction was rolled back. */
   #end(group: Group, isOpen: boolean): Promise<void> {
     if (!isOpen) {
       this.#group = undefined
@@ -110,12 +110,12 @@ export class SharedCommits {
     return group.ended.promise
   }
 
-  /** Gives the connection to the next transaction: of this group, or of the next one after a commit. */
+  /** Gives the connection to the next transaction. If that one cannot join the open group, the group is committed first. */
   #passOn(): void {
     const group = this.#group
     const [next] = this.#waiting
-    const isFull = group && (group.isClosed || group.members >= maxMembers || next?.isAlone)
-    if (isFull) this.#commit(group)
+    const mustCommit = group && (group.isClosed || group.members >= maxMembers || next?.isAlone)
+    if (mustCommit) this.#commit(group)
     this.#isFree = next === undefined
     this.#waiting.shift()?.granted.resolve()
   }
@@ -150,7 +150,7 @@ export class Member {
   readonly #writer: SqliteFile
   readonly #group: Group
   readonly #end: (isOpen: boolean) => Promise<void>
-  /** The first member has none: if it fails, nothing else is lost with the whole transaction. */
+  /** The first member has none: when it fails, no other member has written yet, and the whole transaction is rolled back. */
   readonly #hasSavepoint: boolean
   #hasEnded = false
 
@@ -184,12 +184,12 @@ export class Member {
     if (this.#group.failure !== undefined) throw this.#group.failure
   }
 
-  /** Resolves when it is on disk. */
+  /** Resolves when the shared commit is on disk. */
   async commit(): Promise<void> {
     await this.#endOnce(true)
   }
 
-  /** Resolves when the other members are on disk. Does nothing if it has ended. */
+  /** Resolves when the shared commit of the other members is on disk. Does nothing if this member has already ended. */
   async rollback(): Promise<void> {
     await this.#endOnce(false)
   }
@@ -200,7 +200,7 @@ export class Member {
     await this.#end(this.#finish(isKept))
   }
 
-  /** False: the whole transaction was rolled back. */
+  /** Returns false if the whole transaction was rolled back. */
   #finish(isKept: boolean): boolean {
     if (this.#group.failure !== undefined) return false
     try {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Another process writes for this long at most; then the write fails as it would with SQLite's own timeout. */
+/** Maximum wait for another process that writes; then the write fails, as it would after SQLite's own timeout. */
 const giveUpMs = 30_000
 const longestPauseMs = 10
 

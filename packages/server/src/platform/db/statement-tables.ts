@@ -1,6 +1,6 @@
 import type { SqliteFile } from './sqlite-file.ts'
 
-/** How a statement concerns the cache of reads. */
+/** The effect of a statement on the cache of reads. A list names the tables that it changes; `unknown`: any table, or the schema. */
 export type WriteEffect = 'none' | 'ends transaction' | 'unknown' | readonly string[]
 
 const maximumStatements = 2_000

@@ -125,7 +125,7 @@ export async function writeAuditRecord(): Promise<void> {
   await pendingRecord()?.appendNow()
 }
 
-/** Must be called before the commit of the row that it names. */
+/** Adds details to the audit record of the current request. Must be called before the commit of the row that they name. */
 export function describeWrite(details: WriteDetails): void {
   const record = current.getStore()
   if (record) Object.assign(record.details, details)

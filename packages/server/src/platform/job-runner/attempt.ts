@@ -58,7 +58,7 @@ export class Attempt<Deps> {
     try {
       await endAttempt(database, this.row, { as: 'requeued' }, clock.now())
     } catch (error) {
-      log.error({ err: error, jobId: this.row.id, kind: this.row.kind }, 'jobs: release failed')
+      log.error({ err: error, jobId: this.row.id, kind: this.row.kind }, 'jobs: requeue at shutdown failed')
     }
   }
 
@@ -101,7 +101,7 @@ export class Attempt<Deps> {
     return { as: 'requeued' }
   }
 
-  /** The job did not cause it: it is run again as often as needed. */
+  /** The job did not cause the lost connection, so it is retried without a limit. */
   #afterLostDatabase(error: string): Ending {
     const { row } = this
     this.#parts.log.warn({ jobId: row.id, kind: row.kind, reason: error }, 'jobs: database not reachable, will retry')

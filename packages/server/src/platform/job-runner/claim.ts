@@ -48,7 +48,7 @@ const nextJob: Record<DatabaseKind, ReturnType<typeof nextQuery>> = {
   postgres: nextQuery('postgres'),
 }
 
-/** Kinds with a job that is due. It reads one index entry or two per kind with queued jobs, so it may be asked often. */
+/** Kinds with a job that is due. The query reads one or two index entries per kind with queued jobs, so it may run often. */
 export async function dueKinds({ db }: Pick<Database, 'db'>, now: Date): Promise<ReadonlySet<string>> {
   const rows = await queryDueKinds.all(db, { now: now.getTime() })
   return new Set(rows.map(({ kind }) => kind))

@@ -3,7 +3,7 @@ import type { Database } from '../database.ts'
 import type { Millis } from '../db/columns.ts'
 import type { Db } from '../db/schema.ts'
 
-/** A larger difference between the wall clock and the monotonic clock, or the stored mark, is a jump. */
+/** The wall clock has jumped if it differs by more than this from the monotonic clock or the stored mark. */
 export const jumpMs = 10 * 60_000
 /** The clock counts as steady again after this long without a jump. */
 export const steadyMs = 24 * 3_600_000

@@ -18,7 +18,7 @@ export interface JobsSettings<Deps> {
   clock?: Clock
   log?: Log
   deps: Deps
-  /** Every kind that this control plane runs. Jobs of other kinds wait for one that does. */
+  /** Every kind that this control plane runs. Jobs of other kinds wait for a control plane that runs them. */
   jobs: readonly Job<unknown, Deps>[]
   /** Lease of a job on PostgreSQL: another process claims the job of a dead process after it. Default 30 s. */
   leaseMs?: number

@@ -67,7 +67,7 @@ export type Ending =
   | { as: 'succeeded' }
   | { as: 'failed'; error: string }
   | { as: 'cancelled'; error: string | null }
-  /** Retried later. `failure`: the attempts are used up, and the next run is `onFailed`. `isUncounted`: it was no attempt. */
+  /** Retried later. `failure`: the attempts are used up, and only `onFailed` runs. `isUncounted`: the attempt is not counted. */
   | { as: 'retry'; runAt: Date; error: string; failure?: string | null; isUncounted?: true }
   /** The attempt is not counted, since the job did not cause its end. */
   | { as: 'requeued' }

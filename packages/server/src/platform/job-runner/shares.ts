@@ -27,7 +27,7 @@ export class Shares {
     return this.#free(running).map(({ job }) => job.kind)
   }
 
-  /** The queries for the next job of `kinds`, in order: the first one that finds a job decides. */
+  /** The owners to search for the next job, in two steps: first those without a running job of a kind, then all with a free slot. */
   async claimOrders(kinds: ReadonlySet<string>, running: readonly JobRow[]): Promise<OwnerOrders[]> {
     const free = this.#free(running).filter(({ job }) => kinds.has(job.kind))
     const isReserved = await this.#isReserved(free)

@@ -191,9 +191,9 @@ export class Worker<Deps> {
     while (this.#state === 'started') {
       const waiting = this.#attempts.size === 0 && !this.#isScheduleDue ? this.#idleWaiters.length : 0
       if (await this.#claim()) {
-        // Jobs that wait for SQLite only would otherwise run without a turn of the event loop.
+        // Without this, jobs that use only SQLite would run one after another and block the event loop.
         await yieldToOthers()
-        // They must not delay schedules and recovery either: if jobs end as fast as they are claimed, this loop never ends.
+        // Schedules and recovery must not wait: while jobs end as fast as they are claimed, this loop does not end.
         if (this.#isScheduleDue || this.#isSweepDue) return
         continue
       }

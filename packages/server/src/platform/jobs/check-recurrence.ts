@@ -18,7 +18,7 @@ export function checkRecurrence({ cron, timezone }: { cron: string; timezone: st
 
 const detail = (message: string) => message.replace(/^the cron expression is invalid: /, '').slice(0, 200)
 
-/** The next time of a stored expression; null if there is none. A time zone can be removed from the time zone database. */
+/** The next time of a stored expression; null if there is none, or if its time zone no longer exists. */
 export function nextTimeOf(recurrence: { cron: string; timezone: string }, now: Date): Date | null {
   try {
     return nextOccurrence(recurrence, now)

@@ -6,6 +6,7 @@ export interface JobKind<Payload> {
   /** Never set: it carries the payload's type. */
   readonly payload?: Payload
   readonly owner?: JobOwner
+  /** Never set: so the compiler refuses a `SharedKind` without its owner. */
   readonly of?: undefined
 }
 

@@ -18,7 +18,10 @@ const refusalMs = 500
 const searchShare = 0.1
 
 let pendingQueries: ListenerQuery[] = []
-/** Results by process and socket: the owner of a socket does not change while the socket listens. */
+/**
+ * Results by process and socket. True: the process holds it, which does not change while the socket listens. A number: the
+ * monotonic time until which requests are refused without another search.
+ */
 const proven = new Map<string, true | number>()
 const searching = new Map<string, Promise<boolean>>()
 

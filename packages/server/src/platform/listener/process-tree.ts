@@ -22,8 +22,8 @@ const firstDescriptors = 128
 const entriesPerSlice = 64
 
 /**
- * True if the launched process and its descendants hold all the sockets. Descendants may be in their own pid namespace; processes
- * of its session whose parent has exited count too.
+ * True if the launched process and its descendants hold all the sockets. Descendants may be in their own pid namespace. Processes
+ * in the session of the launched process count as descendants even if their parent has exited.
  */
 export async function treeHolds(
   { pid, startTime }: { pid: number; startTime: string },

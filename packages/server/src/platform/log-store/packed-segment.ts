@@ -28,7 +28,7 @@ interface PackedBlock {
 const maxListedDeployments = 200
 /** Blocks read at a time. */
 const maxGroup = 8
-/** The size of a block in the index of a damaged file can be any number. */
+/** Bounds of the decompression buffer: the index of a damaged file can state any block size. */
 const minChunkBytes = 1024
 const maxChunkBytes = 4 * 1024 * 1024
 
@@ -111,7 +111,7 @@ export async function* readBlocks(file: FileHandle, blocks: readonly PackedBlock
       yield* found
     }
   } finally {
-    // The caller closes the file.
+    // The read ahead must end first: the caller closes the file next.
     await ahead
   }
 }

@@ -70,7 +70,7 @@ export async function refuseOtherMachine(
   if (kind === 'postgres' && holder && holder.id !== id && !takeOver) throw new MachineRefused(otherMachineMessage(holder))
 }
 
-/** False: the holder may still run, which its next heartbeat shows. */
+/** Whether this machine may replace the recorded one. False while the other process may still run: its next heartbeat shows it. */
 function mayReplace(
   holder: NonNullable<Awaited<ReturnType<typeof findMachine>>>,
   kind: Database['kind'],

@@ -30,7 +30,7 @@ export interface Exposition {
   text: string
 }
 
-/** A declaration whose `collect` may return its own metrics only. */
+/** Declares a source; the compiler refuses a `collect` that returns undeclared metrics. */
 export const metricSource = <Name extends string>(
   metrics: Readonly<Record<Name, MetricInfo>>,
   collect: () => Awaitable<Samples<Name>>,

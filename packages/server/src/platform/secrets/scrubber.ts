@@ -45,6 +45,7 @@ interface Tier {
  * text is scanned by few automata.
  */
 class ScrubberState {
+  /** Number of characters in the patterns of each value, the value registered the longest ago first. */
   #costs = new Map<string, number>()
   #characters = 0
   #pendingValues: string[] = []
@@ -59,10 +60,11 @@ class ScrubberState {
 
   register(value: string): void {
     if (value.length < minSecretLength) return
-    const size = this.#costs.get(value)
-    if (size !== undefined) {
+    const knownCost = this.#costs.get(value)
+    if (knownCost !== undefined) {
+      // Moves the value to the newest end of the map.
       this.#costs.delete(value)
-      this.#costs.set(value, size)
+      this.#costs.set(value, knownCost)
       return
     }
     const cost = patternsOf(value).reduce((sum, pattern) => sum + pattern.length, 0)

@@ -8,7 +8,7 @@ import { everyTopic, SignalLink } from './wire.ts'
 const firstPauseMs = 20
 const longestPauseMs = 1_000
 
-/** Signals of a further process on a data folder, through the hub of the process that has locked it. It connects again by itself. */
+/** Signals of a process that has not locked the data folder, through the hub of the process that has. Reconnects automatically. */
 export function hubSignals(path: string, log: Log): Signals {
   const client = new HubClient(path, log)
   client.connect()

@@ -27,7 +27,7 @@ export async function signalHub(path: string, log: Log): Promise<Signals> {
     socket.on('error', (err) => log.debug({ err }, 'signals: connection failed'))
     socket.once('close', () => {
       links.delete(socket)
-      // It may have died between a commit and its signal.
+      // The other process may have died between a commit and its signal.
       listeners.deliverToAll({ reread: true })
       passOn({ topic: everyTopic })
     })

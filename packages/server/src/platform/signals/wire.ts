@@ -4,7 +4,7 @@ import { NotifyBatcher, type WireMessage } from './notify-batcher.ts'
 /** A frame is a line of JSON: a batch of messages. A batch has at most 8 KB. */
 const longestFrame = 64 * 1024
 
-/** Every listener reads again. */
+/** The topic of a message on which every listener reads its state again. */
 export const everyTopic = '*'
 
 /** Either side of a signals connection. Messages wait in a bounded queue while the other side is slow or disconnected. */
@@ -23,7 +23,7 @@ export class SignalLink {
     this.#send()
   }
 
-  /** Sends what waits, and delivers what arrives, until the socket closes. A frame that cannot be read closes it. */
+  /** Sends queued messages and delivers received ones until the socket closes. A malformed frame closes the socket. */
   open(socket: Socket, deliver: (message: WireMessage) => void): void {
     this.#socket = socket
     this.#isFull = false

@@ -56,7 +56,7 @@ export interface BackupPoliciesTable {
   updatedAt: Millis
 }
 
-/** Outlives its policy and its project: a backup can bring a deleted project back. */
+/** A backup run. It outlives its policy and its project, so that a deleted project can be restored. */
 export interface BackupRunsTable {
   id: string
   organizationId: string

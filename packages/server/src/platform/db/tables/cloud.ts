@@ -16,7 +16,7 @@ export interface CloudLinksTable {
   mayBeInside: Flag
   linkedBy: string
   linkedAt: Millis
-  /** Id of the newest delivery in the cloud's feed that was announced here; null: the feed has not been read yet. */
+  /** JSON of `FeedPosition`: the newest deliveries of the cloud's feed that were announced here. Null: the feed was not read yet. */
   feedPosition: string | null
 }
 

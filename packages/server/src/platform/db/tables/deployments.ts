@@ -120,7 +120,7 @@ export interface InstancesTable {
   serverId: string | null
   /** The machine it runs on; null on a server. */
   machineId: Generated<string | null>
-  /** `wanted` until it runs; `retired` is to be stopped, and the row is deleted when that is done. */
+  /** `wanted` until the runtime has started it. `retired`: it must be stopped, and its row is deleted afterwards. */
   state: 'wanted' | 'running' | 'retired'
   host: string | null
   port: number | null

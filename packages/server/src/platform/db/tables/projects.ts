@@ -140,7 +140,7 @@ export interface DomainsTable {
   /** Content of the TXT record that proves the claim. */
   proofToken: string
   provenAt: Millis | null
-  /** null: proven and it points here, no further checks. */
+  /** null: no further checks, because the domain is proven and points to this instance. */
   nextCheckAt: Millis | null
   /** Whether it resolved to this instance at the last check; null: unknown. */
   pointsHere: Flag | null
