@@ -26,7 +26,7 @@ export const measureTexts: Readonly<Record<string, string>> = {
   intervalSeconds: 'Seconds between two checks',
   joinedAt: 'When the user joined',
   lastDeliveryAt: 'When the git host delivered last; null: never',
-  lastProvenAt: 'When a run of the policy was last restored as a proof; null: never',
+  lastProvenAt: 'When a run of the policy last passed a test restore; null: never',
   lastUsedAt: 'When it was last used; null: never',
   latencyMs: 'Round trip to the server',
   lifetimeSeconds: 'Lifetime of the token',
@@ -37,7 +37,7 @@ export const measureTexts: Readonly<Record<string, string>> = {
   nextRunAt: 'When the schedule runs it next; null: not scheduled',
   previewsMaxAgeDays: 'Days without a push after which a preview is removed; null: never',
   protectedUntil: 'When the protection ends or ended; null: no end was set, or it was released',
-  proveEveryDays: 'Days between two test restores of the newest good run; null: none',
+  proveEveryDays: 'Days between two test restores of the newest successful run; null: none',
   prunedAt: 'When retention removed the run; null: not removed',
   retainCount:
     'How many runs are kept; with `retainDays` too, a run stays as long as either keeps it. Pruned after each run; `pre_restore` runs are not counted. Null: not limited by number',

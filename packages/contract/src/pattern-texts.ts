@@ -9,7 +9,7 @@ const patternTexts: Readonly<Record<string, string>> = {
   '^[A-Za-z_][A-Za-z0-9_]*$': 'must be letters, digits and _, and not begin with a digit, such as DATABASE_URL',
   '^(?!/)(?!(.*/)?\\.\\.(/|$))[^\\u0000-\\u001f\\\\]*$':
     'must be a path relative to the root of the source, without .. and backslashes, such as apps/web',
-  '^/[^\\u0000-\\u001f\\u007f]*$': 'must begin with / and hold no control characters, such as /health',
+  '^/[^\\u0000-\\u001f\\u007f]*$': 'must begin with / and contain no control characters, such as /health',
   '^/(?!(.*/)?\\.\\.(/|$))[^\\u0000-\\u001f:]*$': 'must be an absolute path without .. and colons, such as /data',
   '^/': 'must begin with /',
   '^(?!-)(?!\\.{1,2}$)[A-Za-z0-9_.-]+$': 'must be letters, digits, _ . and -, and not begin with -',

@@ -42,7 +42,7 @@ export const placedFieldTexts: Readonly<Record<string, string>> = {
   'tasks:environment': 'Environment whose live version the task runs; production by default',
   'tasks:lastRun': 'The newest run; null: none yet',
   'tasks:overlap': 'At a scheduled time while a run is in progress: `skip` (default) or `queue`',
-  'tasks:schedule': 'Cron expression of five fields, or `@daily` and the like',
+  'tasks:schedule': 'Cron expression of five fields, or a name such as `@daily`',
   'tasks:timeoutSeconds': 'A run that takes longer is stopped; 3600 by default',
   'tasks:timezone': 'Time zone of the schedule; UTC by default',
   'gitHost:url': 'Address of the git host, or of the page to open next',

@@ -72,7 +72,7 @@ interface Row<B, Q, R, E, O> {
   /** The permission tag that a caller must have; a row has either this or `public`. */
   permission?: Permission
   public?: true
-  /** Open to a member without two-factor authentication whose organisation requires it: what is needed to set it up. */
+  /** Open to a member who has not yet set up the two-factor authentication that the organisation requires. */
   withoutSecondFactor?: true
   /** Marks a public row that responds with more to signed-in callers. */
   acceptsCaller?: true

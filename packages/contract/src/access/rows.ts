@@ -64,7 +64,7 @@ export const access = {
     body: Type.Object({ email: Email }),
     returns: data(Type.Object({ email: Type.String(), expiresAt: Time })),
     errors: ['not_found', 'forbidden', 'rate_limited', 'starting', 'no_isolation'],
-    summary: 'On a cloud with open sign-up: e-mails a code; the response is the same for known and unknown addresses',
+    summary: 'On a cloud with open sign-up: e-mail a code; the response is the same for known and unknown addresses',
   }),
   completeSignUp: route('POST /auth/sign-up/complete', {
     public: true,
@@ -119,7 +119,7 @@ export const access = {
     body: Type.Object({ email: Email }),
     returns: data(Type.Object({ email: Type.String(), expiresAt: Time })),
     errors: ['conflict', 'rate_limited'],
-    summary: 'E-mails a link that sets a new password; the response is the same for known and unknown addresses',
+    summary: 'E-mail a link that sets a new password; the response is the same for known and unknown addresses',
   }),
   resetPassword: route('POST /auth/password/reset', {
     public: true,
@@ -169,7 +169,9 @@ export const access = {
     body: Type.Object({ code: SecondFactorCode }),
     returns: data(
       Type.Object({
-        recoveryCodes: Type.Array(Type.String(), { description: 'Each signs in once in place of a code; shown only here' }),
+        recoveryCodes: Type.Array(Type.String(), {
+          description: 'Recovery codes: each works once, in place of a code of the app; shown only here',
+        }),
       }),
     ),
     errors: ['conflict', 'forbidden', 'unauthorized', 'rate_limited'],

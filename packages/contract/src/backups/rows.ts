@@ -64,7 +64,7 @@ export const backups = {
     status: 204,
   }),
   startRun: route('POST /backup-policies/:policyId/run', {
-    summary: 'Back up now; while a run of the policy is still queued, that run is the answer',
+    summary: 'Back up now; if a run of the policy is still queued, that run is returned',
     permission: 'backup_destination:backup_policy:write',
     on: 'backupPolicy',
     needs: 'write',
@@ -167,7 +167,7 @@ export const backups = {
   }),
   receiveWebhook: route('POST /webhooks/backup', {
     summary:
-      'Start a run of the policy whose webhook token is the bearer credential, or name the one that is still queued; every failure, a disabled policy too, is the same 404',
+      'Start a run of the policy whose webhook token is the bearer credential; a run that is still queued is returned instead. Every failure is the same 404, that of a disabled policy too',
     public: true,
     conceal: true,
     ignoresBody: true,
@@ -274,7 +274,7 @@ export const backups = {
   }),
   startInstanceBackup: route('POST /instance/backups', {
     summary:
-      'Back up the instance now, to the destination of its schedule or another one; while a backup is queued or running, that one is the answer; for operators',
+      'Back up the instance now, to the destination of its schedule or another one; if a backup is queued or running, that one is returned; for operators',
     permission: 'organization:admin',
     operator: true,
     body: InstanceBackupBody,

@@ -66,7 +66,7 @@ export const CatalogueTemplate = Type.Object({
     ...nullable(
       Type.Object({
         cronExpression: Type.String({ description: 'Schedule of the backups' }),
-        proveEveryDays: Type.Integer({ description: 'How often a backup is restored as a trial, in days' }),
+        proveEveryDays: Type.Integer({ description: 'Days between two test restores of a backup' }),
         retainCount: Type.Integer({ description: 'Number of backups that are kept' }),
       }),
     ),

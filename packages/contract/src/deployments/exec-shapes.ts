@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { limits } from '../limits.ts'
 import { Id, nullable, oneOf, secret, text } from '../shape.ts'
 
-/** Words, not a line: no shell reads them. */
+/** `argv` is a list of arguments, not a command line: no shell interprets it. */
 export const ExecBody = Type.Object({
   argv: Type.Array(text(32_768), { minItems: 1, maxItems: 256 }),
   environment: Type.Optional(text(80, 1)),

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Branch } from '../git-shapes.ts'
 import { filledText, Id, nullable, Time, text } from '../shape.ts'
 
-/** A secret address that deploys the project when it is called. */
+/** A deploy hook: a secret URL that deploys the project when it is called. */
 export const DeployHook = Type.Object({
   id: Id,
   name: Type.String(),
@@ -13,7 +13,7 @@ export const DeployHook = Type.Object({
 })
 export type DeployHook = Static<typeof DeployHook>
 
-/** Only the answer that creates a hook holds its address. */
+/** Only the response that creates a hook contains its URL. */
 export const NewDeployHook = Type.Object({
   ...DeployHook.properties,
   url: Type.String({ description: 'Address to call with POST; shown once' }),

@@ -6,7 +6,7 @@ const Bytes = Type.Integer({ minimum: 0 })
 /** Disk usage of builds on this machine, or of the engine of a server. */
 export const StoragePlace = Type.Object({
   serverId: nullable(Id),
-  /** Why it could not be measured; null where it was. */
+  /** Why the disk usage could not be measured; null: it was measured. */
   error: nullable(Type.String()),
   artifactsBytes: Bytes,
   cacheBytes: Bytes,

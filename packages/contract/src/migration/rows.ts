@@ -1,7 +1,7 @@
 import { route } from '../route.ts'
 import { AdoptBody, AdoptQuery, AdoptReply, ScanBody, ScanReply } from './shapes.ts'
 
-/** The server is named in the body. */
+/** Adoption of containers that run on a server already. The body names the server. */
 export const migration = {
   scan: route('POST /migration/scan', {
     summary: "Inspect a server's Docker over SSH; changes nothing",

@@ -52,7 +52,7 @@ export const categories = [
   {
     id: 'backup.succeeded',
     label: 'Backup succeeded',
-    description: 'A backup was stored, read back and matched.',
+    description: 'A backup was stored, and reading it back returned the same data.',
     defaultEnabled: false,
   },
   {
@@ -64,7 +64,7 @@ export const categories = [
   {
     id: 'backup.unproven',
     label: 'Backup unproven',
-    description: "A policy's backups have not passed a trial restore for too long.",
+    description: "A policy's backups have not passed a test restore for too long.",
     defaultEnabled: true,
   },
   {
@@ -82,19 +82,19 @@ export const categories = [
   {
     id: 'restore.completed',
     label: 'Restore completed',
-    description: 'A restore was applied to the end.',
+    description: 'A restore was applied completely.',
     defaultEnabled: true,
   },
   {
     id: 'restore.failed',
     label: 'Restore failed',
-    description: 'A restore ended without being applied; the message says what state the data is in.',
+    description: 'A restore failed; the message says which state the data is in.',
     defaultEnabled: true,
   },
   {
     id: 'server.unreachable',
     label: 'Server unreachable',
-    description: 'A server stopped answering three times in a row.',
+    description: 'Three checks of a server in a row failed.',
     defaultEnabled: true,
   },
   {

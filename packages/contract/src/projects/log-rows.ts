@@ -11,11 +11,11 @@ const logQuery = {
     Type.Integer({
       minimum: 1,
       maximum: 5000,
-      description: 'How many of the newest lines; 200 where neither it nor `limit` is given',
+      description: 'Number of newest lines; 200 if neither `tail` nor `limit` is set',
     }),
   ),
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: limits.listMaximum, description: 'The same as `tail`, which comes first' }),
+    Type.Integer({ minimum: 1, maximum: limits.listMaximum, description: 'The same as `tail`, which takes precedence' }),
   ),
   since: Type.Optional(Type.String({ format: 'date-time' })),
   deployment: Type.Optional(text(64)),

@@ -6,13 +6,13 @@ const number = (description: string) => nullable(Type.Number({ description }))
 
 export const MetricPoint = Type.Object({
   at: Time,
-  cpuCores: number('On average, of everything that ran'),
-  memoryMb: number('The most that was seen'),
+  cpuCores: number('Average CPU use of all instances together, in cores'),
+  memoryMb: number('Highest memory use, in MB'),
   requests: Type.Integer(),
   errors4xx: Type.Integer(),
   errors5xx: Type.Integer(),
-  p50Ms: number('Half of the requests were answered within'),
-  p99Ms: number('99 of 100 requests were answered within'),
+  p50Ms: number('Median duration of the requests, in milliseconds'),
+  p99Ms: number('99th percentile of the duration of the requests, in milliseconds'),
   bytesOut: Type.Integer({ description: 'Bytes of response bodies' }),
   restarts: Type.Integer({ description: 'How often a service exited by itself' }),
 })

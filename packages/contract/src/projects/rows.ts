@@ -45,12 +45,12 @@ const sources = {
 } as const
 
 const TransferBody = Type.Object({
-  withData: Type.Optional(Type.Boolean({ default: true, description: 'False leaves the volumes of the project behind' })),
+  withData: Type.Optional(Type.Boolean({ default: true, description: 'Whether volumes are transferred too' })),
 })
 const Transferred = Type.Object({
   data: Type.Object({ projectId: Type.String(), location: oneOf('local', 'cloud') }),
   warnings: Type.Array(Type.String(), {
-    description: 'Everything that did not come along or is not in force there: volumes, grants, edge rules, deploy on push',
+    description: 'Parts that were not transferred, or have no effect at the target: volumes, grants, edge rules, deploy on push',
   }),
 })
 
@@ -181,7 +181,7 @@ export const projects = {
     ...admin,
     body: Type.Object({ fromProduction: Type.Boolean() }),
     returns: data(Project),
-    summary: "Whether the previews of pull requests also get production's variables, secrets included",
+    summary: "Set whether the previews of pull requests also get production's variables, secrets included",
   }),
   setOptions: route('POST /projects/:id/options', {
     ...write,
@@ -260,7 +260,7 @@ export const projects = {
     ...write,
     body: Type.Object({ domain: nullable(DomainName) }),
     returns: data(Project),
-    summary: "The project's own domain at which git webhooks arrive",
+    summary: "Set the project's own domain for git webhooks",
   }),
   setBranch: route('POST /projects/:id/branch', {
     ...write,
@@ -281,7 +281,7 @@ export const projects = {
     ...write,
     body: Type.Object({ sleepMode: SleepMode }),
     returns: data(Project),
-    summary: 'Sleep when idle, or never',
+    summary: 'Set whether the project sleeps when it is idle',
   }),
   listDeployments: route('GET /projects/:id/deployments', {
     permission: 'project:deployment:list',

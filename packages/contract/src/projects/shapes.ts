@@ -20,7 +20,7 @@ export const HealthCheck = Type.Object({
   path: Type.Optional(Type.String({ maxLength: 500, pattern: '^/[^\\u0000-\\u001f\\u007f]*$' })),
   timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 600 })),
   intervalSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 600 })),
-  acceptErrors: Type.Optional(Type.Boolean({ description: 'An answer of 4xx or 5xx is healthy, too' })),
+  acceptErrors: Type.Optional(Type.Boolean({ description: 'Whether a 4xx or 5xx response counts as healthy, too' })),
 })
 export type HealthCheck = Static<typeof HealthCheck>
 
@@ -50,7 +50,9 @@ export const Service = Type.Object({
   environment: Type.Optional(Type.Record(Type.String(), Type.String())),
   ports: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 65535 }), { maxItems: 50 })),
   exposed: Type.Optional(Type.Boolean()),
-  route: Type.Optional(Type.Boolean({ description: 'It is reached at <service>.<slug>.<base domain>, beside the exposed one' })),
+  route: Type.Optional(
+    Type.Boolean({ description: 'Whether the service has the address <service>.<slug>.<base domain>, besides the exposed one' }),
+  ),
   volumes: Type.Optional(
     Type.Array(
       Type.Object({
@@ -184,7 +186,7 @@ export const takesScan = { 'x-ignored-fields': ignoredScanFields }
 const createFields = {
   name: nullable({
     ...Name,
-    description: 'The name; null: that of the uploaded or local folder, and the present one where `projectId` is given',
+    description: 'The name; null: the name of the uploaded or local folder, or the current name if `projectId` is set',
   }),
   slug: Type.Optional(nullable(Slug)),
   ...sourceFields,
@@ -212,8 +214,8 @@ export const ResourcesBody = Type.Object({
   port: Type.Optional(nullable(Port)),
 })
 export type ResourcesBody = Static<typeof ResourcesBody>
-const FullAllotment = Type.Object({ cpuCores: Type.Number(), memoryMb: Type.Integer(), diskMb: Type.Integer() })
-export const Resources = Type.Object({ production: FullAllotment, build: FullAllotment, sleepMode: SleepMode, port: Port })
+const ResourceAmounts = Type.Object({ cpuCores: Type.Number(), memoryMb: Type.Integer(), diskMb: Type.Integer() })
+export const Resources = Type.Object({ production: ResourceAmounts, build: ResourceAmounts, sleepMode: SleepMode, port: Port })
 export type Resources = Static<typeof Resources>
 
 export const ProjectRoute = Type.Object({
@@ -221,7 +223,7 @@ export const ProjectRoute = Type.Object({
   url: Type.String(),
   kind: oneOf('free', 'custom'),
   primary: Type.Boolean(),
-  service: Type.Optional(Type.String({ description: 'The service that has this address for itself' })),
+  service: Type.Optional(Type.String({ description: 'The service that has this address of its own' })),
   tls: oneOf(...tlsStates),
   state: oneOf('synced', 'pending', 'error'),
   reason: Type.Optional(Type.String()),
@@ -262,7 +264,7 @@ export const ProjectConfig = Type.Object({
   volumes: Type.Array(Volume),
   services: Type.Array(Service),
   serviceRoutes: Type.Optional(nullable(ServiceRoutes)),
-  resources: Type.Object({ production: FullAllotment, build: FullAllotment }),
+  resources: Type.Object({ production: ResourceAmounts, build: ResourceAmounts }),
   sleepMode: SleepMode,
   autoDeploy: Type.Boolean(),
   /** Whether a pull request gets its own environment. */
@@ -288,7 +290,7 @@ export const LastExit = Type.Object({
   at: Time,
 })
 
-/** The status of a service. `completed`: it exited successfully and is not restarted. `exited`: it exited and stays so. */
+/** The status of a service. `completed`: it exited successfully. `exited`: it exited otherwise. Neither is restarted. */
 export const ServiceStatus = Type.Object({
   name: Type.String(),
   status: oneOf('starting', 'running', 'restarting', 'unhealthy', 'exited', 'completed', 'sleeping', 'stopped'),
@@ -382,7 +384,7 @@ export const DeletionPreview = Type.Object({
   blockedBy: Type.Array(Type.Object({ kind: Type.String(), id: Type.String(), status: Type.String() })),
 })
 export const DeletionReport = Type.Object({ projectId: Id, removed: Type.Array(DeletionItem), kept: Type.Array(DeletionItem) })
-/** The same for one environment. */
+/** The preview and the report of deleting one environment. */
 export const EnvironmentDeletionPreview = Type.Object({ ...DeletionPreview.properties, environment: Type.String() })
 export const EnvironmentDeletionReport = Type.Object({ ...DeletionReport.properties, environment: Type.String() })
 

@@ -35,7 +35,7 @@ export const tasks = {
     status: 204,
   }),
   run: route('POST /projects/:id/cron-jobs/:cronJobId/run', {
-    summary: 'Run the task now, after a run in progress; while a run is still queued, that run is the answer',
+    summary: 'Run the task now, or after the run in progress; if a run is still queued, that run is returned',
     permission: 'project:write',
     on: 'cronJob',
     returns: data(CronRun),

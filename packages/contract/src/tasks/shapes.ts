@@ -39,7 +39,7 @@ export const CronJob = Type.Object({
   id: Id,
   projectId: Id,
   name: Type.String(),
-  schedule: Type.String({ description: 'Cron expression of five fields, or `@daily` and the like' }),
+  schedule: Type.String({ description: 'Cron expression of five fields, or a name such as `@daily`' }),
   command: Command,
   environment: Type.String({ description: 'Slug of the environment whose live version the task runs' }),
   timezone: Type.String({ description: 'Time zone of the schedule' }),

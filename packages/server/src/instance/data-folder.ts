@@ -18,7 +18,7 @@ export interface DataFolder {
 
 /** A command that stops the projects holds the folder for a short time; a start waits for it. */
 const maxDownMs = 30_000
-/** A worker ends with its supervisor, at the next turn of its event loop: until then it holds the folder without a holder file. */
+/** A worker whose supervisor was killed ends a moment later. Until then it holds the lock, and the holder file names no live process. */
 const maxOrphanMs = 2_000
 const retryMs = 100
 

@@ -71,7 +71,7 @@ export async function serve(
   { takeOver = false, supervisor, newerVersions }: ServeOptions = {},
 ): Promise<Serving> {
   const closers: (() => unknown)[] = []
-  // A start that fails leaves the projects alone that ran before it.
+  // If the start fails, projects that ran before it keep running.
   let stopOptions: StopOptions = { keepRunning: 'if-adopted' }
   let keptRunning = false
   const closeAll = async () => {
@@ -149,14 +149,14 @@ function requireWorkerFolder({ databaseUrl, dataDir }: Config): void {
   throw new ConfigError('BERTH_DATA_DIR', message)
 }
 
-/** An API process without the worker's address is beside a supervised worker: it uses its socket. */
+/** Refuses an API process without BERTH_WORKER_URL, unless the socket of a worker on the same data folder exists. */
 function requireWorker(config: Config, supervisor: Supervisor | undefined): void {
   if (config.workerUrl !== null || supervisor || existsSync(workerSocket(config))) return
   const message = `BERTH_WORKER_URL is missing, and no instance runs on ${config.dataDir}. Set it to http://<address>:<port of the worker>.`
   throw new ConfigError('BERTH_WORKER_URL', message)
 }
 
-/** A start that is refused leaves the schema alone: the running machine may have an earlier version. */
+/** Refuses the start before the schema is migrated: the machine that runs may have an earlier version. */
 async function refuseOtherMachineHere(config: Config, db: Db, takeOver: boolean): Promise<void> {
   if (config.databaseUrl === null) return
   // Migration 057 has added the table.
@@ -188,7 +188,7 @@ async function openWorkload(config: Config, { database, logger }: InstanceContex
   return { drivers: await createDrivers(config, manifest.version, logger) }
 }
 
-/** The worker that an API process leaves the work to. */
+/** The worker of an API process. */
 const workerOf = (config: Config, { processKeys }: InstanceContext): Workload => ({
   worker: new WorkerProxy({
     at: config.workerUrl === null ? { socketPath: socketAddress(workerSocket(config)) } : { url: config.workerUrl },
@@ -218,7 +218,7 @@ async function listen({ app, access }: ReturnType<typeof assemble>, config: Conf
 async function listenOnPort(app: FastifyInstance, { host, port }: Config, supervisor: Supervisor | undefined): Promise<void> {
   const given = supervisor?.socket
   await app.listen({ host, ...(given ? { handle: given } : { port }) })
-  // Node has no documented way to pass a listening socket on that its process does not accept connections from.
+  // Node has no documented way to pass on a listening socket from which the receiving process accepts no connections.
   const { _handle } = app.server as unknown as { _handle: ListeningSocket }
   if (!given) supervisor?.onListening?.(_handle)
 }

@@ -215,7 +215,7 @@ describe('a destination', () => {
   test('secrets rotate seals the value again', async () => {
     const column = sealedColumns.find(({ name }) => name === 'backupDestinations.secrets')
     const values = await column?.read(instance.database.db)
-    expect(values?.some(({ place: location }) => location.endsWith(id))).toBe(true)
+    expect(values?.some(({ location }) => location.endsWith(id))).toBe(true)
   })
 })
 

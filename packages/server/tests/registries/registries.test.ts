@@ -77,7 +77,7 @@ test('berth secrets rotate encrypts it again', async () => {
   const column = sealedColumns.find(({ name }) => name === 'registryLogins.password')
   const rows = await column?.read(instance.database.db)
   const location = sealedFor.registryPassword(body.data.id, 'rotated.example.test')
-  const row = rows?.find((one) => one.place === location)
+  const row = rows?.find((one) => one.location === location)
   expect(instance.secretBox.open(row?.sealed ?? '', location).reveal()).toBe(canary)
   const resealed = instance.secretBox.seal(canary, location)
   await row?.replace(resealed)

@@ -21,7 +21,7 @@ import { untransferredParts } from './untransferred-parts.ts'
 import type { WorkerView } from './worker-view.ts'
 
 export interface StopOptions {
-  /** if-serving: if there are projects; if-adopted: if they ran before this control plane started. */
+  /** if-serving: only if projects run here. if-adopted: only if the edge already served before this control plane started. */
   keepRunning: boolean | 'if-serving' | 'if-adopted'
   /** Time between SIGTERM and SIGKILL of a project, read when the projects are stopped. */
   graceSeconds?: () => number
@@ -29,7 +29,7 @@ export interface StopOptions {
 
 const defaultGraceSeconds = 4
 
-/** The part that builds, runs and serves. It fills in the ports that the projects module declares. */
+/** Assembles the modules that build, run and serve projects, and fills the ports that the projects module declares. */
 export function assembleRunning(
   drivers: Drivers,
   {

@@ -68,7 +68,7 @@ export async function restoreInstance(
     await checkDatabase(config)
     const noVolumes: RestoredVolumes = { volumes: 0, kept: [] }
     const abort = AbortSignal.timeout(maxCopyMs)
-    const restored = withEngine ? await restoreToEngine(read(), () => engineFor(config), abort) : noVolumes
+    const restored = withEngine ? await restoreToEngine(read(), () => engineFor(config, 'restore'), abort) : noVolumes
     await copyFile(keyFile, backupKeyFile(dataDir))
     // Opening the folder checks that it is complete.
     const folder = await openDataFolder(dataDir)

@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
 import { openDatabase } from '../../platform/database.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import { createInstanceArchive } from './open-archive.ts'
+import { createInstanceArchive, engineFor } from './open-archive.ts'
 
 let folder: TempFolder
 let config: Config
@@ -20,7 +21,7 @@ beforeEach(async () => {
   })
   await (await openDatabase({ url: undefined, folder: dataDir })).close()
   writeFileSync(join(dataDir, 'secret-keys.json'), '{}')
-  writeFileSync(join(dataDir, 'logs', 'line.txt'), 'x'.repeat(200_000))
+  writeFileSync(join(dataDir, 'logs', 'line.txt'), randomBytes(200_000))
 })
 afterEach(() => folder.remove())
 
@@ -62,4 +63,14 @@ test('a database that cannot be copied fails, and leaves no snapshot', async () 
   writeFileSync(join(config.dataDir, 'berth.db'), 'this is no database')
   await expect(createInstanceArchive(config).open('database', abort)).rejects.toThrow()
   expect(snapshots()).toEqual([])
+})
+
+test.each([
+  ['backup', 'cannot be backed up', 'or back up the database only'],
+  ['restore', 'cannot be restored', 'Start the engine'],
+] as const)('the error of an engine that cannot be reached for a %s says so, and what to do', async (purpose, reason, advice) => {
+  const opened = engineFor(config, purpose)
+  await expect(opened).rejects.toThrow(reason)
+  await expect(opened).rejects.toThrow(advice)
+  await expect(opened).rejects.toThrow('--without-docker')
 })

@@ -111,22 +111,25 @@ async function* archiveContent(
   excludedFolders: string[],
   abort: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  if (onEngine) yield* engineEntries(onEngine, await engineFor(config), abort)
+  if (onEngine) yield* engineEntries(onEngine, await engineFor(config, 'backup'), abort)
   yield* tarOf(config, snapshot, excludedFolders, abort)
 }
 
 const foldersIn = async (path: string): Promise<string[]> =>
   (await readdir(path, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name)
 
-export async function engineFor(config: Config) {
+const backupAdvice = 'Leave them out with --without-docker, or back up the database only.'
+const restoreAdvice = 'Start the engine, or leave them out with --without-docker.'
+
+/** Opens this machine's engine for a backup or a restore; the error of an unreachable one says how to do without it. */
+export async function engineFor(config: Config, purpose: 'backup' | 'restore') {
   try {
     return await openEngineOf(config)
   } catch (error) {
-    const message = operatorText(error)
-    throw new InstanceBackupRefused(
-      `The Docker volumes of this instance cannot be backed up: ${message}. Leave them out with --without-docker, or back up the database only.`,
-      { cause: error },
-    )
+    const [action, advice] = purpose === 'backup' ? ['backed up', backupAdvice] : ['restored', restoreAdvice]
+    throw new InstanceBackupRefused(`The Docker volumes of the instance cannot be ${action}: ${operatorText(error)}. ${advice}`, {
+      cause: error,
+    })
   }
 }
 

@@ -10,9 +10,9 @@ export async function rotateSecrets(config: Config): Promise<{ resealed: number 
     secretBox.rotate()
     let resealed = 0
     for (const column of sealedColumns)
-      for (const { sealed, place: path, replace } of await column.read(database.db)) {
+      for (const { sealed, location, replace } of await column.read(database.db)) {
         if (!secretBox.needsRotation(sealed)) continue
-        await replace(secretBox.reseal(sealed, path))
+        await replace(secretBox.reseal(sealed, location))
         resealed++
       }
     return { resealed }

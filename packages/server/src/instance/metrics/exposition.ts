@@ -38,7 +38,7 @@ async function collect(source: MetricSource, log: Log): Promise<Samples> {
   try {
     return await source.collect()
   } catch (error) {
-    log.warn({ err: error, metrics: Object.keys(source.metrics) }, 'metrics: not collected')
+    log.warn({ err: error, metrics: Object.keys(source.metrics) }, 'metrics: source failed, its metrics are missing')
     return {}
   }
 }

@@ -46,7 +46,7 @@ export async function stopUnlessRestarted(config: Config, waitMs: number): Promi
   const { dataDir } = config
   const left = listLeftProcesses(processFolder(dataDir))
   for (const until = performance.now() + waitMs; performance.now() < until; await pause(pollMs)) {
-    // A folder that was removed takes its edge along; its processes would be left without any record.
+    // The edge ends by itself when its folder is removed. The processes do not, and no other record of them is left.
     if (!existsSync(dataDir)) {
       await killLeftProcesses(left)
       return { outcome: 'stopped', projects: [] }
