@@ -186,7 +186,7 @@ describeOnDocker('adopting containers of a server', () => {
     expect(shown.stdout.split('\n')[0]).toMatch(/^STACK\s+SERVICE\s+IMAGE\s+STATE\s+PORTS\s+VOLUMES\s+DRIFT\s+ADOPTABLE$/)
     expect(shown.stdout).toMatch(new RegExp(`${stackName}\\s+worker\\s+\\S+\\s+running\\s+-\\s+-\\s+restart\\s+yes`))
     const plan = await hosting.cli(['migrate', 'adopt', 'named box', inStack('worker'), '--name', 'Work', '--plan'])
-    expect(plan.stdout).toMatch(/Would record worker\.[\s\S]*A deployment will:\n\s+1\. /)
+    expect(plan.stdout).toMatch(/Dry run: the project would have the services worker\.[\s\S]*A deployment will:\n\s+1\. /)
     const adopted = await hosting.cli(['migrate', 'adopt', 'named box', inStack('worker'), '--name', 'Work'])
     expect([adopted.code, adopted.stdout]).toEqual([0, expect.stringMatching(/^Created project work \(prj_\w+\) from worker\./)])
   })

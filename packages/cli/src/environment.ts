@@ -20,7 +20,7 @@ export const environment = {
   /** True if set to any value, as defined by https://no-color.org. */
   noColor: () => Boolean(process.env.NO_COLOR),
   role: () => process.env.BERTH_ROLE || 'all',
-  /** Whether a supervisor has started this process. Its own children are not to believe it of themselves. */
+  /** Whether a supervisor has started this process. Removes the variable, which child processes would inherit. */
   takeSupervised: () => {
     const isSupervised = Boolean(process.env[supervisedVariable])
     delete process.env[supervisedVariable]

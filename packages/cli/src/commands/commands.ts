@@ -49,7 +49,7 @@ import { addVolumes } from './volumes.ts'
 
 /** Adds every command except `up`; the help lists them by subject. */
 export function addCommands(program: Command): void {
-  // `berth deploy` resolves it itself: the name may be one of berth.json.
+  // `berth deploy` resolves `--project` itself, because the option may name a project of berth.json.
   program.hook('preAction', (_, action) => (action.name() === 'deploy' ? undefined : resolveProjectOption(action)))
   addLogin(program)
   addInit(program)

@@ -53,7 +53,7 @@ export function addDomains(program: Command): void {
       if (reason) output(command).note(reason)
     })
 
-  common(domains.command('primary <domain>').description('make a domain the primary one; the free one works too')).action(
+  common(domains.command('primary <domain>').description('make a domain, or the free domain, the primary one')).action(
     async (typed: string, _options, command: Command) => {
       const hostname = hostNameIn(typed)
       const { data } = await connect(command).call(contract.projects.makeDomainPrimary, {
@@ -73,7 +73,7 @@ function listText(domains: readonly ProjectDomain[], { routes }: Pick<Project, '
     domain.primary ? `${domain.kind}, primary` : domain.kind,
     domain.state,
     domain.tls,
-    // The records below say the rest.
+    // The rest of the reason repeats the records that are printed below.
     (isWaitingForDns(domain) ? domain.reason?.replace(/(?<=\.) .*$/s, '') : domain.reason) ?? '',
   ])
   const serviceRows = routes.flatMap(({ url, service, state, tls, reason }) =>
@@ -85,7 +85,7 @@ function listText(domains: readonly ProjectDomain[], { routes }: Pick<Project, '
   ].join('\n')
 }
 
-/** A certificate proves that requests arrive, also through a proxy with an address of its own. */
+/** An active certificate proves that requests arrive, even if the domain resolves to the address of a proxy. */
 const isWaitingForDns = ({ verified, pointsHere, tls }: ProjectDomain): boolean =>
   !verified || (pointsHere === false && tls !== 'active')
 
@@ -102,7 +102,7 @@ const checkedText = ({ hostname, records, verified, pointsHere }: ProjectDomain)
   return [`create these records where ${hostname} is managed:`, columns([['TYPE', 'NAME', 'VALUE', 'FOUND'], ...rows])].join('\n')
 }
 
-/** The part of the reason that says that the records lead other machines to themselves. */
+/** The part of the reason that warns about records with a loopback address: other machines would reach themselves. */
 const loopbackHint = ({ reason }: ProjectDomain): string[] =>
   /\S+ is reachable only from this machine\..*/s.exec(reason ?? '')?.slice(0, 1) ?? []
 

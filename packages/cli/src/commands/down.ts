@@ -9,7 +9,11 @@ export function addDown(program: Command): void {
   program
     .command('down')
     .description('stop the instance on this machine: control plane, edge and projects; berth up starts them all again')
-    .option('--unless-restarted <seconds>', 'wait for a next start of the control plane, and do nothing if it comes', seconds)
+    .option(
+      '--unless-restarted <seconds>',
+      'first wait for the next start of the control plane; if it starts in time, stop nothing',
+      seconds,
+    )
     .action(async ({ unlessRestarted }: { unlessRestarted?: number }, command: Command) => {
       const server = await loadServer()
       const config = readSettings(server, { BERTH_LOG_LEVEL: 'warn', ...environment.all() })

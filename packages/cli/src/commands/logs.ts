@@ -70,7 +70,7 @@ async function queryOf(client: Connection, command: Command, { tail, service, en
 async function emptyLogNote(client: Connection, command: Command): Promise<string> {
   const { data: project } = await client.call(contract.projects.get, { params: { id: projectIdOf(command) } })
   return project.type === 'static'
-    ? 'A static site has no program that writes a log. The dashboard shows its requests, and --build its build log.'
+    ? 'A static site writes no log. See its requests in the dashboard, or its build log with --build.'
     : 'The log has no such lines. See the build log with --build.'
 }
 

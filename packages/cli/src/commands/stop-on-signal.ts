@@ -24,7 +24,7 @@ interface Instance {
  * from a terminal: they stop the edge and the projects too. SIGTERM may be the first half of a restart: `onStop` decides.
  */
 export function stopOnSignal(instance: Instance, onStop: Settings['onStop'], note: (message: string) => void): Promise<void> {
-  // As process 1 of a container, everything else ends with this process.
+  // If the main process is process 1 of a container, the edge and the projects end with it.
   const keepsOnTerm = onStop === 'keep' || (onStop !== 'stop' && instance.mainPid !== 1)
   return new Promise((resolve, reject) => {
     let isStopping = false

@@ -24,7 +24,7 @@ export function addUp(program: Command): void {
       if (!link && environment.role() !== 'api') await recoverUpgrade()
       if (!link && environment.role() === 'all') await supervise()
       try {
-        await (link && environment.role() === 'api' ? answer(link) : run({ takeOver, link }, output(command)))
+        await (link && environment.role() === 'api' ? runApi(link) : run({ takeOver, link }, output(command)))
       } catch (error) {
         if (error instanceof CliError) link?.report('over')
         throw error
@@ -34,7 +34,7 @@ export function addUp(program: Command): void {
     })
 }
 
-/** Most starts find no killed upgrade and load nothing for it. */
+/** The code of upgrades is loaded only if an upgrade was killed. */
 async function recoverUpgrade(): Promise<void> {
   const dataDir = dataFolder(environment.all())
   if (!existsSync(recordFile(dataDir))) return
@@ -48,7 +48,7 @@ async function run({ takeOver, link }: { takeOver: boolean; link: SupervisorLink
   const config = readSettings(server, environment.all())
   server.closeInherited()
   const supervisor = link && { pid: link.supervisorPid, onDatabaseOpen: () => link.report('database') }
-  const { stop, lost, ...serving } = await started(server, config, {
+  const { stop, lost, ...serving } = await startServer(server, config, {
     takeOver,
     ...(supervisor ? { supervisor } : {}),
     ...versionCheckOf(config),
@@ -62,8 +62,8 @@ async function run({ takeOver, link }: { takeOver: boolean; link: SupervisorLink
   link.report('started')
   await Promise.race([
     stopOnSignal({ stop, lost, signals: link, mainPid: link.supervisorPid }, config.onStop, print.note),
-    link.told('abandon').then(() => stop({ keepRunning: 'if-adopted' })),
-    link.told('release').then(() => stop({ keepRunning: true })),
+    link.waitForOrder('abandon').then(() => stop({ keepRunning: 'if-adopted' })),
+    link.waitForOrder('release').then(() => stop({ keepRunning: true })),
   ])
 }
 
@@ -75,19 +75,19 @@ function versionCheckOf({ upgradeCheck }: Settings): { newerVersions?: () => Pro
 }
 
 /** Runs a supervised API process. */
-async function answer(link: SupervisorLink): Promise<void> {
+async function runApi(link: SupervisorLink): Promise<void> {
   const server = await loadServer()
-  const socket = await link.told('open')
+  const socket = await link.waitForOrder('open')
   const config = readSettings(server, environment.all())
   server.closeInherited()
   const onListening = (listening: ListeningSocket) => link.report('listening', listening)
-  const { stop } = await started(server, config, { supervisor: { pid: link.supervisorPid, socket, onListening } })
+  const { stop } = await startServer(server, config, { supervisor: { pid: link.supervisorPid, socket, onListening } })
   link.report('started')
-  await Promise.race(stopSignals.map((signal) => link.told(signal)))
+  await Promise.race(stopSignals.map((signal) => link.waitForOrder(signal)))
   await stop({ keepRunning: true })
 }
 
-const started = (server: ServerPackage, ...args: Parameters<ServerPackage['serve']>): Promise<Serving> =>
+const startServer = (server: ServerPackage, ...args: Parameters<ServerPackage['serve']>): Promise<Serving> =>
   server.serve(...args).catch((error: unknown) => {
     throw startProblem(error, server)
   })

@@ -23,7 +23,7 @@ test('a volume is unmounted by its name; the other ones stay', async () => {
   expect(await cli.berth('volumes', 'unmount', 'logs', '--project', id)).toMatchObject({ code: 5 })
   const unmounted = await cli.berth('volumes', 'unmount', 'data', '--project', id)
   expect(unmounted).toMatchObject({ code: 0 })
-  expect(unmounted.stdout).toContain('data is no longer mounted')
+  expect(unmounted.stdout).toContain('The next deployment no longer mounts data')
   expect(cli.requests.at(-1)).toMatchObject({ method: 'PATCH', body: { volumes: [volumes[1]] } })
 })
 

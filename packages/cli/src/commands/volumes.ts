@@ -44,7 +44,7 @@ export function addVolumes(program: Command): void {
       const { data } = await client.call(contract.projects.update, { params, body: config })
       output(command).result(
         data,
-        () => `${name} is no longer mounted with the next deployment: berth redeploy. Its data is kept.`,
+        () => `The next deployment no longer mounts ${name}; start one with berth redeploy. Its data is kept.`,
       )
     })
   volumes
@@ -60,7 +60,7 @@ export function addVolumes(program: Command): void {
       const [volume] = found
       if (!volume) throw new CliError(`The project has no volume ${volumeRef}. List its volumes with berth volumes list.`, 5)
       if (found.length > 1) throw new CliError(`Several environments have a volume ${volumeRef}. Use its id instead.`, 2)
-      if (!yes) throw new CliError(`This deletes ${volume.name} with its data. Add --yes to confirm`, 2)
+      if (!yes) throw new CliError(`This deletes ${volume.name} with its data. Add --yes to confirm.`, 2)
       await client.call(contract.deployments.removeVolume, { params: { id, volumeId: volume.id } })
       output(command).result(volume, () => `${volume.name} (${volume.id}) is deleted`)
     })

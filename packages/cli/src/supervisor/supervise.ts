@@ -28,11 +28,11 @@ export async function supervise(): Promise<never> {
       args: [...flags, program.launcher, ...words],
       env: programEnv,
     })
-    // Options are the worker's; the API process prints nothing but errors.
+    // Only the worker gets the options of the command line. The API process prints errors only.
     return { worker: berth(args), api: berth(args.filter((word) => word === 'up' || word === '--json')) }
   }
   const log = (message: string) => void process.stderr.write(`${message}\n`)
-  const leaveDown = (signal: StopSignal) => {
+  const startDown = (signal: StopSignal) => {
     const options = downOptions(signal, env.BERTH_ON_STOP)
     if (options === null) return
     log('the worker does not run: berth down stops what it left running')
@@ -44,7 +44,7 @@ export async function supervise(): Promise<never> {
       log,
       onReady: () => serveUpgrades(socketFile(dataFolder(env)), upgradeHandler({ supervisor, env, programsOf, log })),
       end: endProcess,
-      stopLeftRunning: leaveDown,
+      stopLeftRunning: startDown,
     })
     for (const signal of stopSignals) process.on(signal, () => supervisor.stop(signal))
     supervisor.start()

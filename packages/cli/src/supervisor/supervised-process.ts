@@ -75,7 +75,7 @@ export class SupervisedProcess {
   }
 
   /** Orders wait in the channel until the process reads them. */
-  tell(order: Order, socket?: ListeningSocket): void {
+  send(order: Order, socket?: ListeningSocket): void {
     // The process may be ending: its exit is reported.
     if (this.#child?.connected) this.#child.send(order, socket as SendHandle, () => undefined)
   }

@@ -24,7 +24,7 @@ export class SupervisorLink {
       if (listener) listener(socket as ListeningSocket | undefined)
       else this.#early.set(order, socket as ListeningSocket | undefined)
     })
-    // Without its supervisor this process would keep the data folder and the port: it ends too, and cleans up as little.
+    // Without its supervisor this process would keep the data folder and the port, so it ends at once, without a clean-up.
     process.on('disconnect', endAtOnce)
   }
 
@@ -39,7 +39,7 @@ export class SupervisorLink {
     if (this.#early.delete(order)) listener(socket)
   }
 
-  told(order: Order): Promise<ListeningSocket | undefined> {
+  waitForOrder(order: Order): Promise<ListeningSocket | undefined> {
     return new Promise((resolve) => this.on(order, resolve))
   }
 

@@ -42,12 +42,12 @@ export class Supervisor {
   #socket: ListeningSocket | undefined
   /** Both processes have started once. */
   #isReady = false
-  /** The worker ends for good. */
+  /** The worker ends for a reason that it has printed: it is not started again. */
   #isOver = false
   #stopping: StopSignal | undefined
-  /** An upgrade starts and ends the processes: one that ends is not started again. */
+  /** An upgrade starts and ends the processes: a process that ends is not started again by the supervisor. */
   #isReleased = false
-  /** The signal that arrived meanwhile. */
+  /** A signal that arrived during an upgrade; it takes effect at `resume`. */
   #stopAfterRelease: StopSignal | undefined
   #onStarted: (() => void) | undefined
   /** The exit code once both have ended; set when the end is certain. */
@@ -61,7 +61,7 @@ export class Supervisor {
 
   #processesOf(programs: Programs): Readonly<Record<Role, SupervisedProcess>> {
     const processOf = (role: Role) => {
-      // The end of a process that an upgrade has replaced is of no interest.
+      // Reports and the end of a process that an upgrade has replaced are ignored.
       const isCurrent = () => this.#processes[role] === one
       const one: SupervisedProcess = new SupervisedProcess(role, programs[role], {
         onReport: (report, socket) => (isCurrent() ? this.#noteReport(role, report, socket) : socket?.close()),
@@ -92,14 +92,14 @@ export class Supervisor {
     // A second Ctrl-C does not wait for requests or projects.
     if (this.#stopping) {
       api.kill()
-      if (signal !== 'SIGTERM') worker.tell(signal)
+      if (signal !== 'SIGTERM') worker.send(signal)
       return
     }
     this.#stopping = signal
     this.#keepSocket(undefined)
     setTimeout(() => this.#giveUp(), maxStopMs)
     setTimeout(() => api.kill(), maxApiStopMs).unref()
-    if (api.isRunning) api.tell(signal)
+    if (api.isRunning) api.send(signal)
     else this.#stopWorker(signal)
   }
 
@@ -171,7 +171,7 @@ export class Supervisor {
     if (report === 'over') this.#isOver = true
     if (report === 'database' && !this.#isDatabaseOpen) {
       this.#isDatabaseOpen = true
-      api.tell('open', this.#socket)
+      api.send('open', this.#socket)
     }
     if (report === 'listening') this.#keepSocket(socket)
     if (report !== 'started') return
@@ -180,7 +180,7 @@ export class Supervisor {
     } else if (this.#isReady) this.#options.log(`the ${titles[role]} runs again`)
     else if (worker.hasStarted && api.hasStarted) {
       this.#isReady = true
-      worker.tell('ready')
+      worker.send('ready')
       this.#options.onReady?.()
     }
   }
@@ -190,20 +190,20 @@ export class Supervisor {
     if (this.#isReleased) return
     if (this.#exitCode !== undefined) this.#endIfAllEnded()
     else if (role === 'worker' && (this.#stopping || this.#isOver || exit.code === 0)) {
-      api.tell('SIGTERM')
+      api.send('SIGTERM')
       this.#endWith(exit.code ?? 1)
     } else if (this.#stopping) this.#stopWorker(this.#stopping)
     else if (this.#isReady) this.#startAgain(role, exit)
     else {
       if (role === 'worker') api.kill()
-      else worker.tell('abandon')
+      else worker.send('abandon')
       this.#endWith(exit.code ?? 1)
     }
   }
 
   #stopWorker(signal: StopSignal): void {
     const { worker } = this.#processes
-    if (worker.isRunning) worker.tell(signal)
+    if (worker.isRunning) worker.send(signal)
     else {
       this.#options.stopLeftRunning(signal)
       this.#endWith(0)
@@ -220,7 +220,7 @@ export class Supervisor {
     setTimeout(() => {
       if (this.#stopping || this.#isReleased || one !== this.#processes[role] || this.#exitCode !== undefined) return
       one.start()
-      if (role === 'api' && this.#isDatabaseOpen) one.tell('open', this.#socket)
+      if (role === 'api' && this.#isDatabaseOpen) one.send('open', this.#socket)
     }, pauseMs)
   }
 
@@ -254,10 +254,10 @@ export class Supervisor {
   }
 }
 
-/** Resolves when the process has ended. One that has not started yet knows no orders. */
+/** Resolves when the process has ended. A process that has not started yet is killed, because it does not read orders yet. */
 async function endProcess(one: SupervisedProcess, order: Order, maxMs: number): Promise<void> {
   if (!one.isRunning) return
-  if (one.hasStarted) one.tell(order)
+  if (one.hasStarted) one.send(order)
   else one.kill()
   const timer = setTimeout(() => one.kill(), maxMs)
   await one.ended

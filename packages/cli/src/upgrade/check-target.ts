@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { CliError } from '../exit-codes.ts'
 import type { VersionFacts } from './install-version.ts'
 
-/** An older version may be returned to while it knows every migration of the database. */
+/** Refuses a version that does not know every migration of the database; an older version that knows all of them is allowed. */
 export function refuseUnknownMigrations(current: VersionFacts, target: VersionFacts): void {
   const unknown = current.migrations.filter((name) => !target.migrations.includes(name))
   if (unknown.length === 0) return

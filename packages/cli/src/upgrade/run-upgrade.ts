@@ -3,9 +3,9 @@ import { isUnfinished, type Outcome, type Step, type UpgradeRecord } from './upg
 
 /** The effects of an upgrade. A step that fails throws; its message is shown to the operator. */
 export interface UpgradeEffects {
-  /** Migrates a copy of the database with the new version. Returns why it was left out, or null. */
+  /** Migrates a copy of the database with the new version. Returns the reason if this was left out, otherwise null. */
   rehearse(abort: AbortSignal): Promise<string | null>
-  /** Returns the file. */
+  /** Backs up the instance. Returns the path of the backup file. */
   backUp(abort: AbortSignal): Promise<string>
   /** Ends the control plane of the previous version. The edge and the projects keep serving. */
   stopOld(): Promise<void>

@@ -10,7 +10,7 @@ export function addAccountTotp(account: Command): void {
 
   totp
     .command('status', { isDefault: true })
-    .description('show whether it is on')
+    .description('show whether two-factor authentication is on')
     .action(async (_options, command: Command) => {
       const { data } = await connect(command).call(contract.access.totpStatus)
       output(command).result(data, () =>
@@ -20,7 +20,7 @@ export function addAccountTotp(account: Command): void {
 
   totp
     .command('enable')
-    .description('set it up: shows the key, and asks for the first code on a terminal')
+    .description('set up two-factor authentication: prints the key and, on a terminal, asks for the first code')
     .action(async (_options, command: Command) => {
       const client = connect(command)
       const { data } = await client.call(contract.access.beginTotp)
@@ -36,12 +36,12 @@ export function addAccountTotp(account: Command): void {
 
   totp
     .command('confirm <code>')
-    .description('turn it on with the code that the app shows; prints the recovery codes')
+    .description('turn two-factor authentication on with the code that the app shows; prints the recovery codes')
     .action((code: string, _options, command: Command) => confirm(connect(command), code, command))
 
   totp
     .command('disable')
-    .description('turn it off')
+    .description('turn two-factor authentication off')
     .option('--code <code>', 'a code of your authenticator app, or a recovery code')
     .action(async (options: { code?: string }, command: Command) => {
       const client = connect(command)

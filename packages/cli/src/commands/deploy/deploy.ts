@@ -32,7 +32,7 @@ export function addDeploy(program: Command): void {
     )
     .option(
       '--project <project>',
-      'deploy to this project, by id, slug or name (default: the project linked to the folder); its name in a berth.json with several projects',
+      'deploy to this project, by id, slug or name (default: the project linked to the folder). If berth.json has several projects: the name of one of them',
     )
     .option('--name <name>', 'name of a new project (default: name of the folder)')
     .option('--environment <slug>', 'environment (default: production)')
@@ -79,7 +79,7 @@ async function deployTarget(target: DeployTarget, options: Options, print: Outpu
   return watchDeployment(client, data.deploymentId, print)
 }
 
-/** `--name` asks for a new project; the folder must not be deployed over the project that it is linked to. */
+/** Refuses `--name`, which creates a project, in a folder that is linked to one: the deployment would replace the linked project. */
 function refuseNameIfLinked({ project, name }: Options, requested: string, [target]: readonly DeployTarget[]): void {
   const { location = requested, linked } = target ?? {}
   if (project) throw new CliError('--name is for a new project. Use either --name or --project.', 2)

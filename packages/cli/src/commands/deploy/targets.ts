@@ -58,7 +58,7 @@ async function workspaceTargets(
       2,
     )
   const chosen = all ? workspace.projects : [await choose(workspace, requested, project)]
-  // The name is resolved; the instance and the link do not depend on it.
+  // Here `--project` named a project of berth.json. As a project of the instance it would change which instance is used.
   command.setOptionValue('project', undefined)
   return chosen.map((entry) => {
     const linkFolder = join(workspace.folder, entry.rootDirectory)
@@ -69,7 +69,6 @@ async function workspaceTargets(
 
 async function choose(workspace: Workspace, requested: string, name: string | undefined): Promise<Workspace['projects'][number]> {
   const names = workspace.projects.map((entry) => entry.name)
-  const named = (wanted: string) => workspace.projects.find((entry) => entry.name === wanted)
   if (name === undefined) {
     const here = projectAt(workspace, requested)
     if (here) return here
@@ -83,7 +82,7 @@ async function choose(workspace: Workspace, requested: string, name: string | un
       () => select({ message: 'Which project?', options: names.map((value) => ({ value, label: value })) }),
       '--project',
     ))
-  const found = named(wanted)
+  const found = workspace.projects.find((entry) => entry.name === wanted)
   if (!found) throw new CliError(`${list}, and none is named ${wanted}.`, 2)
   return found
 }

@@ -50,11 +50,12 @@ export const checks: Readonly<Record<string, (config: Settings) => Result | Prom
     const files = ['secret-keys.json', 'backup.key'].map((name) => join(dataDir, name)).filter((file) => existsSync(file))
     const open = files.filter((file) => (statSync(file).mode & 0o077) !== 0)
     if (open.length > 0) return bad(`other users can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`)
-    if (files.length === 0 && secretKey === null) return ok('no key yet: they are made at the first start')
+    if (files.length === 0 && secretKey === null) return ok('no keys yet: the first start creates them')
     return ok(`${files.join(', ') || 'BERTH_SECRET_KEY'}: readable by the owner only. Keep copies on another machine`)
   },
   clock: async ({ acmeDirectory, edgeTlsPort }) => {
-    if (edgeTlsPort === null) return ok('not compared: without https no other clock is asked')
+    if (edgeTlsPort === null)
+      return ok('not checked: the certificate authority, whose clock is compared, is used with https only')
     const answer = await fetch(acmeDirectory, { method: 'HEAD', signal: AbortSignal.timeout(timeoutMs) }).catch(() => null)
     const date = Date.parse(answer?.headers.get('date') ?? '')
     if (Number.isNaN(date))
@@ -83,7 +84,7 @@ export const checks: Readonly<Record<string, (config: Settings) => Result | Prom
         'sysctl net.ipv4.ip_unprivileged_port_start=80, or run Berth as root',
       )
     if (other.length > 0)
-      return bad(`${host} is no address of this machine (${other[0]!.code})`, 'Correct BERTH_HOST or BERTH_EDGE_HOST')
+      return bad(`${host} is not an address of this machine (${other[0]!.code})`, 'Correct BERTH_HOST or BERTH_EDGE_HOST')
     if (used.length === 0) return ok(`${all} are free`)
     return isRunning(dataDir)
       ? ok(`used by the running instance: ${used.join(', ')}`)
@@ -171,7 +172,7 @@ const isPublic = (domain: string): boolean => domain.includes('.') && !/(^|\.)lo
 const existingFolder = (path: string): string =>
   existsSync(path) || path === dirname(path) ? path : existingFolder(dirname(path))
 
-/** Whether an instance says that it uses the data folder. */
+/** Whether the process that `in-use.json` of the data folder names is running. */
 function isRunning(dataDir: string): boolean {
   try {
     const { pid } = JSON.parse(readFileSync(join(dataDir, 'in-use.json'), 'utf8')) as { pid: number }
@@ -201,13 +202,13 @@ const run = (program: string, args: string[]): Promise<string | null> =>
 
 const pingDocker = (socketPath: string): Promise<string | null> =>
   new Promise((resolve) => {
-    const asked = request({ socketPath, path: '/_ping', timeout: timeoutMs }, (answer) => {
-      answer.resume()
-      resolve(answer.statusCode === 200 ? null : `status ${answer.statusCode}`)
+    const ping = request({ socketPath, path: '/_ping', timeout: timeoutMs }, (response) => {
+      response.resume()
+      resolve(response.statusCode === 200 ? null : `status ${response.statusCode}`)
     })
-    asked.on('timeout', () => asked.destroy(new Error('timed out')))
-    asked.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 'no Docker engine' : error.message))
-    asked.end()
+    ping.on('timeout', () => ping.destroy(new Error('timed out')))
+    ping.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 'no Docker engine' : error.message))
+    ping.end()
   })
 
 const certificateDays = (servername: string, port: number): Promise<number | null> =>

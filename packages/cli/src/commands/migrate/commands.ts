@@ -73,7 +73,9 @@ function rowOf(stack: string, service: DiscoveredService): string[] {
 function adoptionOf({ project, adopted, renamed, warnings, plan }: AdoptReply): string {
   const names = adopted.map(({ name }) => name).join(', ')
   return [
-    project ? `Created project ${project.slug} (${project.id}) from ${names}. Deploy it to take over.` : `Would record ${names}.`,
+    project
+      ? `Created project ${project.slug} (${project.id}) from ${names}. Deploy it to take over.`
+      : `Dry run: the project would have the services ${names}.`,
     ...Object.entries(renamed).map(([oldName, name]) => `${oldName} is called ${name} in the project`),
     ...warnings.map((warning) => `Warning: ${warning}`),
     '',

@@ -42,10 +42,10 @@ Stopping this command does not stop the transfer: run it again to watch it, or c
 const phaseTexts: Record<Transfer['phase'], string> = {
   packing: 'packing',
   sending: 'sending',
-  staging: 'building there',
-  releasing: 'stopping here',
+  staging: 'building at the target',
+  releasing: 'stopping at the source',
   catching_up: 'sending recent changes',
-  landing: 'starting there',
+  landing: 'starting at the target',
   committing: 'switching over',
   settling: 'switching over',
   done: 'done',

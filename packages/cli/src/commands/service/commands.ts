@@ -13,7 +13,10 @@ interface Options {
 export function addService(program: Command): void {
   const service = program.command('service').description('run the instance as a systemd service, which starts with the machine')
   const add = (name: string, description: string) =>
-    service.command(name).description(description).option('--user', 'the service of this user, also as root')
+    service
+      .command(name)
+      .description(description)
+      .option('--user', 'use the service of this user, even as root (default as root: the service of the system)')
   add('install', 'install and start the service with the BERTH_* variables of this shell; without systemd, print the unit')
     .option('--print', 'print the unit and change nothing')
     .action(({ user = false, print = false }: Options & { print?: boolean }, command: Command) =>

@@ -13,7 +13,7 @@ export interface ServiceLocation {
   environmentFile: string
 }
 
-/** root installs for the machine, everyone else for themselves. */
+/** root installs a service of the system, unless `wantsUser` is set. Other users install a service of their own. */
 export function serviceLocation(wantsUser: boolean): ServiceLocation {
   const isSystem = !wantsUser && process.getuid?.() === 0
   if (isSystem) return { isSystem, unitFile: join('/etc/systemd/system', unitName), environmentFile: '/etc/berth.env' }

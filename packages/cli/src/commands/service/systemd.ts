@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { CliError } from '../../exit-codes.ts'
 
-/** systemd runs this machine, not just its programs in a container. */
+/** Whether systemd is the init system of this machine: a container may have its programs without a running systemd. */
 export const isSystemdRunning = (): boolean => existsSync('/run/systemd/system')
 
 /** Runs a program of systemd with this terminal as its output. Returns its exit code. */

@@ -42,9 +42,9 @@ WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 }
 
 /**
- * Restrictions under which a control plane can still start containers and sandboxes. Left out: PrivateTmp, whose folder a restart
- * would remove under the projects; ProtectControlGroups, because projects get their limits there; ProtectHome, because local
- * projects may be there.
+ * Restrictions under which a control plane can still start containers and sandboxes. Left out: PrivateTmp, because a restart would
+ * remove its folder while projects use it; ProtectControlGroups, because limits of projects are set there; ProtectHome, because
+ * local projects may be there.
  */
 const hardening = `NoNewPrivileges=yes
 ProtectSystem=full

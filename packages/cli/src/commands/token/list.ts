@@ -16,6 +16,6 @@ export function addTokenList(token: Command): void {
         expiresAt?.slice(0, 10) ?? 'never',
         lastUsedAt ? minute(lastUsedAt) : 'never',
       ])
-      output(command).result(data, () => columns([['ID', 'NAME', 'ENDS', 'EXPIRES', 'LAST USED'], ...rows]))
+      output(command).result(data, () => columns([['ID', 'NAME', 'LAST FOUR', 'EXPIRES', 'LAST USED'], ...rows]))
     })
 }

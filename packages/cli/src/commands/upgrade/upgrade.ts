@@ -19,7 +19,9 @@ interface Options {
 export function addUpgrade(program: Command): void {
   program
     .command('upgrade')
-    .description('upgrade this instance without stopping a project; a version that does not become healthy is taken back')
+    .description(
+      'upgrade this instance without stopping a project; if the new version does not become healthy, go back to the previous one',
+    )
     .option('--to <version|file>', 'version, or package file; default: the newest version on the registry')
     .option('--check', 'list newer versions and change nothing')
     .action(async ({ to, check = false }: Options, command: Command) => {
