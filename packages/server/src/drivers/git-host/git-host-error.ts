@@ -1,7 +1,7 @@
 /**
  * `unauthorized`: the host no longer accepts the credential. `forbidden`: the credential lacks the permission. `limited`: rate
- * limit, until `resetAt`. `empty`: the repository has no commit yet. `away`: slow, down or broken. `invalidResponse`: the response is
- * not in this host's format.
+ * limit, until `resetAt`. `empty`: the repository has no commit yet. `refused`: the host or Berth rejected the request.
+ * `invalidResponse`: the response is not in this host's format.
  */
 export type GitHostErrorKind =
   | 'unauthorized'

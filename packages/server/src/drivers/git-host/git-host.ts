@@ -213,7 +213,7 @@ export interface HostApp {
   /** Rejects unless the host confirms the app itself: a 404 of a wrong API address must not count as a missing installation. */
   hasInstallation(id: number, limits?: CallLimits): Promise<boolean>
   /** Whether the token's user administers the account that the app is installed on. */
-  isGovernedBy(token: Secret, installation: Installation, limits?: CallLimits): Promise<boolean>
+  isAdministeredBy(token: Secret, installation: Installation, limits?: CallLimits): Promise<boolean>
 }
 
 /** An app that the host has created from a manifest, with its secrets, which the host shows once. */

@@ -13,9 +13,9 @@ const maxResponseBytes = 24 * 1024 * 1024
 const maxRedirects = 3
 
 /**
- * `fetch` for one host: requests go only to that host's URLs, also when a client supplied the URL. A redirect, as for a renamed
- * repository, is followed only within the host, with the same method and body. The response is read completely with a size
- * limit, so that the time limit covers all of it.
+ * `fetch` for one host: a request to any other URL is rejected, also when the URL is from a response of the host. A redirect, as
+ * for a renamed repository, is followed only within the host, with the same method and body. The response is read completely
+ * with a size limit, so that the time limit covers all of it.
  */
 export function createHostFetch({ title, bases }: HostAddresses): HostFetch {
   const isAllowed = (url: URL) => bases.some((base) => isBelow(url, new URL(base)))

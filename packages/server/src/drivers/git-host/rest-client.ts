@@ -135,20 +135,20 @@ function toGitHostError({ status, headers }: Response, text: string, title: stri
   const detail = errorDetail(text)
   const extra = { status }
   if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, extra)
-  if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${detail}`, extra)
+  if (status === 403) return new GitHostError('forbidden', `${title} denied the request${detail}`, extra)
   if ((status === 404 || status === 409) && /\brepository is empty\b/i.test(detail))
     return new GitHostError('empty', `${title}: the repository is empty. Push a first commit.`, extra)
   if (status === 404)
-    return new GitHostError('not_found', `${title} returned not found: it does not exist, or the login has no access`, extra)
+    return new GitHostError('not_found', `${title} did not find it: it does not exist, or the login has no access`, extra)
   if (status === 429) {
     const resetAt = rateLimitEnd(headers)
     const message = `${title} rate limit reached. Try again after ${resetAt.toISOString()}`
     return new GitHostError('limited', message, { status, resetAt })
   }
   if (status === 409 || /already (been taken|exists)/i.test(detail))
-    return new GitHostError('conflict', `${title} refuses this${detail}`, extra)
+    return new GitHostError('conflict', `${title} rejected the request${detail}`, extra)
   if (status >= 500) return new GitHostError('unreachable', `${title} answers ${status}: it is down or overloaded`, extra)
-  return new GitHostError('refused', `${title} refuses this${detail}`, extra)
+  return new GitHostError('refused', `${title} rejected the request${detail}`, extra)
 }
 
 function rateLimitEnd(headers: Headers): Date {

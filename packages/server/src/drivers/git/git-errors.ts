@@ -23,7 +23,7 @@ export class GitAuthFailed extends GitError {
   override readonly name = 'GitAuthFailed'
 }
 
-/** The repository (or one that the credential may read), branch or commit does not exist. */
+/** The repository, branch or commit does not exist, or the credential has no access to it. */
 export class GitNotFound extends GitError {
   override readonly name = 'GitNotFound'
   readonly what: 'repository' | 'branch' | 'commit'

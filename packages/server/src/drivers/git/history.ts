@@ -56,19 +56,20 @@ export class History {
   /** The full id of a commit of the remote, found by its first digits among the branches' newest commits. */
   async fullCommitId(remote: GitRemote, short: string, branch: string | undefined, limits: Limits = {}): Promise<string> {
     if (isFullCommitId(short)) return short.toLowerCase()
-    const missing = new GitNotFound(
+    const { shown } = this.#git.address(remote)
+    const notFound = new GitNotFound(
       'commit',
-      `${this.#git.address(remote).shown} has no commit ${short} among its newest, or several`,
+      `No commit of ${shown}, or more than one, begins with ${short}. Enter the full id of the commit.`,
     )
-    if (!isCommitId(short)) throw missing
+    if (!isCommitId(short)) throw notFound
     const { heads } = await listRefs(this.#git, remote, limits)
     const matching = new Set(heads.filter(({ commit }) => sameCommit(commit, short)).map(({ commit }) => commit))
     if (matching.size === 1) return [...matching][0]!
-    if (matching.size > 1) throw missing
+    if (matching.size > 1) throw notFound
     return this.#withSession(remote, limits, async (session) => {
       await session.fetch(`+${branchRef(branch)}:refs/berth/resolve`, depths.at(-1)!)
       const found = await session.resolve(short)
-      if (!found) throw missing
+      if (!found) throw notFound
       return found
     })
   }

@@ -97,7 +97,7 @@ async function send(
   signal: AbortSignal,
 ) {
   const url = URL.parse(request.url)
-  if (!url) throw new RemoteRefused('cannot be read')
+  if (!url) throw new RemoteRefused('is not a valid URL')
   // A query may carry the storage's own signature, which a git address never has.
   if (git.parse(`${url.protocol}//${url.host}${url.pathname}`).scheme === 'ssh') throw new RemoteRefused('is not a web URL')
   const host = url.hostname.replace(/^\[|\]$/g, '')

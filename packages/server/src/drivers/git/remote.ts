@@ -37,12 +37,12 @@ export function parseRemote(url: string, allowedHttpHosts: readonly string[] = [
 
 function parseWeb(url: string, scheme: 'https' | 'http', allowedHttpHosts: readonly string[]): RemoteAddress {
   const parsed = URL.canParse(url) ? new URL(url) : null
-  if (!parsed) throw new RemoteRefused('cannot be read')
+  if (!parsed) throw new RemoteRefused('is not a valid URL')
   if (parsed.username || parsed.password || parsed.host === '' || /^[^/]*\/\/[^/]*@/.test(url)) {
     throw new RemoteRefused('contains a user name or password; set the token separately')
   }
-  if (parsed.search || parsed.hash || url.includes('?') || url.includes('#')) throw new RemoteRefused('holds ? or #')
-  if (parsed.pathname === '/') throw new RemoteRefused('names no repository')
+  if (parsed.search || parsed.hash || url.includes('?') || url.includes('#')) throw new RemoteRefused('contains ? or #')
+  if (parsed.pathname === '/') throw new RemoteRefused('has no repository path')
   const { hostname: host, pathname } = parsed
   if (scheme === 'http' && !isLoopback(host) && !allowedHttpHosts.includes(host)) {
     throw new RemoteRefused('is not encrypted; use https')
@@ -60,11 +60,11 @@ function parseSsh(url: string): RemoteAddress {
   const [, user, givenHost, givenPort, path] = sshUrl.exec(url) ?? []
   if (givenHost === undefined || path === undefined) {
     if (/^ssh:\/\/[^/]*:[^/]*@/i.test(url)) throw new RemoteRefused('contains a password; set the key separately')
-    throw new RemoteRefused('cannot be read')
+    throw new RemoteRefused('is not a valid URL')
   }
   const port = givenPort === undefined ? 22 : Number(givenPort)
-  if (port < 1 || port > 65_535) throw new RemoteRefused('has a port that does not exist')
-  if (path === '/') throw new RemoteRefused('names no repository')
+  if (port < 1 || port > 65_535) throw new RemoteRefused('has an invalid port')
+  if (path === '/') throw new RemoteRefused('has no repository path')
   const host = givenHost.replace(/^\[|\]$/g, '').toLowerCase()
   const hostAndPort = `${givenHost.toLowerCase()}${givenPort === undefined ? '' : `:${port}`}`
   return {

@@ -35,7 +35,7 @@ export function createApp(client: GitHubClient): HostApp | null {
           },
         )
       }),
-    isGovernedBy: (token, { account, id }, limits) =>
+    isAdministeredBy: (token, { account, id }, limits) =>
       client.request({ kind: 'token', id: `installer of ${id}`, token }, limits, async (octokit, signal) => {
         const { data } = await octokit.request('GET /user', { request: { signal } })
         if (account.type === 'user') return accountFrom(data, client.title).id === account.id

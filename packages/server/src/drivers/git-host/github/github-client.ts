@@ -89,15 +89,15 @@ export class GitHubClient {
   }
 
   #load() {
-    this.#parts ??= this.#compose()
+    this.#parts ??= this.#loadOctokit()
     return this.#parts
   }
 
-  async #compose() {
-    const { App, Octokit: Plain } = await import('octokit')
+  async #loadOctokit() {
+    const { App, Octokit: BaseOctokit } = await import('octokit')
     const { appId, privateKey, apiUrl } = this.settings
     const throttle = { ...limitHandlers, ...(new URL(apiUrl).host === 'api.github.com' ? {} : await throttlesWithoutPauses()) }
-    const Composed = Plain.defaults({
+    const ConfiguredOctokit = BaseOctokit.defaults({
       baseUrl: apiUrl,
       userAgent: 'berth',
       request: { fetch: this.fetch },
@@ -105,17 +105,18 @@ export class GitHubClient {
       retry: { retries: 1 },
       throttle,
     })
-    const app = appId && privateKey ? new App({ appId, privateKey: privateKey.reveal(), Octokit: Composed, log: silent }) : null
-    return { Octokit: Composed as typeof Octokit, app: app as OctokitApp | null, throttle }
+    const app =
+      appId && privateKey ? new App({ appId, privateKey: privateKey.reveal(), Octokit: ConfiguredOctokit, log: silent }) : null
+    return { Octokit: ConfiguredOctokit as typeof Octokit, app: app as OctokitApp | null, throttle }
   }
 }
 
 const ignore = () => undefined
 /** Octokit's own log lines contain URLs; the error has the relevant part. */
 const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-const waitsOnce = (seconds: number, _options: unknown, _octokit: unknown, retryCount: number) =>
+const retriesOnce = (seconds: number, _options: unknown, _octokit: unknown, retryCount: number) =>
   seconds <= maxWaitSeconds && retryCount === 0
-const limitHandlers = { onRateLimit: waitsOnce, onSecondaryRateLimit: waitsOnce }
+const limitHandlers = { onRateLimit: retriesOnce, onSecondaryRateLimit: retriesOnce }
 
 /** GitHub.com requires a second between two writes, and three where users are notified; an Enterprise Server does not. */
 async function throttlesWithoutPauses() {

@@ -26,15 +26,15 @@ export function asGitHostError(error: unknown, title: string): unknown {
     })
   const extra = { status }
   if (status === 401) return new GitHostError('unauthorized', `${title} no longer accepts the stored login`, extra)
-  if (status === 403) return new GitHostError('forbidden', `${title} does not allow this${detail ? `: ${detail}` : ''}`, extra)
+  if (status === 403) return new GitHostError('forbidden', `${title} denied the request${detail ? `: ${detail}` : ''}`, extra)
   if ((status === 404 || status === 409) && /\brepository is empty\b/i.test(detail))
     return new GitHostError('empty', `${title}: the repository is empty. Push a first commit.`, extra)
   if (status === 404 || status === 410 || status === 451)
-    return new GitHostError('not_found', `${title} returned not found: it does not exist, or the login has no access`, extra)
+    return new GitHostError('not_found', `${title} did not find it: it does not exist, or the login has no access`, extra)
   if (status === 422 || status === 409)
     return new GitHostError(
       isTaken(response?.data) ? 'conflict' : 'refused',
-      `${title} refuses this${detail ? `: ${detail}` : ''}`,
+      `${title} rejected the request${detail ? `: ${detail}` : ''}`,
       extra,
     )
   if (status === 500 && !response) return new GitHostError('unreachable', `${title} is unreachable`)

@@ -22,7 +22,7 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
         const reading = { octokit, signal, pages, credentialId: access.id, title }
         return access.kind === 'installation'
           ? readList({ route: 'GET /installation/repositories', parameters: {}, under: 'repositories', from }, reading)
-          : readList({ ...reachable, from }, reading)
+          : readList({ ...readableList, from }, reading)
       }),
     repositoriesOf: (access, owner, limits) =>
       client.request(access, limits, async (octokit, signal) => {
@@ -31,12 +31,12 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
         if (accountFrom(data, title).type === 'organization')
           return readList({ route: 'GET /orgs/{owner}/repos', parameters: { owner }, from }, reading)
         // The list of a user contains public repositories only; private ones are in the list of the access.
-        const [shown, reached] = await Promise.all([
+        const [publicRepositories, readable] = await Promise.all([
           readList({ route: 'GET /users/{owner}/repos', parameters: { owner }, from }, reading),
-          access.kind === 'installation' ? [] : readList({ ...reachable, from }, reading),
+          access.kind === 'installation' ? [] : readList({ ...readableList, from }, reading),
         ])
-        const own = reached.filter((one) => one.owner.toLowerCase() === owner.toLowerCase())
-        return [...new Map([...shown, ...own].map((one) => [one.id, one])).values()]
+        const own = readable.filter((one) => one.owner.toLowerCase() === owner.toLowerCase())
+        return [...new Map([...publicRepositories, ...own].map((one) => [one.id, one])).values()]
       }),
     repository: (access, { owner, repo }, limits) =>
       client.request(access, limits, async (octokit, signal) =>
@@ -95,8 +95,8 @@ export function createRepositories(client: GitHubClient): RepositoryCalls {
   }
 }
 
-/** Every repository that a token can read. */
-const reachable = { route: 'GET /user/repos', parameters: { sort: 'pushed' } }
+/** The list of every repository that a token can read. */
+const readableList = { route: 'GET /user/repos', parameters: { sort: 'pushed' } }
 
 const refOf = (branch: string | undefined) => (branch ? { ref: branch } : {})
 

@@ -90,9 +90,9 @@ function createReports(client: RestClient): Pick<GitHost, 'pullRequests' | 'setC
       }),
     setCommitStatus: (access, name, commit, { state, description, context, targetUrl }, limits) =>
       client.request(access, limits, async (call) => {
-        const words = { state: states[state], name: context, description: description.slice(0, 140) }
+        const status = { state: states[state], name: context, description: description.slice(0, 140) }
         await call.send('POST', `${projectPath(name)}/statuses/${commit}`, {
-          ...words,
+          ...status,
           ...(targetUrl ? { target_url: targetUrl } : {}),
         })
       }),

@@ -140,7 +140,7 @@ async function connectApp(
   if (code !== null && signIn.code) {
     const { accessToken } = await explaining(signIn.code.exchange(code, redirectUri(deps)))
     deps.scrubber.register(accessToken)
-    if (!(await explaining(app.isGovernedBy(accessToken, installation))))
+    if (!(await explaining(app.isAdministeredBy(accessToken, installation))))
       throw new ConnectFailed(
         'not_owner',
         `Only an owner of ${installation.account.login} can connect it. Ask an owner to do it.`,
