@@ -33,7 +33,7 @@ async function placeOrder(
   { directoryUrl, email }: AcmeSettings,
 ): Promise<IssuedCertificate> {
   const { Client, crypto, axios } = await import('acme-client')
-  reportRateLimits(axios)
+  rejectRateLimitedCalls(axios)
   const client: Client = new Client({ directoryUrl, accountKey: accountKey.reveal(), ...pollOptions })
   const [key, csr] = await crypto.createCsr({ altNames: [hostname] }, await crypto.createPrivateEcdsaKey())
   // Looks the account up by its key; if it does not exist (any more), the order registers it.
@@ -65,15 +65,15 @@ type Axios = typeof import('acme-client')['axios']
 
 const minRetryMs = 60_000
 const maxRetryMs = 8 * 86_400_000
-let isReporting = false
+let isInstalled = false
 
 /**
- * Rejects a rate-limited call with the time of its Retry-After. The library would sleep until that time, which may be days away,
- * and repeat the call.
+ * Installs a response handler in the library that rejects a rate-limited call with `OrderRefused` and the time of its
+ * Retry-After. The library itself would sleep until that time, which may be days away, and repeat the call.
  */
-function reportRateLimits(axios: Axios): void {
-  if (isReporting) return
-  isReporting = true
+function rejectRateLimitedCalls(axios: Axios): void {
+  if (isInstalled) return
+  isInstalled = true
   const { transformResponse } = axios.defaults
   const transforms = transformResponse === undefined ? [] : [transformResponse].flat()
   axios.defaults.transformResponse = [
@@ -97,7 +97,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Retry-After in seconds or as a date; an authority that sends none, or an unreasonable one, is left alone for an hour. */
+/** Parses Retry-After, in seconds or as a date. Between one minute and eight days; one hour if it is missing or invalid. */
 function retryTime(header: unknown): Date {
   const text = String(header ?? '')
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now()
@@ -114,7 +114,7 @@ async function checkReachable(directoryUrl: string, abort: AbortSignal): Promise
   try {
     const answer = await fetch(directoryUrl, { signal: AbortSignal.any([abort, AbortSignal.timeout(reachTimeoutMs)]) })
     await answer.body?.cancel()
-    if (!answer.ok) throw new Error(`it answered ${answer.status}`)
+    if (!answer.ok) throw new Error(`the server answered ${answer.status}`)
   } catch (error) {
     abort.throwIfAborted()
     throw new Error(`the certificate authority at ${new URL(directoryUrl).host} cannot be reached: ${networkMessage(error)}`, {

@@ -33,7 +33,8 @@ export class OrderRefused extends Error {
 export interface Acme {
   newAccountKey(): Promise<Secret>
   /**
-   * Orders a certificate for one name, with the board's type of challenge. Rejects with `OrderRefused` or a network error; on abort at once, with the signal's reason.
+   * Orders a certificate for one name, with the board's type of challenge. Rejects with `OrderRefused` or a network error. An
+   * abort rejects at once with the signal's reason.
    */
   order(hostname: string, accountKey: Secret, board: ChallengeBoard, abort: AbortSignal): Promise<IssuedCertificate>
 }

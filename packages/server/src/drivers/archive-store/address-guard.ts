@@ -26,8 +26,11 @@ export interface GuardSettings {
 /** Creates the guard of one opened destination. Each opening has its own, because a name may change its address in between. */
 export function addressGuard({ allowPrivate, mayBeHere, resolve }: GuardSettings): AddressGuard {
   const names = resolve ?? (allowPrivate ? systemNames : publicNames())
-  const mayReach = (address: string) =>
-    ['public', ...(allowPrivate ? ['inside'] : [])].includes(reachOf(address)) && (mayBeHere || !isThisMachine(address))
+  const mayReach = (address: string) => {
+    if (!mayBeHere && isThisMachine(address)) return false
+    const reach = reachOf(address)
+    return reach === 'public' || (allowPrivate && reach === 'inside')
+  }
   const refusal = allowPrivate && !mayBeHere ? ownMachineMessage : privateNetworkMessage
   const cache = new Map<string, Promise<readonly string[]>>()
 
@@ -65,7 +68,7 @@ async function resolveAllowedAddresses(
   refusal: (host: string) => string,
 ): Promise<readonly string[]> {
   const url = URL.parse(`http://${isIP(host) === 6 ? `[${host}]` : host}`)
-  if (url?.pathname !== '/' || url.port || url.username) throw new StoreFailure('denied', `${host} is not the name of a host`)
+  if (url?.pathname !== '/' || url.port || url.username) throw new StoreFailure('denied', `${host} is not a valid host name`)
   try {
     return await acceptableAddresses(url, resolve, mayReach, AbortSignal.timeout(lookupTimeoutMs))
   } catch (error) {

@@ -33,7 +33,7 @@ export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStor
     async open(config) {
       const path = locationOf(config)
       const onRetry = (failure: StoreFailure, attempt: number) =>
-        log.warn({ place: path, err: failure, attempt }, 'backups: destination request failed, retrying')
+        log.warn({ location: path, err: failure, attempt }, 'backups: destination request failed, retrying')
       const limitedStore = withTimeLimit(
         withListingBounds(wrap(await bareStore(config, guardOf(config), listing)), listing),
         silentMs,

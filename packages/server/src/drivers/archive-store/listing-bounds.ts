@@ -16,8 +16,10 @@ export const listingBounds = {
 
 export type ListingBounds = typeof listingBounds
 
-export const listingTooLong = (bound: string) =>
-  new StoreFailure('other', `The destination's listing has more than ${bound}. Check its endpoint and folder.`)
+export const invalidListing = (problem: string) =>
+  new StoreFailure('other', `The destination's listing ${problem}. Check its endpoint and folder.`)
+
+export const listingTooLong = (limit: string) => invalidListing(`has more than ${limit}`)
 
 /** Counts the calls of one listing. */
 export class CallCount {
@@ -54,7 +56,7 @@ export async function* belowPrefix(
     waitedMs += performance.now() - since
     names += 1
     if (names > maxNames) throw listingTooLong(`${maxNames} names`)
-    if (waitedMs > maxMs) throw listingTooLong(`comes within ${maxMs / 60_000} minutes`)
+    if (waitedMs > maxMs) throw invalidListing(`took longer than ${maxMs / 60_000} minutes`)
     if (item.name.startsWith(prefix) && isArchiveName(item.name)) yield item
     since = performance.now()
   }

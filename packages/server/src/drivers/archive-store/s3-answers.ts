@@ -30,7 +30,7 @@ export function limitResponses<Client extends Stack>(client: Client): Client {
       return result
     }
   }
-  client.middlewareStack.add(middleware as never, { ...innermost, name: 'boundAnswers' } as never)
+  client.middlewareStack.add(middleware as never, { ...innermost, name: 'limitResponses' } as never)
   return client
 }
 
@@ -64,6 +64,6 @@ export function capturePage<Command extends Stack>(command: Command, element: 'C
     delete response.body
     return result
   }
-  command.middlewareStack.add(middleware as never, { ...innermost, name: 'readingPage' } as never)
+  command.middlewareStack.add(middleware as never, { ...innermost, name: 'capturePage' } as never)
   return read
 }

@@ -26,7 +26,7 @@ export function s3Failure(error: unknown, operation: S3Operation, bucket: string
   if (networkCodes.test(code)) return report('unreachable', `S3 cannot be reached (${code}): check the endpoint and the network`)
   if (tlsCodes.test(code)) return report('denied', `The TLS certificate of S3 is not trusted (${code})`)
   // Without a status there was no response of S3; an unknown error is returned unchanged.
-  return status === undefined ? error : report('other', `S3 refused it: ${error.message || name}`)
+  return status === undefined ? error : report('other', `S3 refused the request: ${error.message || name}`)
 }
 
 const networkCodes = /^(ECONN|EPIPE|EHOST|ENET|ENOTFOUND|EAI_|EADDRNOTAVAIL|EPROTO|HPE_|ERR_SOCKET)/

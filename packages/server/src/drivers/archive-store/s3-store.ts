@@ -5,7 +5,7 @@ import type { AddressGuard } from './address-guard.ts'
 import type { ArchiveStore, S3Config, StoredObject } from './archive-store.ts'
 import { checkByRoundTrip } from './check-by-round-trip.ts'
 import { inMemoryBytes } from './in-memory.ts'
-import { CallCount, listingBounds, listingTooLong } from './listing-bounds.ts'
+import { CallCount, invalidListing, listingBounds } from './listing-bounds.ts'
 import { isArchiveName, keyPrefixOf, parseArchiveName, parseArchivePrefix } from './object-name.ts'
 import { capturePage } from './s3-answers.ts'
 import { s3Client, withKnownHash } from './s3-client.ts'
@@ -87,7 +87,7 @@ export async function s3Store(config: S3Config, guard: AddressGuard, bounds = li
       }
       const next = page.get('NextContinuationToken')
       if (page.get('IsTruncated') !== 'true' || !next) return
-      if (next === ContinuationToken) throw listingTooLong('one copy of a page: S3 returns the same page again')
+      if (next === ContinuationToken) throw invalidListing('contains the same page twice')
       ContinuationToken = next
     }
   }
@@ -133,9 +133,9 @@ interface Target {
   Key: string
 }
 
-async function put(target: Target, content: AsyncIterable<Uint8Array>, abort: AbortSignal, reported: WithFailures) {
+async function put(target: Target, content: AsyncIterable<Uint8Array>, abort: AbortSignal, withFailures: WithFailures) {
   const inMemory = inMemoryBytes(content)
-  return reported('PutObject', abort, () =>
+  return withFailures('PutObject', abort, () =>
     inMemory ? putInMemory(target, inMemory, abort) : putMultipart(target, content, abort),
   )
 }

@@ -51,7 +51,7 @@ export class SftpLink {
   async #open(abort: AbortSignal): Promise<SshConnection> {
     const pinned = this.#config.hostKey && fingerprintOf(this.#config.hostKey)
     const verifyKey = async (fingerprint: string) => {
-      if (!pinned) return `The key of ${this.#config.host} is not pinned yet. Check the destination first.`
+      if (!pinned) return `The host key of ${this.#config.host} is not pinned yet. Check the destination first.`
       if (fingerprint === pinned) return null
       return `${this.#config.host} has the host key ${fingerprint} instead of ${pinned}. If the server was reinstalled, enter its new key. Otherwise the connection may be intercepted.`
     }

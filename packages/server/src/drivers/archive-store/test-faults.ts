@@ -54,7 +54,7 @@ export class FaultyLocation {
     return this.#armed.some(({ fault }) => fault === 'hang')
   }
 
-  /** Wrapper for `createArchiveStores({ around })`. */
+  /** Wrapper for `createArchiveStores({ wrap })`. */
   readonly around = (store: ArchiveStore): ArchiveStore => {
     const faulty = this.#around(store)
     // A check uses the faulty calls, as every other caller does.
@@ -122,8 +122,8 @@ export class FaultyLocation {
 }
 
 async function goWrong(fault: Fault | undefined): Promise<void> {
-  if (fault === 'denied') throw new StoreFailure('denied', 'The place refuses this: allow it there')
-  if (fault === 'server_error') throw new StoreFailure('unreachable', 'The place is in trouble (503)')
+  if (fault === 'denied') throw new StoreFailure('denied', 'The destination denied access: allow it there')
+  if (fault === 'server_error') throw new StoreFailure('unreachable', 'The destination failed (503)')
   if (fault === 'hang') await new Promise(() => undefined)
 }
 

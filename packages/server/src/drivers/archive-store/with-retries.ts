@@ -14,29 +14,29 @@ export interface Retrying {
  * of its content was read, since content can be read once, or where all of it is in memory.
  */
 export function withRetries(store: ArchiveStore, retrying: Retrying): ArchiveStore {
-  const again = <Result>(work: () => Promise<Result>, abort: AbortSignal, mayRetry = () => true) =>
-    attempt(work, abort, retrying, mayRetry)
+  const retry = <Result>(work: () => Promise<Result>, abort: AbortSignal, mayRetry = () => true) =>
+    runWithRetries(work, abort, retrying, mayRetry)
 
   return {
-    check: (abort) => again(() => store.check(abort), abort),
+    check: (abort) => retry(() => store.check(abort), abort),
     put(name, content, abort) {
-      const noticed = noticing(content)
-      return again(
-        () => store.put(name, noticed.content, abort),
+      const tracked = trackReading(content)
+      return retry(
+        () => store.put(name, tracked.content, abort),
         abort,
-        () => !noticed.taken || inMemoryBytes(content) !== undefined,
+        () => !tracked.isStarted || inMemoryBytes(content) !== undefined,
       )
     },
-    get: (name, abort, { from = 0 } = {}) => getOn(store, { name, from, abort }, retrying),
-    size: (name, abort) => again(() => store.size(name, abort), abort),
-    list: (prefix, abort) => listAgain(store, prefix, abort, retrying),
-    remove: (name, abort) => again(() => store.remove(name, abort), abort),
-    removeUnfinished: (olderThan, abort) => again(() => store.removeUnfinished(olderThan, abort), abort),
+    get: (name, abort, { from = 0 } = {}) => getResuming(store, { name, from, abort }, retrying),
+    size: (name, abort) => retry(() => store.size(name, abort), abort),
+    list: (prefix, abort) => listRetrying(store, prefix, abort, retrying),
+    remove: (name, abort) => retry(() => store.remove(name, abort), abort),
+    removeUnfinished: (olderThan, abort) => retry(() => store.removeUnfinished(olderThan, abort), abort),
     close: () => store.close(),
   }
 }
 
-async function attempt<Result>(
+async function runWithRetries<Result>(
   work: () => Promise<Result>,
   abort: AbortSignal,
   retrying: Retrying,
@@ -63,8 +63,8 @@ async function pauseOrThrow(error: unknown, tries: number, abort: AbortSignal, r
   }
 }
 
-/** The attempts are counted anew after every received byte: occasional interruptions do not end a long read. */
-async function* getOn(
+/** Continues at the last position. Every received chunk resets the attempts: occasional interruptions do not end a long read. */
+async function* getResuming(
   store: ArchiveStore,
   { name, from, abort }: { name: string; from: number; abort: AbortSignal },
   retrying: Retrying,
@@ -85,7 +85,7 @@ async function* getOn(
 }
 
 /** Lists from the beginning again, so names are repeated: remembering them would need unbounded memory. */
-async function* listAgain(store: ArchiveStore, prefix: string, abort: AbortSignal, retrying: Retrying) {
+async function* listRetrying(store: ArchiveStore, prefix: string, abort: AbortSignal, retrying: Retrying) {
   for (let tries = 1; ; tries += 1) {
     try {
       yield* store.list(prefix, abort)
@@ -96,15 +96,16 @@ async function* listAgain(store: ArchiveStore, prefix: string, abort: AbortSigna
   }
 }
 
-function noticing(content: AsyncIterable<Uint8Array>) {
-  const noticed = {
-    taken: false,
+/** Wraps the content to record whether its reading has started. */
+function trackReading(content: AsyncIterable<Uint8Array>) {
+  const tracked = {
+    isStarted: false,
     content: {
       [Symbol.asyncIterator]() {
-        noticed.taken = true
+        tracked.isStarted = true
         return content[Symbol.asyncIterator]()
       },
     } satisfies AsyncIterable<Uint8Array>,
   }
-  return noticed
+  return tracked
 }

@@ -3,10 +3,10 @@ import type { ArchiveStore } from './archive-store.ts'
 import { inMemoryBytes } from './in-memory.ts'
 import { StoreFailure } from './store-failure.ts'
 
-/** Longest wait for an abandoned put to end; a destination that does not respond never ends it. */
+/** Longest wait for the end of an aborted put. A destination that does not respond would never end it. */
 const settleMs = 5_000
 
-/** Least progress within the time limit; a slower destination would occupy a slot for hours. */
+/** Bytes that must be transferred within the time limit. A slower destination would occupy a slot for hours. */
 const minBytes = 64 * 1024
 
 /**
@@ -14,8 +14,8 @@ const minBytes = 64 * 1024
  * waiting for the content (a slow dump) does not count.
  */
 export function withTimeLimit(store: ArchiveStore, silentMs: number): ArchiveStore {
-  const within = async <Result>(abort: AbortSignal, work: (watch: Watch) => Promise<Result>): Promise<Result> => {
-    const watch = new Watch(silentMs, abort)
+  const within = async <Result>(abort: AbortSignal, work: (watch: ProgressWatch) => Promise<Result>): Promise<Result> => {
+    const watch = new ProgressWatch(silentMs, abort)
     try {
       return await Promise.race([work(watch), watch.ended])
     } finally {
@@ -27,7 +27,7 @@ export function withTimeLimit(store: ArchiveStore, silentMs: number): ArchiveSto
     let putting: Promise<unknown> | undefined
     try {
       return await within(abort, (watch) => {
-        const result = store.put(name, watch.giving(content), watch.signal)
+        const result = store.put(name, watch.watchContent(content), watch.signal)
         putting = result
         return result
       })
@@ -49,7 +49,7 @@ export function withTimeLimit(store: ArchiveStore, silentMs: number): ArchiveSto
   }
 }
 
-class Watch {
+class ProgressWatch {
   readonly #silentMs: number
   readonly #abort: AbortSignal
   readonly #controller = new AbortController()
@@ -99,7 +99,7 @@ class Watch {
   }
 
   /** Restarts the time limit once enough bytes were transferred. */
-  moved(bytes: number): void {
+  addTransferred(bytes: number): void {
     this.#movedBytes += bytes
     if (this.#movedBytes < minBytes) return
     this.#movedBytes = 0
@@ -112,7 +112,7 @@ class Watch {
   }
 
   /** Content in memory is passed on unchanged: no time is spent waiting for it. */
-  giving(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  watchContent(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     return inMemoryBytes(content) ? content : this.#timed(content)
   }
 
@@ -122,9 +122,9 @@ class Watch {
       this.wait()
       yield chunk
       this.pause()
-      this.moved(chunk.length)
+      this.addTransferred(chunk.length)
     }
-    this.moved(minBytes)
+    this.addTransferred(minBytes)
     this.wait()
   }
 
@@ -142,7 +142,7 @@ async function* watchedReads<Item>(
   silentMs: number,
   read: (signal: AbortSignal) => AsyncIterable<Item>,
 ): AsyncGenerator<Item> {
-  const watch = new Watch(silentMs, abort)
+  const watch = new ProgressWatch(silentMs, abort)
   const items = read(watch.signal)[Symbol.asyncIterator]()
   try {
     while (true) {
@@ -150,7 +150,7 @@ async function* watchedReads<Item>(
       const next = await Promise.race([items.next(), watch.ended])
       watch.pause()
       if (next.done) return
-      watch.moved(next.value instanceof Uint8Array ? next.value.length : minBytes)
+      watch.addTransferred(next.value instanceof Uint8Array ? next.value.length : minBytes)
       yield next.value
     }
   } finally {

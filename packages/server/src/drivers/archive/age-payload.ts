@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { type AgeHeader, InvalidAgeFile } from './age-header.ts'
 
 /**
- * Payload of the age format, version 1: chunks of 64 KiB, each encrypted with ChaCha20-Poly1305 under a nonce of its number and
- * whether it is the last.
+ * The payload of the age format, version 1, consists of chunks of 64 KiB, each encrypted with ChaCha20-Poly1305. The nonce of
+ * a chunk contains its number and a flag that marks the last chunk.
  */
 const chunkBytes = 64 * 1024
 const tagBytes = 16

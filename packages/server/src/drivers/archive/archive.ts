@@ -14,16 +14,16 @@ export interface Archives {
   readonly isNewKey: boolean
 
   /**
-   * Stores the content and resolves with its index, without which the parts are useless: store it, best in a manifest that is
-   * written last. A part that `earlier` contains is not stored again. Parts are sent concurrently, each with retries. On
-   * failure or abort the stored parts are removed if the destination is reachable; the names of remaining ones begin with
-   * `base`.
+   * Stores the content and resolves with the index of its parts. The caller must store the index (usually in a manifest that is
+   * written last): the parts cannot be read without it. A part that `earlier` contains is not stored again. Parts are sent
+   * concurrently, each with retries. On failure or abort the stored parts are removed if the destination is reachable; the
+   * names of parts that remain begin with `base`.
    */
   write(content: AsyncIterable<Uint8Array>, writing: ArchiveWriteOptions): Promise<ArchiveIndex>
 
   /**
-   * Reads the parts of `write` back from the destination and compares their hashes; of parts that earlier runs stored, only the
-   * size. `everything` reads those, too. Rejects with `StoreFailure` (`missing`, `corrupt`), naming the part.
+   * Reads the parts that this archive stored back from the destination and compares their hashes. Of reused parts only the size
+   * is compared, unless `everything` is set. Rejects with `StoreFailure` (`missing`, `corrupt`), naming the part.
    */
   verify(index: ArchiveIndex, reading: ArchiveReadOptions & { everything?: boolean }): Promise<void>
 
@@ -91,11 +91,11 @@ export interface ArchiveIndex {
   /** Stored size of all parts; `reusedBytes` counts those of existing parts. */
   sizeBytes: number
   reusedBytes: number
-  /** Hash of the stored file where it is one part; else of the parts' hashes, one per line, as `sha256sum` prints them. */
+  /** Hash of the stored file if there is one part; otherwise of a text that lists the hashes of the parts, one per line. */
   sha256: string
 }
 
-/** Recorded with each archive: zstd where this version of Node has it. */
+/** Compression of an archive, stored in its index. New archives use zstd where this version of Node supports it. */
 export type Compression = 'zstd' | 'gzip'
 
 /** Approximate size of a part; a part is never more than twice as large. */

@@ -12,8 +12,8 @@ import { localStore } from '../archive-store/local-store.ts'
 import { chunksOf, namesIn, neverAborted, readAll } from '../archive-store/suite.ts'
 import type { ArchiveIndex, Archives } from './archive.ts'
 import { createArchives } from './create-archives.ts'
+import { findStoredParts } from './find-stored-parts.ts'
 import { readOrCreateIdentity } from './instance-key.ts'
-import { findStoredParts } from './parts-there.ts'
 
 const run = promisify(execFile)
 const KiB = 1024

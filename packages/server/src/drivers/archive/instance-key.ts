@@ -19,7 +19,7 @@ export async function readOrCreateIdentity(file: string): Promise<{ identity: Se
   const { generateX25519Identity } = await import('age-encryption')
   const created = await generateX25519Identity()
   await writeIdentities(file, [new Secret(created)])
-  // Another process may have created the file first: its content counts.
+  // Another process may have created the file first: its key is used.
   const stored = await readIdentity(file)
   if (!stored) throw new KeyUnusable(`${file} cannot be read back after it was written`)
   return { identity: stored, isNew: stored.reveal() === created }

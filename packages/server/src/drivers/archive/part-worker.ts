@@ -6,15 +6,15 @@ import { collectYoung } from '../../platform/steady-memory.ts'
 import { doPartTask, type PartTask } from './part-work.ts'
 import { ownsBuffer } from './seal-part.ts'
 
-/** Garbage of decrypted parts after which it is collected; encrypting leaves several copies, and is collected each time. */
+/** Decrypted bytes after which the garbage is collected. Other tasks leave several copies of a part: each of them collects. */
 const collectAfterBytes = 6 * 1024 * 1024
-let opened = 0
+let decryptedBytes = 0
 
 parentPort?.on('message', (task: PartTask) => {
-  if (task.do === 'open') opened += task.sealed.length
+  if (task.do === 'open') decryptedBytes += task.sealed.length
   // Collects the garbage of the previous tasks first.
-  if (task.do !== 'open' || opened >= collectAfterBytes) {
-    opened = 0
+  if (task.do !== 'open' || decryptedBytes >= collectAfterBytes) {
+    decryptedBytes = 0
     collectYoung()
   }
   doPartTask(task).then(

@@ -9,7 +9,7 @@ import { freeBuffer } from './seal-part.ts'
 /** Limit of an encrypted part; incompressible content grows a little. */
 const maxSealedBytes = maxPartBytes + 1024 * 1024
 
-/** Parts in advance: one is decrypted while the other is fetched. Each takes a few MiB of memory. */
+/** Parts read ahead: one is decrypted while the other is fetched. Each takes a few MiB of memory. */
 const partsAhead = 2
 const collectAfterBytes = 8 * 1024 * 1024
 
@@ -47,7 +47,7 @@ export async function* readArchive(index: ArchiveIndex, reading: ArchiveReadOpti
       collectYoung()
     }
   } finally {
-    stop.abort(new Error('The reading ended'))
+    stop.abort(new Error('The reader stopped before the end of the archive'))
     await Promise.allSettled(pending)
   }
 }

@@ -12,8 +12,8 @@ import { chunksOf, neverAborted } from '../archive-store/suite.ts'
 import { packVolume } from '../runtime/process/files/volume-archive.ts'
 import type { Archives } from './archive.ts'
 import { createArchives } from './create-archives.ts'
+import { findStoredParts } from './find-stored-parts.ts'
 import { readOrCreateIdentity } from './instance-key.ts'
-import { findStoredParts } from './parts-there.ts'
 import { restoreFile } from './restore-file.ts'
 
 const run = promisify(execFile)

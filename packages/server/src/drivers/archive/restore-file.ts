@@ -12,7 +12,7 @@ import { createArchives } from './create-archives.ts'
 import { identitiesIn } from './instance-key.ts'
 
 export interface FileRestore {
-  /** A manifest, the first part of an archive, or any `age` file of a tar that is compressed with zstd, gzip or not at all. */
+  /** A manifest, the first part of an archive, or any tar that was encrypted with `age`: zstd, gzip or uncompressed. */
   file: string
   keyFile: string
   /** Target folder: created, or existing and empty. */
@@ -103,7 +103,7 @@ function add(sum: Unpacked, one: Unpacked): void {
   sum.leftOut += one.leftOut
 }
 
-/** Lists `data.0000.tar.zst.age` and the parts that follow it; a missing part belongs to an earlier run. */
+/** Lists `data.0000.tar.zst.age` and the parts that follow it. Throws if a part is missing: an earlier run stored it. */
 async function partsFrom(file: string): Promise<string[]> {
   const name = /^(.+\.)(\d{4,})(\.[a-z0-9]+(?:\.(?:zst|gz))?\.age)$/.exec(basename(file))
   if (!name) return [file]

@@ -60,13 +60,13 @@ export function isEqual(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }
 
-const level = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 3, [zlib.constants.ZSTD_c_checksumFlag]: 1 } }
+const zstdOptions = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 3, [zlib.constants.ZSTD_c_checksumFlag]: 1 } }
 
 function compress(plain: Uint8Array): Buffer {
   // Reserves room for all output: otherwise zlib collects pieces and copies them.
   const chunkSize = plain.length + (plain.length >> 7) + 1024
   return compressionHere === 'zstd'
-    ? zlib.zstdCompressSync(plain, { ...level, chunkSize })
+    ? zlib.zstdCompressSync(plain, { ...zstdOptions, chunkSize })
     : zlib.gzipSync(plain, { level: 1, chunkSize })
 }
 

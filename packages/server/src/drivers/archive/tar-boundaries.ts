@@ -59,6 +59,7 @@ export class TarBoundaries {
 }
 
 function checksum(header: Buffer): number {
+  // The field of the checksum counts as eight spaces.
   let sum = 8 * 32
   for (let at = 0; at < block; at += 1) if (at < 148 || at >= 156) sum += header[at]!
   return sum

@@ -12,7 +12,7 @@ import { readArchive } from './read-archive.ts'
 import { compressionHere } from './seal-part.ts'
 import { writeArchive } from './write-archive.ts'
 
-/** Archives that one instance writes and another reads. Equal content is recognised under a key that only these two know. */
+/** Writes archives that another instance reads. Equal content is recognised by a hash under a key that only these two know. */
 export interface TransferWriter {
   write(content: AsyncIterable<Uint8Array>, writing: ArchiveWriteOptions): Promise<ArchiveIndex>
   seal(content: Uint8Array): Promise<{ sealed: Uint8Array; sha256: string; compression: Compression }>

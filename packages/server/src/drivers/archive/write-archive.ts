@@ -3,9 +3,9 @@ import { inSteadyMemory } from '../../platform/steady-memory.ts'
 import { inMemoryContent } from '../archive-store/in-memory.ts'
 import { StoreFailure } from '../archive-store/store-failure.ts'
 import type { ArchiveIndex, ArchivePart, ArchiveWriteOptions, WriteProgress } from './archive.ts'
-import { splitIntoParts } from './cut-parts.ts'
 import type { PartWorkers } from './part-workers.ts'
 import { compressionHere, freeBuffer } from './seal-part.ts'
+import { splitIntoParts } from './split-into-parts.ts'
 
 /** Parts that are encrypted or sent concurrently. More would need more memory than a small machine has. */
 const maxConcurrentParts = 3

@@ -130,7 +130,7 @@ function send(outgoing: http.ClientRequest, body: Readable | string | undefined)
   if (body === undefined || typeof body === 'string') return void outgoing.end(body)
   body.once('error', (error) => outgoing.destroy(error))
   body.once('close', () => {
-    if (!body.readableEnded) outgoing.destroy(new CloudUnreachable('the caller went away'))
+    if (!body.readableEnded) outgoing.destroy(new CloudUnreachable('the caller closed the connection'))
   })
   body.on('data', createYoungCollector())
   body.pipe(outgoing)

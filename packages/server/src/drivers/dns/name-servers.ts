@@ -20,9 +20,7 @@ const maxRecords = 100
 /** The name does not exist, or has no such record. */
 const noRecordCodes = new Set(['ENOTFOUND', 'ENODATA'])
 
-/**
- * DNS client with limits on everything that a user who names domains could make grow: time, concurrent queries, cached responses.
- */
+/** DNS client that limits time, concurrent queries and cached responses: users choose the names that it looks up. */
 export function createNameServers({ servers, cacheMs = 2_000, timeoutMs = 2_000, maxConcurrent = 32 }: NameServersSettings): Dns {
   const cache = new Map<string, CachedQuery>()
   let running = 0

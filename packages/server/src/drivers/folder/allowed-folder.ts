@@ -51,8 +51,8 @@ export interface LocalRoots {
 }
 
 /**
- * The real path of a folder below one of the roots, with all symlinks resolved. A root itself is not below itself, and a folder
- * whose name begins with a dot is never a project. Use the result, not the given path: symlinks may change.
+ * Returns the real path of a folder below one of the roots, with all symlinks resolved. Rejects a root itself, and folders whose
+ * name begins with a dot. Callers must use the result, not the given path: symlinks may change.
  */
 export async function resolveAllowed(path: string, local: LocalRoots): Promise<string> {
   if (!isAbsolute(path) || path.includes('\0')) throw new FolderOutside(path)
@@ -90,7 +90,8 @@ async function realPathsOf(roots: readonly string[]): Promise<string[]> {
 /** Names the error of a path below the roots; all other paths get the same error. */
 async function explainFailure(path: string, error: unknown, isAllowed: (real: string) => boolean): Promise<never> {
   const nearest = await nearestExisting(dirname(resolve(path)))
-  if (!isAllowed(nearest) && !isAllowed(`${nearest}${nearest.endsWith(sep) ? '' : sep}x`)) throw new FolderOutside(path)
+  // The nearest folder may be a root: it is not allowed itself, but a folder in it is.
+  if (!isAllowed(nearest) && !isAllowed(join(nearest, 'any'))) throw new FolderOutside(path)
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'ENOENT') throw new FolderMissing(path)
   if (code === 'ENOTDIR') throw new NotAFolder(path)

@@ -80,7 +80,7 @@ async function copyContent(file: FileHandle, name: string, to: string): Promise<
   if ((await file.stat()).isFile()) await copyFile(openName(file, name), to)
 }
 
-/** Links to the resolved target, relative to its own place: in the copy that is the same file, by a path without symlinks. */
+/** Creates a relative symlink to the resolved target. In the copy, the same relative path leads to the copied target. */
 async function copyLink(from: string, at: string, to: string, { root }: CopyContext): Promise<void> {
   const target = await realpath(from).catch(() => null)
   if (target === null || (target !== root && !target.startsWith(root + sep))) return

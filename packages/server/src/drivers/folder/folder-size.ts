@@ -2,8 +2,8 @@ import { closeSync, lstatSync, openSync, readdirSync, type Stats } from 'node:fs
 import { folderFlags, openFolderPath } from './directory-handle.ts'
 
 /**
- * Each level is held open while those below it are read. Only folders that are meant to evade the measurement are nested
- * deeper.
+ * Nesting limit: each folder is held open while its subfolders are read. Only folders that are meant to evade the measurement
+ * are nested deeper.
  */
 const maxDepth = 512
 /** Size of a directory entry with its metadata, also for an empty file. */
@@ -39,8 +39,8 @@ class SizeSum {
   #totalDiskBytes = 0
   #current: FolderSize = { bytes: 0, diskBytes: 0 }
 
-  constructor(enough: number) {
-    this.#maxDiskBytes = enough
+  constructor(maxDiskBytes: number) {
+    this.#maxDiskBytes = maxDiskBytes
   }
 
   sizeOf(folder: string): FolderSize {

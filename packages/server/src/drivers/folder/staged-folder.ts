@@ -6,7 +6,7 @@ export class FolderBusy extends Error {
   override readonly name = 'FolderBusy'
 
   constructor(target: string) {
-    super(`${target} is being filled already`)
+    super(`Another operation is writing to ${target}. Try again when it has finished.`)
   }
 }
 
@@ -14,7 +14,7 @@ export class FolderNotEmpty extends Error {
   override readonly name = 'FolderNotEmpty'
 
   constructor(target: string) {
-    super(`${target} holds files already`)
+    super(`${target} already contains files`)
   }
 }
 

@@ -154,6 +154,6 @@ class Unpacker implements AsyncDisposable {
 
 function partsOf(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
-  if (parts.includes('..')) throw new TarRefused(`${asText(name)} points outside the volume`)
+  if (parts.includes('..')) throw new TarRefused(`${asText(name)} points outside the target folder`)
   return parts
 }

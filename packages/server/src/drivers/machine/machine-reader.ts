@@ -13,14 +13,14 @@ export interface MachineReaderOptions {
   now?: () => number
 }
 
-/** Another server is not asked for its time more often than this. */
-const clockEveryMs = 3_600_000
+/** Interval between two comparisons with another server's clock. */
+const clockIntervalMs = 3_600_000
 
 /** Reads the machine that this process runs on. */
 export function createMachineReader({ dataDir, clockOffset, now = Date.now }: MachineReaderOptions): MachineReader {
   let clock: { comparedAt: number; offsetSeconds: Promise<number | null> } | undefined
   const offset = () => {
-    if (!clock || now() - clock.comparedAt >= clockEveryMs || now() < clock.comparedAt)
+    if (!clock || now() - clock.comparedAt >= clockIntervalMs || now() < clock.comparedAt)
       clock = { comparedAt: now(), offsetSeconds: clockOffset() }
     return clock.offsetSeconds
   }
@@ -30,7 +30,7 @@ export function createMachineReader({ dataDir, clockOffset, now = Date.now }: Ma
       const [oneMinute = 0, fiveMinutes = 0, fifteenMinutes = 0] = loadavg()
       return {
         disk: { totalBytes: blocks * bsize, freeBytes: bavail * bsize, totalInodes: files, freeInodes: ffree },
-        // On Linux what is available includes memory that the kernel can free, such as its cache of files.
+        // On Linux the available memory includes memory that the kernel can free, such as its file cache.
         memory: { totalBytes: totalmem(), availableBytes: freemem() },
         load: { oneMinute, fiveMinutes, fifteenMinutes, cores: availableParallelism() },
         clock: { offsetSeconds },

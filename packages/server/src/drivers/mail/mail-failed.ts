@@ -26,7 +26,7 @@ export class MailFailed extends Error {
   }
 }
 
-/** The message contains the server's response, shortened to one line and without our secrets. */
+/** The message contains the server's response, shortened to one line and without the login. */
 export function mailFailure(error: NodemailerError, secrets: readonly string[]): MailFailed {
   const serverText = error.response ? `: ${oneLine(error.response, secrets)}` : ''
   if (error.code === 'EAUTH' || error.responseCode === 530 || error.responseCode === 535) {

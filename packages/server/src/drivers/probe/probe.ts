@@ -40,7 +40,7 @@ export const probe: Probe = async (target, timeoutMs, abort) => {
   }
 }
 
-/** How long a connection must stay open to count. */
+/** How long a connection must stay open to count as healthy. */
 const minOpenMs = 150
 
 /** Pause between two attempts on a port that refuses connections. */
@@ -96,7 +96,7 @@ function checkStaysOpen(socket: Socket): Promise<ProbeResult> {
   })
 }
 
-/** Sends a GET request. A redirect counts as a response. */
+/** Sends a GET request. A redirect is not followed: its status decides. */
 function get(socket: Socket, target: ProbeTarget & { path: string }, limit: AbortSignal) {
   const { host, port, path, healthyBelow = 400 } = target
   return new Promise<ProbeResult>((resolve, reject) => {

@@ -64,15 +64,15 @@ export class FolderReader {
     return answer as Detection
   }
 
-  /** All files below a folder that a build gets. */
-  async list(folder: string, excluded: Excluded, readFor: ReadContext): Promise<SourceEntry[]> {
-    const { parts } = await this.#call({ task: 'list', input: { folder, excluded } }, readFor)
+  /** Lists the entries below a folder that are copied into a build. */
+  async list(folder: string, excluded: Excluded, context: ReadContext): Promise<SourceEntry[]> {
+    const { parts } = await this.#call({ task: 'list', input: { folder, excluded } }, context)
     return parts as SourceEntry[]
   }
 
   /** Reads the Compose files of a stack. */
-  async readStack(files: StackFiles, readFor: ReadContext): Promise<StackReading> {
-    const { answer } = await this.#call({ task: 'readStack', input: files }, readFor)
+  async readStack(files: StackFiles, context: ReadContext): Promise<StackReading> {
+    const { answer } = await this.#call({ task: 'readStack', input: files }, context)
     return answer as StackReading
   }
 
@@ -112,10 +112,10 @@ export class FolderReader {
     this.#idle.push(idle)
   }
 
-  #endIdle(kept: { reader: Reader }): void {
-    const position = this.#idle.findIndex((one) => one.reader === kept.reader)
+  #endIdle({ reader }: { reader: Reader }): void {
+    const position = this.#idle.findIndex((one) => one.reader === reader)
     if (position >= 0) this.#idle.splice(position, 1)
-    kept.reader.end()
+    reader.end()
   }
 
   async #withLimits(reader: Reader, replying: Promise<Reply>, abort?: AbortSignal): Promise<Reply> {

@@ -3,7 +3,7 @@ import type { DetectOptions } from '../../source/detection/detect-folder.ts'
 import type { Detection } from '../../source/detection/detection.ts'
 import type { Excluded, SourceEntry } from '../../source/list-source.ts'
 
-/** Tasks of a reader: the input, the parts it sends on its way, and the answer. */
+/** Tasks of a reader: the input, the type of the parts that it sends before the answer, and the answer. */
 export interface Tasks {
   detect: { input: { folder: string; options: Omit<DetectOptions, 'abort'> }; part: never; answer: Detection }
   list: { input: { folder: string; excluded: Excluded }; part: SourceEntry; answer: null }
@@ -16,7 +16,7 @@ export interface ReaderRequest {
   input: Tasks[TaskName]['input']
 }
 
-/** A `failed` with a known error name becomes that error again. */
+/** Messages of a reader. `FolderReader` converts `failed` back to an error of that name. */
 export type Reply =
   | { type: 'ready' }
   | { type: 'parts'; parts: unknown[] }

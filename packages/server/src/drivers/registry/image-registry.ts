@@ -87,7 +87,7 @@ class ManifestRequest {
     this.#name = registryOf(image)
     const host = this.#name === 'docker.io' ? 'registry-1.docker.io' : this.#name
     const plain = URL.parse(`http://${host}`)
-    if (!plain) throw new RegistryFailure('invalid', `${this.#name} is not the name of a registry`)
+    if (!plain) throw new RegistryFailure('invalid', `${this.#name} is not a valid registry host`)
     this.#origin = isLoopback(plain.hostname) ? plain : new URL(`https://${host}`)
     this.#path = pathOf(image)
     this.#url = new URL(`/v2/${this.#path}/manifests/${tagOf(image)}`, this.#origin)
@@ -157,13 +157,16 @@ class ManifestRequest {
     return true
   }
 
-  /** Requests a token for this image only, whatever scope the registry names. */
+  /** Requests a token for this image only; the scope in the registry's challenge is ignored. */
   async #token(realm: URL, service: string | null): Promise<string> {
     if (realm.protocol !== 'https:' && realm.origin !== this.#origin.origin)
       throw this.#failure('invalid', 'names a token URL that is not https')
     const isTrusted = mayGetPassword(realm, this.#origin)
     if (this.#login && !isTrusted)
-      throw this.#failure('denied', `names ${realm.hostname} for tokens, but its password is not sent to another host`)
+      throw this.#failure(
+        'denied',
+        `requests a login at ${realm.hostname}. Its password is not sent to a host of another domain.`,
+      )
     const url = new URL(realm)
     if (service !== null) url.searchParams.set('service', service)
     url.searchParams.set('scope', `repository:${this.#path}:pull`)

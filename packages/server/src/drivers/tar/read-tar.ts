@@ -2,7 +2,9 @@ import { block, decodeHeader, decodeRecords, TarError, type TarHeader } from './
 
 /** Limit of an extended header. Names have at most some KiB; a longer one is an attack on memory. */
 const maxExtensionLength = 1024 * 1024
-const incompleteMessage = () => new TarError('The tar archive is incomplete', { isCutOff: true })
+/** Types of extended headers, which belong to the entry that follows (`g`: to all entries that follow). */
+const extensionFlags = new Set(['x', 'g', 'L', 'K'])
+const incomplete = () => new TarError('The tar archive is incomplete', { isCutOff: true })
 
 export interface TarEntry {
   header: TarHeader
@@ -21,8 +23,8 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
       if (!raw) return
       const header = decodeHeader(raw)
       if (!header) continue
-      if (!Number.isSafeInteger(header.size)) throw new TarError('The tar archive has an entry without a size')
-      if ('xgLK'.includes(header.flag)) {
+      if (!Number.isSafeInteger(header.size)) throw new TarError('The tar archive has an entry without a valid size')
+      if (extensionFlags.has(header.flag)) {
         for (const [key, value] of await readExtension(bytes, header))
           (header.flag === 'g' ? globalRecords : entryRecords).set(key, value)
         continue
@@ -40,7 +42,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
 async function readExtension(bytes: ByteSource, { flag, size }: { flag: string; size: number }): Promise<Map<string, string>> {
   if (size > maxExtensionLength) throw new TarError('The tar archive has a header that is too long')
   const raw = await bytes.readExactly(Math.ceil(size / block) * block)
-  if (!raw) throw incompleteMessage()
+  if (!raw) throw incomplete()
   const content = raw.subarray(0, size)
   if (flag === 'x' || flag === 'g') return decodeRecords(content)
   const end = content.indexOf(0)
@@ -56,11 +58,11 @@ function applyRecords(header: TarHeader, globalRecords: Map<string, string>, ent
     const number = recordValue(key)
     if (number !== undefined) header[key] = /^\d{1,15}$/.test(number) ? Number(number) : Number.NaN
   }
-  if (!Number.isSafeInteger(header.size)) throw new TarError('The tar archive has an entry without a size')
+  if (!Number.isSafeInteger(header.size)) throw new TarError('The tar archive has an entry without a valid size')
   for (const key of entryRecords.keys()) if (key.startsWith('GNU.sparse')) header.isSparse = true
   if (entryRecords.get('GNU.sparse.major') === '1' && entryRecords.get('GNU.sparse.minor') === '0' && header.type === 'file') {
     const realSize = entryRecords.get('GNU.sparse.realsize') ?? ''
-    if (!/^\d{1,15}$/.test(realSize)) throw new TarError('The tar archive has an entry without a size')
+    if (!/^\d{1,15}$/.test(realSize)) throw new TarError('The tar archive has an entry without a valid size')
     header.name = entryRecords.get('GNU.sparse.name') || header.name
     header.sparse = { realSize: Number(realSize) }
   }
@@ -102,13 +104,13 @@ class ByteSource {
 
   /** Returns at least one byte. */
   async readSome(max: number): Promise<Uint8Array> {
-    if (!(await this.#ensureChunk())) throw incompleteMessage()
+    if (!(await this.#ensureChunk())) throw incomplete()
     const piece = this.#chunk.subarray(0, max)
     this.#chunk = this.#chunk.subarray(piece.length)
     return piece
   }
 
-  /** Null: the source has ended before the first of them. */
+  /** Null when the source has ended before the first byte. */
   async readExactly(count: number): Promise<Buffer | null> {
     const gathered = Buffer.alloc(count)
     for (let at = 0; at < count; ) {

@@ -2,7 +2,7 @@ import { block } from './tar-header.ts'
 
 /** Limit of pieces in one file; more is an attack on memory. */
 const maxPieces = 1_000_000
-const maxNumber = 20
+const maxDigits = 20
 
 export interface Piece {
   at: number
@@ -36,7 +36,7 @@ export async function* sparsePieces(content: AsyncIterable<Uint8Array>, realSize
   }
 }
 
-async function readMap(reader: Reader): Promise<[place: number, length: number][]> {
+async function readMap(reader: Reader): Promise<[position: number, length: number][]> {
   const count = await reader.readNumber()
   if (count > maxPieces) throw damaged()
   const map: [number, number][] = []
@@ -75,7 +75,7 @@ class Reader {
       const code = this.#chunk.length > 0 ? this.#next() : ((await this.readSome(1))[0] as number)
       if (code === 0x0a) break
       digits += String.fromCharCode(code)
-      if (digits.length > maxNumber) throw damaged()
+      if (digits.length > maxDigits) throw damaged()
     }
     const number = /^\d+$/.test(digits) ? Number(digits) : Number.NaN
     if (!Number.isSafeInteger(number)) throw damaged()

@@ -27,7 +27,7 @@ export interface TarHeader {
   linkname: string
   /** Size of a sparse file, whose content is a map of its data and the data. See `sparse-content.ts`. */
   sparse?: { realSize: number }
-  /** Stored as a sparse file, also in a version that is not read. */
+  /** Stored as a sparse file, possibly in a version of the format that is not supported. */
   isSparse?: true
 }
 
@@ -51,7 +51,7 @@ export const asBytes = (name: string): Buffer => Buffer.from(name, 'latin1')
 /** Null: an empty block, as at the end. Throws when the bytes are not a header. */
 export function decodeHeader(bytes: Buffer): (TarHeader & { flag: string }) | null {
   const sum = checksum(bytes)
-  if (sum === 8 * 32) return null
+  if (sum === emptyBlockChecksum) return null
   if (sum !== numberAt(bytes, 148, 8))
     throw new TarError('This is not a tar archive, or it is damaged: a header checksum does not match')
   const magic = bytes.toString('latin1', 257, 265)
@@ -147,8 +147,11 @@ function ustar(header: TarHeader, flag?: string): Buffer {
 export const paddingAfter = (size: number): Buffer => Buffer.alloc(Math.ceil(size / block) * block - size)
 export const tarEnd = Buffer.alloc(2 * block)
 
+/** Checksum of a block of zeros: the field of the checksum counts as eight spaces. */
+const emptyBlockChecksum = 8 * 32
+
 function checksum(bytes: Buffer): number {
-  let sum = 8 * 32
+  let sum = emptyBlockChecksum
   for (let at = 0; at < 148; at += 1) sum += bytes[at]!
   for (let at = 156; at < block; at += 1) sum += bytes[at]!
   return sum

@@ -13,22 +13,25 @@ export interface EntryHeader {
 }
 
 /** An entry that may be written: its path is relative, and every folder above it is a real folder of the archive. */
-export type CheckedEntry = {
-  path: string /** Folders above it that no entry has named yet, outermost first. */
+export type CheckedEntry = EntryLocation &
+  ({ kind: 'folder' } | CheckedFile | { kind: 'symlink'; target: string } | { kind: 'hardlink'; target: string })
+
+interface EntryLocation {
+  path: string
+  /** Folders above the path that no earlier entry has created, outermost first. */
   newFolders: string[]
-} & (
-  | { kind: 'folder' }
-  | { kind: 'file'; executable: boolean /** An earlier file of that name gives way. */; replaces: boolean }
-  | { kind: 'symlink'; target: string }
-  | { kind: 'hardlink'; target: string }
-)
+}
+
+interface CheckedFile {
+  kind: 'file'
+  executable: boolean
+  /** The archive contains an earlier file of that name, which this one replaces. */
+  replaces: boolean
+}
 
 const maxNameBytes = 255
 const maxPathBytes = 2_000
-/**
- * Limit of resolution steps, enough for any real project: symlinks that lead through each other in a thousand ways are an
- * attack on CPU time.
- */
+/** Limit of resolution steps, enough for any real project. Symlinks through many other symlinks are an attack on CPU time. */
 const maxLinkSteps = 2_000_000
 /** Steps between two yields to the event loop, some milliseconds. */
 const stepsBetweenYields = 10_000
@@ -101,7 +104,7 @@ export class ArchiveTree {
     return newFolders
   }
 
-  #addFolder(location: { path: string; newFolders: string[] }): CheckedEntry {
+  #addFolder(location: EntryLocation): CheckedEntry {
     const existing = this.#entries.get(location.path)
     if (existing === 'folder') return { ...location, kind: 'folder' }
     this.#refuseDuplicate(location.path)
@@ -109,7 +112,7 @@ export class ArchiveTree {
     return { path: location.path, newFolders: [...location.newFolders, location.path], kind: 'folder' }
   }
 
-  #addFile(location: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
+  #addFile(location: EntryLocation, header: EntryHeader): CheckedEntry {
     const replaces = this.#entries.get(location.path) === 'file'
     if (!replaces) this.#refuseDuplicate(location.path)
     this.#entries.set(location.path, 'file')
@@ -117,7 +120,7 @@ export class ArchiveTree {
     return { ...location, kind: 'file', executable: (header.mode & 0o111) !== 0, replaces }
   }
 
-  #addSymlink(location: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
+  #addSymlink(location: EntryLocation, header: EntryHeader): CheckedEntry {
     const target = header.linkname
     if (target === '' || target.includes('\0') || Buffer.byteLength(target) > maxPathBytes) {
       throw new BadEntry(header.name, 'is a link without a usable target')
@@ -128,7 +131,7 @@ export class ArchiveTree {
     return { ...location, kind: 'symlink', target }
   }
 
-  #addHardlink(location: { path: string; newFolders: string[] }, header: EntryHeader): CheckedEntry {
+  #addHardlink(location: EntryLocation, header: EntryHeader): CheckedEntry {
     const target = safePath(header.linkname, header.name)
     if (this.#entries.get(target) !== 'file')
       throw new BadEntry(header.name, `links to ${target}, which is not a file in the archive`)

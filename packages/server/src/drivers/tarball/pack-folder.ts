@@ -64,7 +64,7 @@ interface Listing {
 async function* tarFolder(folder: string, options: PackOptions): AsyncGenerator<Uint8Array> {
   const walk = new FolderWalk(folder, options)
   const top = await walk.listing('', IgnoreRules.none)
-  // The server takes a single top-level folder as the root. A folder that contains nothing but one folder gets another around it.
+  // The server takes a single top-level folder as the root, so a project that is a single folder is wrapped in another one.
   const prefix = top.entries.length === 1 && top.entries[0]?.kind === 'folder' ? `${wrapperName}/` : ''
   for await (const found of walk.entriesOf(top)) {
     options.abort?.throwIfAborted()

@@ -92,7 +92,7 @@ async function withFile(path: string, use: (handle: FileHandle) => Promise<void>
 
 const isArchiveError = (error: unknown) => error instanceof BadEntry || error instanceof BadArchive
 
-/** An error that only follows from the failure of the other side. */
+/** An error of a stream that was destroyed because another stream of the pipeline failed. */
 const isFollowUpError = (error: unknown) =>
   error instanceof Error && 'code' in error && /STREAM_DESTROYED|PREMATURE_CLOSE/.test(String(error.code))
 

@@ -20,8 +20,8 @@ export const unpackTarball = (file: string, intoFolder: string, limits: TarballL
   )
 
 /**
- * Creates everything exclusively: nothing is written into an existing file, also if another spelling of a name reaches a
- * symlink.
+ * Creates every file exclusively. An existing file is never written to, even on a file system where two spellings of a name
+ * (`A` and `a`) are the same file.
  */
 async function write(entry: CheckedEntry, root: string, content: AsyncIterable<Uint8Array>): Promise<void> {
   for (const folder of entry.newFolders) await mkdir(join(root, folder), { mode: 0o755 })

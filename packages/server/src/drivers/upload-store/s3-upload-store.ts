@@ -5,7 +5,7 @@ import { createArchiveStores } from '../archive-store/create-archive-stores.ts'
 import { keyPrefixOf, parseArchiveName } from '../archive-store/object-name.ts'
 import type { UploadStore, UploadTerms } from './upload-store.ts'
 
-/** Short, because a caller waits. */
+/** Limits of a request; short, because an API caller waits for it. */
 const silentMs = 20_000
 const attempts = 2
 

@@ -4,7 +4,7 @@
  */
 
 /**
- * Our own rules refused the request before anything was sent. `permanent`: a retry cannot succeed; false where it depends on the
+ * Berth's own rules refused the request before anything was sent. `permanent`: a retry cannot succeed; false where it depends on the
  * current address of a host name.
  */
 export class WebRequestRefused extends Error {

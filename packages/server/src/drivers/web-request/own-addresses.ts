@@ -13,9 +13,11 @@ export function isThisMachine(address: string): boolean {
   // Compared in canonical form: ::ffff:7f00:1 and 0:0:0:0:0:0:0:1 are loopback as well.
   const plain = plainAddress(address.replace(/%.*$/, ''))
   if (plain === null || isMetadataService(plain)) return true
-  return /^(127|0)\.|^169\.254\.|^fe[89ab]/.test(plain) || loopbackOrUnspecified.has(plain) || ownAddresses().has(plain)
+  return loopbackOrLinkLocal.test(plain) || loopbackOrUnspecified.has(plain) || ownAddresses().has(plain)
 }
 
+/** 127.0.0.0/8, 0.0.0.0/8, and the link-local networks 169.254.0.0/16 and fe80::/10. */
+const loopbackOrLinkLocal = /^(127|0)\.|^169\.254\.|^fe[89ab]/
 const loopbackOrUnspecified = new Set(['::', '::1'].map(plainAddress))
 
 const ownAddresses = (): ReadonlySet<string | null> =>

@@ -48,7 +48,10 @@ export function createWebRequest(options: WebRequestOptions): WebRequest {
   const { allowPrivate, classify = reachOf } = options
   const resolve = options.resolve ?? (allowPrivate ? systemNames : publicNames())
   const ca = options.ca ? [...getCACertificates(), options.ca] : undefined
-  const mayReach = (address: string) => ['public', ...(allowPrivate ? ['inside'] : [])].includes(classify(address))
+  const mayReach = (address: string) => {
+    const reach = classify(address)
+    return reach === 'public' || (allowPrivate && reach === 'inside')
+  }
 
   return {
     async send(request) {

@@ -92,7 +92,7 @@ export class DockerSocketTunnel {
     }
   }
 
-  /** Null when the engine responds that way, else the error message. */
+  /** Null when the engine responds through the command, else the error message. */
   async #tryCommand(): Promise<string | null> {
     const limit = AbortSignal.timeout(pingTimeoutMs)
     let channel: ClientChannel | undefined

@@ -123,7 +123,7 @@ const messageByCode: Record<string, string> = {
   EHOSTUNREACH: 'no route to the host',
   ENETUNREACH: 'no route to the network',
   ETIMEDOUT: 'it does not respond',
-  ENOTFOUND: 'no host has that name',
+  ENOTFOUND: 'the host name does not exist',
   EAI_AGAIN: 'the name servers do not respond',
   ECONNRESET: 'it closed the connection',
 }

@@ -36,11 +36,14 @@ export interface FileStat {
   sizeBytes: number
 }
 
-const callMs = 15_000
+const callTimeoutMs = 15_000
+const chunkBytes = 32 * 1024
+const maxConcurrentReads = 8
+
+/** Status codes of SFTP. */
+const endOfFile = 1
 const noSuchFile = 2
 const permissionDenied = 3
-const chunkBytes = 32 * 1024
-const atOnce = 8
 
 /** Uses one SFTP session. `open` opens it, and again after it was lost. */
 export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrapper>): ServerFiles {
@@ -52,7 +55,7 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
       return { kind, sizeBytes: found.size }
     } catch (error) {
       if (codeOf(error) === noSuchFile) return undefined
-      throw errorKindOf(error, path)
+      throw toFileError(error, path)
     }
   }
   return {
@@ -64,7 +67,7 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
       if (found.sizeBytes > maxBytes) throw tooLarge(path, maxBytes)
       const sftp = await open(abort)
       const handle = await call<Buffer>((done) => sftp.open(path, 'r', done), abort).catch((error: unknown) => {
-        throw errorKindOf(error, path)
+        throw toFileError(error, path)
       })
       try {
         return await readAll(sftp, handle, path, { sizeBytes: found.sizeBytes, maxBytes }, abort)
@@ -87,7 +90,7 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
     async list(path, maxNames, abort) {
       const sftp = await open(abort)
       const handle = await call<Buffer>((done) => sftp.opendir(path, done), abort).catch((error: unknown) => {
-        throw errorKindOf(error, path)
+        throw toFileError(error, path)
       })
       const names: string[] = []
       try {
@@ -97,7 +100,7 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
             abort,
           ).catch((error: unknown) => {
             if (codeOf(error) === endOfFile) return undefined
-            throw errorKindOf(error, path)
+            throw toFileError(error, path)
           })
           if (!page || page.length === 0) break
           names.push(...page.map(({ filename }) => filename).filter((name) => name !== '.' && name !== '..'))
@@ -109,8 +112,6 @@ export function createServerFiles(open: (abort: AbortSignal) => Promise<SFTPWrap
     },
   }
 }
-
-const endOfFile = 1
 
 /** Reads several pieces concurrently, since each costs a round trip. A file in `/proc` reports size 0 and has content. */
 async function readAll(
@@ -127,24 +128,24 @@ async function readAll(
       abort,
     ).catch((error: unknown) => {
       if (codeOf(error) === endOfFile) return 0
-      throw errorKindOf(error, path)
+      throw toFileError(error, path)
     })
     return into.subarray(0, count)
   }
   const pieces: Buffer[] = []
   let length = 0
   while (length < sizeBytes) {
-    const starts = Array.from({ length: atOnce }, (_, n) => length + n * chunkBytes).filter((at) => at < sizeBytes)
+    const starts = Array.from({ length: maxConcurrentReads }, (_, n) => length + n * chunkBytes).filter((at) => at < sizeBytes)
     for (const part of await Promise.all(starts.map(piece))) {
       pieces.push(part)
       length += part.length
-      // Shorter than reported: the following pieces would leave a gap.
-      if (part.length < chunkBytes) return ended()
+      // The file has become shorter: the following pieces would leave a gap, so they are dropped.
+      if (part.length < chunkBytes) return readToEnd()
     }
   }
-  return ended()
+  return readToEnd()
 
-  async function ended(): Promise<Buffer> {
+  async function readToEnd(): Promise<Buffer> {
     for (;;) {
       const more = await piece(length)
       if (more.length === 0) return Buffer.concat(pieces)
@@ -160,7 +161,7 @@ const tooLarge = (path: string, maxBytes: number) =>
 
 const codeOf = (error: unknown) => (error as { code?: number | string })?.code
 
-function errorKindOf(error: unknown, path: string): unknown {
+function toFileError(error: unknown, path: string): unknown {
   if (codeOf(error) === noSuchFile) return new FileUnreadable('missing', `${path} does not exist`)
   if (codeOf(error) === permissionDenied) return new FileUnreadable('denied', `${path} may not be read by this login`)
   return error
@@ -171,14 +172,13 @@ export function call<T>(
   start: (done: (error: Error | null | undefined, value: T) => void) => void,
   abort: AbortSignal,
 ): Promise<T> {
-  const clock = AbortSignal.timeout(callMs)
-  const limit = AbortSignal.any([abort, clock])
+  const limit = AbortSignal.any([abort, AbortSignal.timeout(callTimeoutMs)])
   return new Promise<T>((resolve, reject) => {
     const onAbort = () =>
       reject(
         abort.aborted
           ? abort.reason
-          : new ServerUnreachable('unreachable', `The server did not answer within ${callMs / 1000} s`),
+          : new ServerUnreachable('unreachable', `The server did not answer within ${callTimeoutMs / 1000} s`),
       )
     if (limit.aborted) return onAbort()
     limit.addEventListener('abort', onAbort, { once: true })

@@ -41,52 +41,54 @@ export interface SftpFiles {
   freeBytes(path: string): Promise<number | undefined>
 }
 
-const answerMs = 60_000
+const responseTimeoutMs = 60_000
 const pieceBytes = 32 * 1024
 /** Concurrent requests: each costs a round trip. */
 const piecesAtOnce = 32
-const codes: Record<number, SftpErrorKind> = { 2: 'missing', 3: 'denied', 6: 'lost', 7: 'lost' }
+const errorKindByStatus: Record<number, SftpErrorKind> = { 2: 'missing', 3: 'denied', 6: 'lost', 7: 'lost' }
 const endOfFile = 1
 
 export function sftpFiles(sftp: SFTPWrapper): SftpFiles {
   return {
     async write(path, content) {
-      const handle = await answer<Buffer>(path, (done) => sftp.open(path, 'wx', 0o600, done))
+      const handle = await request<Buffer>(path, (done) => sftp.open(path, 'wx', 0o600, done))
       try {
         const sizeBytes = await writeAll(sftp, handle, path, content)
-        await answer<void>(path, (done) => sftp.ext_openssh_fsync(handle, (error) => done(error, undefined))).catch(ignoreUnknown)
+        await request<void>(path, (done) => sftp.ext_openssh_fsync(handle, (error) => done(error, undefined))).catch(
+          ignoreUnsupported,
+        )
         return sizeBytes
       } finally {
-        await answer<void>(path, (done) => sftp.close(handle, (error) => done(error, undefined)))
+        await request<void>(path, (done) => sftp.close(handle, (error) => done(error, undefined)))
       }
     },
     read: (path, from) => readFrom(sftp, path, from),
     async stat(path) {
-      const found = await answer<Stats>(path, (done) => sftp.lstat(path, done)).catch(ignoreMissing)
+      const found = await request<Stats>(path, (done) => sftp.lstat(path, done)).catch(ignoreMissing)
       return found && { kind: kindOf(found), sizeBytes: found.size, modifiedAt: new Date(found.mtime * 1000) }
     },
     pages: (path) => pagesOf(sftp, path),
-    makeFolder: (path) => answer(path, (done) => sftp.mkdir(path, { mode: 0o700 }, (error) => done(error, undefined))),
+    makeFolder: (path) => request(path, (done) => sftp.mkdir(path, { mode: 0o700 }, (error) => done(error, undefined))),
     async rename(from, to) {
-      const inOneStep = answer<void>(to, (done) => sftp.ext_openssh_rename(from, to, (error) => done(error, undefined)))
-      if (await inOneStep.then(() => true, ignoreUnknown)) return
-      await answer<void>(to, (done) => sftp.unlink(to, (error) => done(error, undefined))).catch(ignoreMissing)
-      await answer<void>(to, (done) => sftp.rename(from, to, (error) => done(error, undefined)))
+      const atomicRename = request<void>(to, (done) => sftp.ext_openssh_rename(from, to, (error) => done(error, undefined)))
+      if (await atomicRename.then(() => true, ignoreUnsupported)) return
+      await request<void>(to, (done) => sftp.unlink(to, (error) => done(error, undefined))).catch(ignoreMissing)
+      await request<void>(to, (done) => sftp.rename(from, to, (error) => done(error, undefined)))
     },
-    remove: (path) => answer(path, (done) => sftp.unlink(path, (error) => done(error, undefined))),
-    removeFolder: (path) => answer(path, (done) => sftp.rmdir(path, (error) => done(error, undefined))),
+    remove: (path) => request(path, (done) => sftp.unlink(path, (error) => done(error, undefined))),
+    removeFolder: (path) => request(path, (done) => sftp.rmdir(path, (error) => done(error, undefined))),
     async freeBytes(path) {
       type FreeSpace = { f_bavail: number; f_frsize: number }
-      const request = (done: Done<FreeSpace>) =>
+      const query = (done: Done<FreeSpace>) =>
         sftp.ext_openssh_statvfs(path, (error, found) => done(error, found as unknown as FreeSpace))
-      const room = await answer<FreeSpace>(path, request).catch(() => undefined)
-      return room && room.f_bavail * room.f_frsize
+      const free = await request<FreeSpace>(path, query).catch(() => undefined)
+      return free && free.f_bavail * free.f_frsize
     },
   }
 }
 
 async function writeAll(sftp: SFTPWrapper, handle: Buffer, path: string, content: AsyncIterable<Uint8Array>): Promise<number> {
-  const underWay = new Set<Promise<void>>()
+  const pending = new Set<Promise<void>>()
   let failure: { error: unknown } | undefined
   let position = 0
   for await (const chunk of content) {
@@ -94,27 +96,27 @@ async function writeAll(sftp: SFTPWrapper, handle: Buffer, path: string, content
       const piece = Buffer.from(chunk.buffer, chunk.byteOffset + at, Math.min(pieceBytes, chunk.length - at))
       const start = position
       position += piece.length
-      const written = answer<void>(path, (done) =>
+      const written = request<void>(path, (done) =>
         sftp.write(handle, piece, 0, piece.length, start, (error) => done(error, undefined)),
       )
         .catch((error: unknown) => {
           failure ??= { error }
         })
-        .finally(() => underWay.delete(written))
-      underWay.add(written)
-      if (underWay.size >= piecesAtOnce) await Promise.race(underWay)
+        .finally(() => pending.delete(written))
+      pending.add(written)
+      if (pending.size >= piecesAtOnce) await Promise.race(pending)
       if (failure) throw failure.error
     }
   }
-  await Promise.all(underWay)
+  await Promise.all(pending)
   if (failure) throw failure.error
   return position
 }
 
 async function* readFrom(sftp: SFTPWrapper, path: string, from: number): AsyncGenerator<Uint8Array> {
-  const handle = await answer<Buffer>(path, (done) => sftp.open(path, 'r', done))
+  const handle = await request<Buffer>(path, (done) => sftp.open(path, 'r', done))
   try {
-    const { size } = await answer<Stats>(path, (done) => sftp.fstat(handle, done))
+    const { size } = await request<Stats>(path, (done) => sftp.fstat(handle, done))
     const ahead: Promise<Buffer>[] = []
     for (let next = from; next < size || ahead.length > 0; ) {
       for (; next < size && ahead.length < piecesAtOnce; next += pieceBytes) {
@@ -132,7 +134,7 @@ async function* readFrom(sftp: SFTPWrapper, path: string, from: number): AsyncGe
 
 /** Reads a folder in pages. The library's own listing collects the whole folder in memory, whatever its size. */
 async function* pagesOf(sftp: SFTPWrapper, path: string): AsyncGenerator<SftpEntry[]> {
-  const handle = await answer<Buffer>(path, (done) => sftp.opendir(path, done)).catch(ignoreMissing)
+  const handle = await request<Buffer>(path, (done) => sftp.opendir(path, done)).catch(ignoreMissing)
   if (!handle) return
   try {
     for (;;) {
@@ -140,7 +142,7 @@ async function* pagesOf(sftp: SFTPWrapper, path: string): AsyncGenerator<SftpEnt
         sftp.readdir(handle, (error, found) =>
           (error as { code?: unknown } | undefined)?.code === endOfFile ? done(null, undefined) : done(error as Error, found),
         )
-      const found = await answer<FileEntryWithStats[] | undefined>(path, read)
+      const found = await request<FileEntryWithStats[] | undefined>(path, read)
       if (!found) return
       yield found.filter(({ filename }) => filename !== '.' && filename !== '..').map(entryOf)
     }
@@ -163,7 +165,7 @@ async function readPiece(sftp: SFTPWrapper, handle: Buffer, path: string, from: 
   for (let at = 0; at < length; ) {
     const read = (done: Done<number>) =>
       sftp.read(handle, into, at, length - at, from + at, (error, bytes) => done(error as Error, bytes))
-    const bytes = await answer<number>(path, read)
+    const bytes = await request<number>(path, read)
     if (bytes === 0) return into.subarray(0, at)
     at += bytes
   }
@@ -172,33 +174,34 @@ async function readPiece(sftp: SFTPWrapper, handle: Buffer, path: string, from: 
 
 type Done<T> = (error: Error | null | undefined, value: T) => void
 
-function answer<T>(path: string, request: (done: Done<T>) => void): Promise<T> {
+/** Sends a request about the path; rejects with `SftpFailed` after the timeout or an error of the server. */
+function request<T>(path: string, send: (done: Done<T>) => void): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const silence = () => reject(new SftpFailed('silent', `The server did not answer within ${answerMs / 1000} s`))
-    const timer = setTimeout(silence, answerMs)
+    const onTimeout = () => reject(new SftpFailed('silent', `The server did not answer within ${responseTimeoutMs / 1000} s`))
+    const timer = setTimeout(onTimeout, responseTimeoutMs)
     const done: Done<T> = (error, value) => {
       clearTimeout(timer)
       if (error) reject(asFailure(error, path))
       else resolve(value)
     }
     try {
-      request(done)
+      send(done)
     } catch (error) {
       // The library throws when the server lacks an extension.
       clearTimeout(timer)
-      reject(new UnknownToServer('failed', 'The server does not know this', { cause: error }))
+      reject(new UnsupportedByServer('failed', 'The server does not support this operation', { cause: error }))
     }
   })
 }
 
-class UnknownToServer extends SftpFailed {}
+class UnsupportedByServer extends SftpFailed {}
 
 function asFailure(error: Error, path: string): SftpFailed {
   const { code } = error as { code?: unknown }
-  if (code === 8) return new UnknownToServer('failed', 'The server does not know this', { cause: error })
+  if (code === 8) return new UnsupportedByServer('failed', 'The server does not support this operation', { cause: error })
   if (code === endOfFile) return new SftpFailed('failed', `${path} is shorter than it was`, { cause: error })
   if (typeof code !== 'number') return new SftpFailed('lost', 'The connection was lost', { cause: error })
-  const errorKind = codes[code] ?? 'failed'
+  const errorKind = errorKindByStatus[code] ?? 'failed'
   const text = error.message.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, 200)
   return new SftpFailed(errorKind, `${path}: ${text}`, { cause: error })
 }
@@ -207,8 +210,8 @@ function ignoreMissing(error: unknown): undefined {
   if (!(error instanceof SftpFailed) || error.errorKind !== 'missing') throw error
 }
 
-function ignoreUnknown(error: unknown): undefined {
-  if (!(error instanceof UnknownToServer)) throw error
+function ignoreUnsupported(error: unknown): undefined {
+  if (!(error instanceof UnsupportedByServer)) throw error
 }
 
 const kindOf = (stats: { mode: number }): SftpEntry['kind'] => {

@@ -107,8 +107,8 @@ export class SshConnection {
   }
 
   /**
-   * Waits for a free channel above the limit. A closing channel's slot is passed to the waiter, so that a later caller cannot
-   * take it.
+   * Reserves one of the `maxChannels` slots; waits while none is free. A released slot is passed to the first waiter, so that a
+   * later caller cannot take it.
    */
   async #acquireSlot(abort: AbortSignal): Promise<void> {
     if (this.#channelCount < maxChannels) {

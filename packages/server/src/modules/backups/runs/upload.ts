@@ -1,5 +1,5 @@
 import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
-import { findStoredParts } from '../../../drivers/archive/parts-there.ts'
+import { findStoredParts } from '../../../drivers/archive/find-stored-parts.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import { folderOf, type ManifestArtifact } from '../content/manifest.ts'
 import type { SavedContent } from '../content/saved-content.ts'

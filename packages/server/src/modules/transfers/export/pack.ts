@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BundleFile } from '@berth/contract'
 import type { ArchiveIndex, ArchivePart } from '../../../drivers/archive/archive.ts'
-import { findStoredParts } from '../../../drivers/archive/parts-there.ts'
+import { findStoredParts } from '../../../drivers/archive/find-stored-parts.ts'
 import { createTransferWriter, type TransferWriter } from '../../../drivers/archive/transfer-archives.ts'
 import type { ArchiveStore } from '../../../drivers/archive-store/archive-store.ts'
 import { isMissing } from '../../../drivers/archive-store/store-failure.ts'

@@ -29,6 +29,8 @@ export async function* splitIntoParts(
   if (part.bytes > 0) yield part.takeExceptLast(0)
 }
 
+const tarHeaderBytes = 512
+
 class TarSplitter {
   readonly #boundaries = new TarBoundaries()
   readonly #partBytes: number
@@ -53,18 +55,20 @@ class TarSplitter {
       return { bytes, splitBefore: 0, splitAfter }
     }
     this.#untilSplit = entry.size >= this.#partBytes ? this.#partBytes : Number.POSITIVE_INFINITY
-    const before = partSoFar + bytes - 512
-    return { bytes, splitBefore: before > 0 && this.#startsPart(entry, before) ? 512 : 0, splitAfter: false }
+    const bytesBeforeEntry = partSoFar + bytes - tarHeaderBytes
+    const startsPart = bytesBeforeEntry > 0 && this.#startsPart(entry, bytesBeforeEntry)
+    return { bytes, splitBefore: startsPart ? tarHeaderBytes : 0, splitAfter: false }
   }
 
   /**
-   * Decides by the hash of the name, with a probability that grows with the size: positions match the earlier ones again soon
-   * after a file was added or removed.
+   * Whether the entry begins a new part. Between a quarter and the full part size, the hash of the entry's name decides, with a
+   * probability that grows with the entry's size: soon after a file was added or removed, the splits are again those of the
+   * earlier archive.
    */
-  #startsPart({ size, nameHash, isContinued }: TarEntryStart, before: number): boolean {
+  #startsPart({ size, nameHash, isContinued }: TarEntryStart, bytesBefore: number): boolean {
     if (isContinued) return false
-    if (size >= this.#partBytes || before >= this.#partBytes) return true
-    return before >= this.#partBytes / 4 && nameHash / 2 ** 32 < (2 * (size + 512)) / this.#partBytes
+    if (size >= this.#partBytes || bytesBefore >= this.#partBytes) return true
+    return bytesBefore >= this.#partBytes / 4 && nameHash / 2 ** 32 < (2 * (size + tarHeaderBytes)) / this.#partBytes
   }
 }
 
