@@ -177,9 +177,8 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       ])
       if (ended) await removeContainer(instanceId, engine, abort)
       diskFullMarkers.delete(instanceId)
-      if (!ended) return changes.forget(instanceId)
       changes.forget(instanceId)
-      const network = ended.Config.Labels['berth.network']
+      const network = ended?.Config.Labels['berth.network']
       if (network) await networks.removeUnused(network)
     },
     inspect: (instanceId) => inspectInstance(instanceId, parts),

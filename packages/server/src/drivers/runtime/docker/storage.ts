@@ -26,8 +26,8 @@ export async function measureStorage(
   abort: AbortSignal,
 ): Promise<StorageUsage> {
   const usage = new StorageUsageSum()
-  for (const { Labels: imageLabels, Size, SharedSize } of ((await retryWhileMeasuring(() => engine.df(), abort)) as EngineUsage)
-    .Images ?? []) {
+  const { Images } = (await retryWhileMeasuring(() => engine.df(), abort)) as EngineUsage
+  for (const { Labels: imageLabels, Size, SharedSize } of Images ?? []) {
     if (!labels.isThisBerth(imageLabels ?? undefined)) continue
     const kind = labelIn(imageLabels, 'kind') === 'artifact' ? 'artifact' : 'cache'
     usage.add(kind, labelIn(imageLabels, 'project'), Size - Math.max(0, SharedSize))
