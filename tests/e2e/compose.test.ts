@@ -228,7 +228,7 @@ require('node:http').createServer((_, response) => response.end(done)).listen(30
     const { id, slug } = imported.body.data
     expect((await hosting.settled(await hosting.deploy(id))).error).toMatchObject({
       code: 'plan_failed',
-      message: expect.stringContaining('the variable PASSWORD has to be set (needed)'),
+      message: expect.stringContaining('the variable PASSWORD must be set (needed)'),
     })
     const upserts = [
       { key: 'PASSWORD', value: 'canary $1', isSecret: true },

@@ -22,6 +22,7 @@ export async function* listSource(folder: string, excluded: Excluded): AsyncGene
       const path = below ? `${below}/${entry.name}` : entry.name
       const ignored = isIgnored(path, entry.isDirectory())
       if (ignored === true) continue
+      // `look-inside` is a third value: the folder itself is ignored, but may contain entries that are not.
       if (entry.isDirectory()) {
         if (ignored === false) yield { path, type: 'directory' }
         yield* walk(path)

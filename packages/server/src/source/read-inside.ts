@@ -10,8 +10,8 @@ export interface ReadOptions {
   maxBytes: number
   /** Reads only the first `maxBytes` of a larger file. */
   onlyStart?: boolean
-  /** Called before memory is allocated; `false` counts as too large. */
-  take?: (bytes: number) => boolean
+  /** Called before memory is allocated. If it returns `false`, the file counts as too large. */
+  reserveBytes?: (bytes: number) => boolean
 }
 
 /** Opens neither a symlink that was created meanwhile nor a pipe that blocks. */
@@ -40,11 +40,11 @@ async function isSamePath(handle: FileHandle, real: string): Promise<boolean> {
   return (await readlink(`/proc/self/fd/${handle.fd}`).catch(() => real)) === real
 }
 
-async function read(handle: FileHandle, { maxBytes, onlyStart = false, take = () => true }: ReadOptions): Promise<Read> {
+async function read(handle: FileHandle, { maxBytes, onlyStart = false, reserveBytes = () => true }: ReadOptions): Promise<Read> {
   const info = await handle.stat()
   if (!info.isFile()) return { text: null, why: 'outside' }
   const length = Math.min(info.size, maxBytes)
-  if ((info.size > maxBytes && !onlyStart) || !take(length)) return { text: null, why: 'too large' }
+  if ((info.size > maxBytes && !onlyStart) || !reserveBytes(length)) return { text: null, why: 'too large' }
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0)
   return { text: new TextDecoder().decode(buffer.subarray(0, bytesRead)), size: info.size }
 }

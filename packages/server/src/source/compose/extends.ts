@@ -63,7 +63,7 @@ function baseName(value: unknown, location: Location): string | null {
   const file = textAt(fields.file, within(location, 'file'))
   if (file === null) return textAt(fields.service, location)
   if (projectPath(file, 'the extended file', within(location, 'file')) !== null)
-    refuse(location, `"${file}" could not be read: put it into the source, or write the service out`)
+    refuse(location, `"${file}" could not be read: add it to the source, or copy the service into this file`)
   return null
 }
 

@@ -55,9 +55,10 @@ export function readUlimits(value: unknown, location: Location): ComposeService[
       refuse(at, 'is not a whole number')
       return []
     }
-    const isOutOfRange = (number: number) => number > max || number < minUlimitOf(name)
-    if (isOutOfRange(hard) || isOutOfRange(soft)) {
-      refuse(at, `${hard} is more than the maximum of ${max}`)
+    const min = minUlimitOf(name)
+    const outOfRange = [soft, hard].find((number) => number < min || number > max)
+    if (outOfRange !== undefined) {
+      refuse(at, `${outOfRange} is not between ${min} and ${max}`)
       return []
     }
     return [{ name, soft, hard }]

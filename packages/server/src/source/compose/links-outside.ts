@@ -1,5 +1,6 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { leadsOutside } from '../leads-outside.ts'
 import type { ComposeService, Problem } from './model.ts'
 
 /**
@@ -11,9 +12,7 @@ export async function findLinksOutside(services: readonly ComposeService[], fold
   const found = await Promise.all(
     services.flatMap(pathsOf).map(async ({ path, field }) => {
       const realPath = await realpathOfExisting(join(root, path))
-      const relativePath = relative(root, realPath)
-      const isOutside = relativePath === '..' || relativePath.startsWith('..') || relativePath.startsWith('/')
-      return isOutside ? [{ path: field, message: `"${path}" is a link that leads outside the project` }] : []
+      return leadsOutside(relative(root, realPath)) ? [{ path: field, message: `"${path}" is a link that leads outside the project` }] : []
     }),
   )
   return found.flat()

@@ -53,7 +53,7 @@ export function refuse(location: Location, message: string): void {
 function addProblem(problems: Problem[], { path }: Location, message: string): void {
   if (problems.length < maxProblems) problems.push({ path, message: truncate(message, 500) })
   // Reported for the whole file: the omitted problems may be about any service.
-  else if (problems.length === maxProblems) problems.push({ path: '', message: `there are more than ${maxProblems} of these` })
+  else if (problems.length === maxProblems) problems.push({ path: '', message: `there are more than ${maxProblems} problems` })
 }
 
 const truncate = (text: string, length: number) => (text.length > length ? `${text.slice(0, length - 1)}…` : text)

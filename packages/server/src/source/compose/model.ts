@@ -50,7 +50,7 @@ export interface ComposeService {
   containerName: string | null
   /** Other names under which this service reaches another one. */
   linkAliases: { service: string; alias: string }[]
-  /** Services whose mounts it also gets. */
+  /** Services whose mounts this service also gets. */
   volumesFrom: { service: string; readOnly: boolean }[]
   /** Files whose content is in the Compose file or in a variable. */
   files: ComposeInlineFile[]

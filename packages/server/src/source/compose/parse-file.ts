@@ -32,7 +32,7 @@ export function parseFile(text: string, root: Location, path?: string): Record<s
       refuse(root, `${firstLine(warning.message)} (line ${lines.linePos(warning.pos[0]).line})`)
     checkExpandedSize(document.contents, { aliases: maxAliases, nodes: maxNodes, depth: maxDepth * 2 })
     keepScalarText(document, lines, root)
-    if (path !== undefined) noteLines(document.contents, path, lines, root)
+    if (path !== undefined) recordLines(document.contents, path, lines, root)
     const values: unknown = document.toJS({ maxAliasCount: 100 })
     if (values === null) return {}
     if (!isMapping(values)) return refuseFile(root, 'is not a mapping')
@@ -71,15 +71,15 @@ function keepScalarText(document: Document.Parsed, lines: LineCounter, root: Loc
 }
 
 /** Records the line of each field. A field from an alias has the line of the alias. A later file overrides earlier ones. */
-function noteLines(node: unknown, file: string, counter: LineCounter, root: Location, path = ''): void {
-  const note = (key: string, at: number | undefined, value: unknown) => {
+function recordLines(node: unknown, file: string, counter: LineCounter, root: Location, path = ''): void {
+  const record = (key: string, at: number | undefined, value: unknown) => {
     const inner = path === '' ? key : `${path}.${key}`
     if (inner.length > 300) return
     root.reading.lines[inner] = { file: file.replace(/^\//, ''), line: counter.linePos(at ?? 0).line }
-    noteLines(value, file, counter, root, inner)
+    recordLines(value, file, counter, root, inner)
   }
-  if (isMap(node)) for (const { key, value } of node.items) if (isScalar(key)) note(String(key.value), key.range?.[0], value)
-  if (isSeq(node)) for (const [index, item] of node.items.entries()) note(String(index), (item as Node | null)?.range?.[0], item)
+  if (isMap(node)) for (const { key, value } of node.items) if (isScalar(key)) record(String(key.value), key.range?.[0], value)
+  if (isSeq(node)) for (const [index, item] of node.items.entries()) record(String(index), (item as Node | null)?.range?.[0], item)
 }
 
 interface Count {

@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { leadsOutside } from '../leads-outside.ts'
 import { type Location, refuse } from './location.ts'
 
 /** The path from the project's root, or `null` with a refusal when it leaves the project. `subject` starts the message. */
@@ -13,5 +14,5 @@ function insideProject(path: string, { reading }: Location): string | null {
   if (path === '' || path.startsWith('~') || /[\\\0]/.test(path) || /^[a-z]:/i.test(path)) return null
   const absolute = posix.isAbsolute(path) ? posix.normalize(path) : posix.join(reading.folder, reading.directory, path)
   const relative = posix.relative(posix.normalize(reading.folder), absolute)
-  return relative === '..' || relative.startsWith('..') ? null : relative || '.'
+  return leadsOutside(relative) ? null : relative || '.'
 }

@@ -121,7 +121,7 @@ function replicasOf(
   refuse: (field: string, message: string) => void,
 ): Pick<Service, 'replicas'> {
   if (replicas === null || replicas <= 1) return {}
-  if (containerName !== null) refuse('container_name', 'only one container can have the name: remove it, or scale')
+  if (containerName !== null) refuse('container_name', 'only one container can have the name: remove it, or set scale to 1')
   if (replicas > limits.replicasMaximum) refuse('scale', `${replicas} is more than the maximum of ${limits.replicasMaximum}`)
   return { replicas: Math.min(replicas, limits.replicasMaximum) }
 }

@@ -69,6 +69,6 @@ function readInclude(value: unknown, location: Location): void {
     const paths = [fields.path, fields.env_file, fields.project_directory].flatMap((part) => textsAt(part, at))
     for (const path of paths)
       if (projectPath(path, 'the included file', at) !== null)
-        refuse(at, `"${path}" is not included: write its services into this file, or lay it over this one as the override file`)
+        refuse(at, `"${path}" is not included: copy its services into this file, or into its override file`)
   }
 }

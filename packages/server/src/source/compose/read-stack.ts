@@ -31,8 +31,8 @@ export interface StackReading {
 const maxExtended = 8
 
 /**
- * Merges several files as Compose does. It reads no disk and never throws. `options` are those of a project's folder, whose root
- * the paths are relative to; without them, paths are those of a machine.
+ * Merges several files as Compose does. It reads no disk and never throws. With `options`, the paths are relative to the root of
+ * a project's folder; without them, they are absolute paths on a machine.
  */
 export function readStack(stack: StackFiles, options?: ReadComposeOptions): StackReading {
   const directory = posix.normalize(stack.workingDir).replace(/^\/+/, '')

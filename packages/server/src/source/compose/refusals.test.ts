@@ -198,7 +198,7 @@ describe('an invalid file is refused without an exception', () => {
   test('services with invalid names or without an image', () => {
     expect(read('services: { "../a": { image: x }, b: { image: x } }')).toMatchObject({
       services: [{ name: 'b' }],
-      refused: [{ path: 'services.../a', message: '"../a" is not a name for a service' }],
+      refused: [{ path: 'services.../a', message: '"../a" is not a valid service name' }],
     })
     expect(read('services: { a: { command: ls } }').refused).toEqual([
       { path: 'services.a', message: 'the service has neither an image nor a build' },

@@ -76,7 +76,7 @@ function validateCapabilities(value: unknown, location: Location, service: Compo
     const name = plainText(item).toUpperCase().replace(/^CAP_/, '')
     if (addable.has(name)) service.capAdd.push(name)
     else if (!defaultCapabilities.has(name))
-      refuse(within(location, index), `the capability ${name} is beyond a container's usual ones`)
+      refuse(within(location, index), `the capability ${name} is not one that a container may have`)
   }
 }
 

@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { leadsOutside } from '../leads-outside.ts'
 import { isMapping } from './values.ts'
 
 /**
@@ -42,5 +43,5 @@ const nonRelative = /^(?:[/~\\]|[a-z][a-z0-9+.-]*:|git@|github\.com\/)/i
 function relocatePath(value: unknown, folder: string): unknown {
   if (typeof value !== 'string' || value === '' || nonRelative.test(value)) return value
   const joined = posix.join(folder, value)
-  return joined.startsWith('..') ? joined : `./${joined}`
+  return leadsOutside(joined) ? joined : `./${joined}`
 }

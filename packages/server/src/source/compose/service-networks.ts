@@ -22,7 +22,7 @@ export function networksOf(
   if (networkMode === 'bridge') return [{ name: bridge }]
   const joined = networks.length > 0 ? networks : [{ name: 'default', aliases: [] }]
   for (const { name, aliases } of joined) {
-    if (!isNetwork(name)) refuse('networks', `"${name.slice(0, 80)}" is not a name for a network`)
+    if (!isNetwork(name)) refuse('networks', `"${name.slice(0, 80)}" is not a valid network name`)
     for (const alias of aliases) if (!isAlias(alias)) refuse('networks', `"${alias.slice(0, 80)}" is not a host name`)
   }
   const isPlain =

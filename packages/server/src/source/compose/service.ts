@@ -10,7 +10,7 @@ const serviceName = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$/
 /** Reads one service field by field: each is read, checked, ignored with a warning, or refused. */
 export function readService(name: string, value: unknown, location: Location): ComposeService | null {
   if (!serviceName.test(name)) {
-    refuse(location, `"${name.slice(0, 80)}" is not a name for a service`)
+    refuse(location, `"${name.slice(0, 80)}" is not a valid service name`)
     return null
   }
   const service = emptyService(name)
@@ -45,7 +45,7 @@ function refuseFilesInReadOnly({ readOnly, files }: ComposeService, location: Lo
   if (!readOnly || files.length === 0) return
   refuse(
     within(location, 'read_only'),
-    `"${files[0]!.path}" cannot be written into a read-only container: use a config of a file`,
+    `"${files[0]!.path}" cannot be written into a read-only container: use a config with file instead of content`,
   )
 }
 

@@ -10,7 +10,7 @@ export function readVolumes(value: unknown, location: Location): ComposeVolume[]
   return fieldsAt(value, location).flatMap(([name, item]) => {
     const at = within(location, name)
     if (!volumeName.test(name)) {
-      refuse(at, `"${name.slice(0, 80)}" is not the name of a volume`)
+      refuse(at, `"${name.slice(0, 80)}" is not a valid volume name`)
       return []
     }
     return readVolume(name, item, at)
@@ -28,7 +28,7 @@ function readVolume(name: string, value: unknown, location: Location): ComposeVo
   if (external)
     refuse(
       within(location, 'external'),
-      'a volume from outside the project is not mounted: remove the line, and the project has its own',
+      'an external volume is not mounted: remove the line to get a volume of the project',
     )
   return { name, hostName, external, labels: readLabels(fields.labels, within(location, 'labels')) }
 }
@@ -62,7 +62,7 @@ function readNetwork(name: string, value: unknown, location: Location): ComposeN
   else if (external)
     refuse(
       within(location, 'external'),
-      'a network from outside the project is not joined: remove the line. The edge reaches services without it',
+      'an external network is not joined: remove the line. The edge reaches services without it',
     )
   return { name, hostName, external, internal: flagAt(fields.internal, within(location, 'internal')) ?? false }
 }

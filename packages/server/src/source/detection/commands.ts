@@ -4,5 +4,5 @@ export function quoted(word: string): string {
 }
 
 /** Joins two commands with `&&`; a missing command is ignored. */
-export const both = (first: string | null, second: string | null): string | null =>
+export const joinCommands = (first: string | null, second: string | null): string | null =>
   first && second ? `${first} && ${second}` : (first ?? second)

@@ -61,7 +61,7 @@ test('a variable used several times in a Compose file is reported once', async (
     }),
   )
   expect(warnings).toEqual([
-    'compose.yaml, line 4: services.web.environment.2: the variable KEY has to be set',
+    'compose.yaml, line 4: services.web.environment.2: the variable KEY must be set',
     'compose.yaml, line 4: services.web.environment.0: the variable GONE is not set; an empty text is used',
   ])
   expect(refused).toHaveLength(1)

@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { leadsOutside } from '../leads-outside.ts'
 import type { Detection, Evidence } from './detection.ts'
 import { exampleVariables } from './example-variables.ts'
 import { Folder } from './folder.ts'
@@ -84,7 +85,7 @@ async function requireFile(folder: Folder, setting: 'composePath' | 'dockerfileP
 /** Monorepo tools: the apps themselves are detected. */
 const workspaceTools = ['turborepo', 'nx', 'lerna', 'pnpm-workspaces', 'workspaces']
 
-/** Applies the framework from the settings; one that the runtime does not support is left to detection. */
+/** Applies the framework from the settings. A framework that the runtime does not support is ignored: the detected one is used. */
 async function applyFramework(own: Detection, root: Folder, path: string, options: DetectOptions): Promise<Detection> {
   const { framework, without = [] } = options
   const isUnsupported = framework !== undefined && [own.leftOut, ...without].includes(framework)
@@ -94,7 +95,8 @@ async function applyFramework(own: Detection, root: Folder, path: string, option
   return detectAt(root, path, options, rows).catch((error: unknown) => {
     if (!(error instanceof TypeError)) throw error
     // The plan reads a manifest that the folder does not have.
-    const mismatch = `framework is set to ${framework}, and the source has no manifest of it: set framework to null, or to ${own.framework ?? 'the one that it is made with'}`
+    const alternative = own.framework ? ` or to ${own.framework}` : ' to detect it'
+    const mismatch = `framework is set to ${framework}, and the source has no manifest of it: set framework to null${alternative}`
     return { ...own, mismatch }
   })
 }
@@ -256,8 +258,7 @@ function limitFields(detection: Detection, root: Folder): Detection {
 
 function insideFolder(path: string): string | null {
   const normal = posix.normalize(path).replace(/(?<=.)\/$/, '')
-  const isOutside = normal.startsWith('/') || normal === '..' || normal.startsWith('..')
-  return isOutside || normal.length > 200 || /[\\\0-\x1f]/.test(normal) ? null : normal
+  return leadsOutside(normal) || normal.length > 200 || /[\\\0-\x1f]/.test(normal) ? null : normal
 }
 
 const truncate = (message: string) => (message.length > 1000 ? `${message.slice(0, 999)}…` : message)

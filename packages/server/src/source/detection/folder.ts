@@ -210,7 +210,7 @@ export class Folder {
     const read = await readInside(this.#project.root, full, {
       maxBytes: limit,
       onlyStart: isStart,
-      take: (bytes) => {
+      reserveBytes: (bytes) => {
         this.#project.bytesLeft -= bytes
         return this.#project.bytesLeft >= 0
       },

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { leadsOutside } from '../leads-outside.ts'
 
 /** File and folder names below a folder, without reading any file. */
 export interface Inventory {
@@ -34,9 +35,10 @@ const maxConcurrent = 8
 export async function listInventory(root: string, { maxFiles, abort, rootDirectory = '' }: InventoryLimits): Promise<Inventory> {
   const inventory: Inventory = { folders: new Map(), outsideLinks: [], isPartial: false }
   const links: string[] = []
+  const deepest = maxDepth + rootDirectory.split('/').length - 1
   let remaining = maxFiles
   let level = ['']
-  for (let depth = 0; level.length > 0 && depth <= maxDepth + rootDirectory.split('/').length - 1 && remaining > 0; depth++) {
+  for (let depth = 0; level.length > 0 && depth <= deepest && remaining > 0; depth++) {
     const next: string[] = []
     for (let start = 0; start < level.length; start += maxConcurrent) {
       abort?.throwIfAborted()
@@ -96,8 +98,7 @@ async function followInside(root: string, links: string[], inventory: Inventory)
   for (const link of links) {
     try {
       const real = await realpath(join(root, link))
-      const path = relative(root, real)
-      if (path === '..' || path.startsWith('..')) inventory.outsideLinks.push(link)
+      if (leadsOutside(relative(root, real))) inventory.outsideLinks.push(link)
       else if ((await stat(real)).isFile()) addFile(link, inventory)
     } catch {
       // A dangling symlink is ignored.

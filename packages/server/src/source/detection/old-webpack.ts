@@ -28,7 +28,7 @@ const lockfiles = [
  * 4.47, and 5 before 5.61. A version that the project names, other than a lower bound, is kept.
  */
 export async function withNodeForOldWebpack(app: App, named: RuntimeVersions): Promise<RuntimeVersions> {
-  const old = isOpen(named.versions.node) ? await oldWebpack(app) : null
+  const old = acceptsNode16(named.versions.node) ? await oldWebpack(app) : null
   if (!old) return named
   const says = `webpack ${old.version} needs Node 16`
   return {
@@ -41,8 +41,8 @@ export async function withNodeForOldWebpack(app: App, named: RuntimeVersions): P
   }
 }
 
-/** Whether the project leaves open if its Node is newer than 16: `undefined`, `>=10`. */
-const isOpen = (range: string | undefined): boolean =>
+/** Whether the project accepts Node 16: it names no version (`undefined`), or a lower bound up to 16 (`>=10`). */
+const acceptsNode16 = (range: string | undefined): boolean =>
   range === undefined || Number(/^>=? ?(\d{1,3})[\d.x]*$/.exec(range)?.[1]) <= 16
 
 async function oldWebpack(app: App): Promise<{ version: string; file: string } | null> {

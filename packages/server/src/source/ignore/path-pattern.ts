@@ -15,19 +15,20 @@ export type Token =
 class MatchState {
   positions: number[] = []
   next: number[] = []
-  /** The step in which a position was last noted, and last entered. A position that was only noted is not advanced from. */
-  noted: Float64Array
+  /** The last step in which a position was added to `next`. */
+  added: Float64Array
+  /** The last step in which a position was added together with the following ones that need no character. */
   entered: Float64Array
   step = 0
 
   constructor(positions: number) {
-    this.noted = new Float64Array(positions)
+    this.added = new Float64Array(positions)
     this.entered = new Float64Array(positions)
   }
 
   ensureCapacity(positions: number): void {
-    if (this.noted.length >= positions) return
-    this.noted = new Float64Array(2 * positions)
+    if (this.added.length >= positions) return
+    this.added = new Float64Array(2 * positions)
     this.entered = new Float64Array(2 * positions)
   }
 }
@@ -118,7 +119,7 @@ export class PathPattern {
     } else if (token.is === 'all') this.#enter(state, position)
     else if (token.is === 'folders') {
       // Inside a folder's name the match cannot advance: only a slash ends it.
-      this.#note(state, position)
+      this.#add(state, position)
       if (character === '/') this.#enter(state, position + 1)
     } else if (matchesToken(token, character)) this.#enter(state, position + 1)
   }
@@ -127,15 +128,15 @@ export class PathPattern {
   #enter(state: MatchState, position: number): void {
     for (let at = position; state.entered[at] !== state.step; at += 1) {
       state.entered[at] = state.step
-      this.#note(state, at)
+      this.#add(state, at)
       const is = this.#tokens[at]?.is
       if (is !== 'any' && is !== 'all' && is !== 'folders') return
     }
   }
 
-  #note(state: MatchState, position: number): void {
-    if (state.noted[position] === state.step) return
-    state.noted[position] = state.step
+  #add(state: MatchState, position: number): void {
+    if (state.added[position] === state.step) return
+    state.added[position] = state.step
     state.next.push(position)
   }
 }

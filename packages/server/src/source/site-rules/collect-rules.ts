@@ -35,7 +35,7 @@ export class RulesCollector {
 
   #add<Rule extends SiteRedirect | SiteHeaders>(into: Rule[], rule: Rule, max: number, subject: string): void {
     if (into.length < max) into.push(rule)
-    else this.ignore(`only the first ${max} ${subject} count`)
+    else this.ignore(`only the first ${max} ${subject} are applied`)
   }
 }
 

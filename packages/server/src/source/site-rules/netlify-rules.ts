@@ -10,7 +10,7 @@ export function netlifyRules(toml: unknown): RulesCollector {
   for (const entry of listOf(dig(toml, 'redirects'))) {
     const { from, to, status, force, ...others } = recordOf(entry)
     const [condition] = ['query', 'conditions', 'headers', 'signed'].filter((key) => others[key] !== undefined)
-    if (condition) collector.ignore(`${clip(textOf(from) ?? '?')} depends on ${condition}, which is not followed`)
+    if (condition) collector.ignore(`${clip(textOf(from) ?? '?')} depends on ${condition}, which is not supported`)
     else
       collector.redirect({
         from: textOf(from) ?? '',
@@ -26,7 +26,7 @@ export function netlifyRules(toml: unknown): RulesCollector {
       value: Array.isArray(value) ? value : [value],
     }))
     for (const { name } of headers.filter(({ value }) => !value.every(isPlain)))
-      collector.ignore(`the header ${clip(name)} has a value that is no text`)
+      collector.ignore(`the header ${clip(name)} has a value that is not text`)
     const validHeaders = headers.filter(({ value }) => value.every(isPlain))
     collector.headers(
       textOf(path) ?? '',
@@ -44,7 +44,7 @@ export function redirectLines(text: string): RulesCollector {
     const at = rest.findIndex((word) => word.startsWith('/') || /^https?:/i.test(word))
     const [to = '', statusText = '301', ...conditions] = at < 0 ? [] : rest.slice(at)
     const [, status] = /^(\d{3})!?$/.exec(statusText) ?? []
-    if (at !== 0 || conditions.length > 0 || !status) collector.ignore(`${clip(words.join(' '))} is not followed`)
+    if (at !== 0 || conditions.length > 0 || !status) collector.ignore(`${clip(words.join(' '))} is not supported`)
     else collector.redirect({ from, to, status: Number(status), force: statusText.endsWith('!') })
   }
   return collector
@@ -66,7 +66,7 @@ export function headerLines(text: string): RulesCollector {
       continue
     }
     const at = line.indexOf(':')
-    if (path === null || at < 0) collector.ignore(`${clip(line.trim())} is not followed`)
+    if (path === null || at < 0) collector.ignore(`${clip(line.trim())} is not supported`)
     else values.push([line.slice(0, at).trim(), line.slice(at + 1).trim()])
   }
   close()

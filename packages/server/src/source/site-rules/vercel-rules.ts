@@ -2,7 +2,7 @@ import { dig, recordOf, textOf } from '../values.ts'
 import { RulesCollector } from './collect-rules.ts'
 import { clip } from './rule-parts.ts'
 
-/** `redirects`, `rewrites` and `headers` of vercel.json. Redirects count before files, rewrites after them. */
+/** `redirects`, `rewrites` and `headers` of vercel.json. Redirects take precedence over files, and files over rewrites. */
 export function vercelRules(json: unknown): RulesCollector {
   const collector = new RulesCollector('vercel.json')
   for (const [entry, source] of entriesOf(json, 'redirects', collector))
@@ -25,7 +25,7 @@ function entriesOf(json: unknown, key: string, collector: RulesCollector): [Reco
     const entry = recordOf(one)
     const source = textOf(entry.source) ?? ''
     const condition = ['has', 'missing'].find((name) => entry[name] !== undefined)
-    if (condition) collector.ignore(`${clip(source)} depends on "${condition}", which is not followed`)
+    if (condition) collector.ignore(`${clip(source)} depends on "${condition}", which is not supported`)
     return condition ? [] : [[entry, source]]
   })
 }

@@ -12,7 +12,10 @@ export interface Hints {
   outputDirectory?: string | null
   port?: number | null
   healthPath?: string | null
-  /** `static` may also mean a framework that renders on a server: its files are published, and a program answers the rest. */
+  /**
+   * Whether the host also uses `type: 'static'` for frameworks that render on a server: it publishes their assets, and runs a
+   * program for all other requests.
+   */
   appliesToPrograms?: boolean
   /** Settings of the file that are not applied. */
   warnings?: string[]

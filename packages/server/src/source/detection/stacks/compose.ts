@@ -219,7 +219,7 @@ async function composePlan(app: App): Promise<Plan> {
     .map(withLocation)
   const missing = file.missing.filter(isStarted).map(({ path, variable, message }) => ({
     path,
-    message: `the variable ${variable} has to be set${message ? ` (${message})` : ''}`,
+    message: `the variable ${variable} must be set${message ? ` (${message})` : ''}`,
   }))
   const unset = firstOfEach(missing).map(withLocation)
   return {
@@ -239,7 +239,7 @@ async function composePlan(app: App): Promise<Plan> {
       ...refused.map((message) => `refused: ${message}`),
       ...unset,
       ...[...firstOfEach(file.warnings), ...warnings, ...withVolumes.warnings, ...withoutFile].map(withLocation),
-      ...unused.map((one) => `${name}: the variable ${one} reaches no service: name it under environment of those that need it`),
+      ...unused.map((one) => `${name}: the variable ${one} reaches no service: add it to the environment of the services that need it`),
       ...[...names, ...overrides]
         .filter((other) => !app.composePath && other !== name && other !== found.override && app.folder.has(other))
         .map((other) => `${other} exists too; only ${name} is read`),
@@ -249,7 +249,7 @@ async function composePlan(app: App): Promise<Plan> {
 
 /** The service of a problem's path. Service names may contain dots: `services.a.b.image` belongs to `a.b` if that exists. */
 function serviceFinder(services: ComposeFile['services']): (path: string) => string | undefined {
-  const longestFirst = services.map(({ name }) => name).sort((remaining, right) => right.length - remaining.length)
+  const longestFirst = services.map(({ name }) => name).sort((left, right) => right.length - left.length)
   return (path) => longestFirst.find((name) => path === `services.${name}` || path.startsWith(`services.${name}.`))
 }
 
@@ -260,8 +260,8 @@ function locationIn({ name, lines }: Found, path: string): string {
 }
 
 /**
- * Bound folders that the source does not contain. Compose creates them on the host and keeps them: here they become volumes. One
- * that is only mounted read-only is refused, as it would always be empty.
+ * Turns bound folders that the source does not contain into volumes: Compose would create them on the host and keep them. A
+ * folder that is only mounted read-only is refused, since it would always be empty.
  */
 function foldersAsVolumes({ folder }: App, services: Plan['services'] = []) {
   const warnings: Problem[] = []

@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { leadsOutside } from '../../leads-outside.ts'
 import { dig, textOf, textsOf } from '../../values.ts'
 import { quoted } from '../commands.ts'
 import type { DetectedApp } from '../detection.ts'
@@ -69,7 +70,7 @@ async function nxOutput(app: App, path: string, build: unknown): Promise<string>
   const text = config ? ((await folder.text(config)) ?? '') : ''
   const written = /\b(?:outDir:|path: {0,4}(?:path\.)?(?:join|resolve)\(__dirname,) {0,4}['"]([\w./-]{1,200})['"]/.exec(text)?.[1]
   const inside = written && posix.join(path, written)
-  return inside && !inside.startsWith('..') ? inside : `dist/${path}`
+  return inside && !leadsOutside(inside) ? inside : `dist/${path}`
 }
 
 /** Plan of an Nx app without its own package: it is built from the root, and its output is below the root. */
@@ -98,4 +99,4 @@ async function nxPlan(app: App, { name, path, framework }: DetectedApp, tools: J
   }
 }
 
-export const chooseOne = (paths: string[]) => `set the root directory to the app that is meant: ${paths.slice(0, 20).join(', ')}`
+export const chooseOne = (paths: string[]) => `set the root directory to one of the apps: ${paths.slice(0, 20).join(', ')}`

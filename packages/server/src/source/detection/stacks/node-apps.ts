@@ -39,13 +39,13 @@ export const nodeApps: readonly Stack[] = [
 ]
 
 const usesBun = anyOf(file('bun.lock', 'a Bun project'), file('bun.lockb', 'a Bun project'), file('bunfig.toml', 'a Bun project'))
-const startsSomehow = anyOf(script('start'), (app) => (entryFile(app) ? [] : null))
+const hasStart = anyOf(script('start'), (app) => (entryFile(app) ? [] : null))
 const isNode = manifest('npm', 'a package of Node')
 
 /** Programs without a framework. */
 export const plainNode: readonly Stack[] = [
-  { framework: 'bun', when: allOf(usesBun, isNode, startsSomehow), plan: plainServer },
-  { framework: 'node', when: allOf(isNode, startsSomehow), plan: plainServer },
+  { framework: 'bun', when: allOf(usesBun, isNode, hasStart), plan: plainServer },
+  { framework: 'node', when: allOf(isNode, hasStart), plan: plainServer },
 ]
 
 /** Any other package: tools, a library, or an unknown kind of build. */

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { dig, textOf } from '../../values.ts'
-import { both, quoted } from '../commands.ts'
+import { joinCommands, quoted } from '../commands.ts'
 import type { Evidence } from '../detection.ts'
 import { executedProgram, isDevelopmentServer, watchedProgram } from '../development-server.ts'
 import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
@@ -86,7 +86,7 @@ async function buildCommand(
   const own = ownBuild(app, tools, row)
   const siblings = await siblingsToBuild(app)
   return {
-    command: [...siblings.map(({ name }) => tools.runIn(name, 'build')), own.command].reduce(both, null),
+    command: [...siblings.map(({ name }) => tools.runIn(name, 'build')), own.command].reduce(joinCommands, null),
     evidence: [
       ...siblings.map(({ name, folder }) => ({ file: folder.full('package.json'), says: `${name} is built first` })),
       ...own.evidence,

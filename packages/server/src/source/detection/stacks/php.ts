@@ -1,4 +1,4 @@
-import { both } from '../commands.ts'
+import { joinCommands } from '../commands.ts'
 import { javascriptTools } from '../javascript-tools.ts'
 import { allOf, anyOf, dependency, file, has, manifest } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
@@ -51,7 +51,7 @@ async function phpPlan(app: App, { command, isDevelopment }: Start): Promise<Pla
     language: 'php',
     ecosystem: 'php',
     packageManager: manifests.php ? 'composer' : null,
-    installCommand: both(composer, assets?.install ?? null),
+    installCommand: joinCommands(composer, assets?.install ?? null),
     buildCommand: assets ? assets.run('build') : null,
     startCommand: command,
     port: 8000,

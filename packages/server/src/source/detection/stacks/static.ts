@@ -21,6 +21,6 @@ async function staticPlan(app: App, folder: string): Promise<Plan> {
     buildCommand: tools.run('build'),
     outputDirectory: 'dist',
     evidence: [...tools.evidence, { file: app.folder.full('package.json'), says: 'the script build creates the pages' }],
-    warnings: [...tools.warnings, 'nothing says where the build puts its pages; dist is assumed'],
+    warnings: [...tools.warnings, 'the output folder of the build is not known; dist is assumed'],
   }
 }
