@@ -80,7 +80,7 @@ describe('an S3 endpoint', () => {
         void response.end(
           page(entry('team/a/b'), '<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>'),
         ),
-      /same page again/,
+      /same page twice/,
     ],
     [
       'pages without end',

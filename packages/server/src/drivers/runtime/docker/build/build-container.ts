@@ -89,27 +89,27 @@ export class BuildContainer {
     await callEngine((abortSignal) => container.start({ abortSignal }), { abort })
     const { State } = await callEngine((abortSignal) => container.inspect({ abortSignal }), { abort })
     if (!isRemote(engine)) setCpuIdle(container.id, State.Pid)
-    return new BuildContainer(container, { setting: settings, engine, onLine, abort })
+    return new BuildContainer(container, { settings, engine, onLine, abort })
   }
 
   private constructor(
     container: Container,
-    parts: { setting: BuildContainerSettings; engine: Engine; onLine: (line: OutputLine) => void; abort: AbortSignal },
+    parts: { settings: BuildContainerSettings; engine: Engine; onLine: (line: OutputLine) => void; abort: AbortSignal },
   ) {
     this.container = container
-    this.#settings = parts.setting
+    this.#settings = parts.settings
     this.#engine = parts.engine
     this.#onLine = parts.onLine
     this.#abort = AbortSignal.any([parts.abort, this.#endController.signal])
-    const { diskMb } = parts.setting.resources
+    const { diskMb } = parts.settings.resources
     const onExceeded = () => this.#stopFor('disk_full', diskFullText(this.#currentCommand, diskMb))
     this.#disk = new BuildDisk(diskMb, () => this.sizeBytes(), onExceeded)
     this.#checkTimer = setInterval(() => {
       void this.#checkLimits()
       void this.#disk.check()
     }, pollIntervalMs)
-    const minutes = Math.max(1, Math.round(parts.setting.timeoutMs / 60_000))
-    const remainingMs = Math.max(0, parts.setting.deadline - performance.now())
+    const minutes = Math.max(1, Math.round(parts.settings.timeoutMs / 60_000))
+    const remainingMs = Math.max(0, parts.settings.deadline - performance.now())
     this.#timeoutTimer = setTimeout(() => this.#stopFor('timed_out', `The build took longer than ${minutes} min`), remainingMs)
     void this.#watchMemory()
   }

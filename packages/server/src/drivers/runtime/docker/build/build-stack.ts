@@ -85,7 +85,7 @@ export async function runCommands(build: Build): Promise<BuildContainer> {
   })
   const cached = manifests ? await cachedInstall(base, manifests, build) : null
   const image = cached?.exists ? cached.tag : base
-  const container = await BuildContainer.start(await settingFor(image, build), parts.engine, onLine, abort)
+  const container = await BuildContainer.start(await containerSettings(image, build), parts.engine, onLine, abort)
   try {
     const env = await environmentFor(base, build)
     if (cached?.exists) container.report('stdout', 'The dependencies have not changed: using the cached installation')
@@ -100,7 +100,7 @@ export async function runCommands(build: Build): Promise<BuildContainer> {
   }
 }
 
-async function settingFor(image: string, { request, parts, deadline }: Build) {
+async function containerSettings(image: string, { request, parts, deadline }: Build) {
   const { owner, service, resources, timeoutMs } = request
   return {
     name: `berth-build-${[owner.deploymentId, service].filter(Boolean).join('-')}`,
@@ -222,7 +222,7 @@ async function makeImage(container: BuildContainer, build: Build, abort: AbortSi
     repo: `berth-${parts.labels.instance}/${owner.projectId}`,
     tag: [owner.deploymentId, service].filter(Boolean).join('.'),
   }
-  container.report('stdout', 'Making the image')
+  container.report('stdout', 'Creating the image')
   if (recipe.copiedFolders.length === 0) await commit(container.container.id, recipe.buildImage, target, build, abort)
   else await copyToRunImage(container, target, build, abort)
   const reference = `${target.repo}:${target.tag}`

@@ -26,7 +26,7 @@ export class BuildKitSteps {
   readonly #recordedGroups = new Set<string>()
   readonly #marker: string
   readonly #limits: StepLimits
-  readonly #onLimitExceeded: (breach: ExceededLimit) => void
+  readonly #onLimitExceeded: (limit: ExceededLimit) => void
   readonly #groups = new Map<string, StepGroup>()
   readonly #checkedPids: Set<string>
   readonly #checksOfNewPids = new Map<string, number>()
@@ -43,7 +43,7 @@ export class BuildKitSteps {
   /** Starts watching. Called before the build: processes that already run are not steps of it. */
   static async watch(
     engine: Engine,
-    options: { marker: string; limits: StepLimits; onLimitExceeded: (breach: ExceededLimit) => void },
+    options: { marker: string; limits: StepLimits; onLimitExceeded: (limit: ExceededLimit) => void },
   ): Promise<BuildKitSteps> {
     return new BuildKitSteps(await buildKitFolder(engine), options)
   }
@@ -82,8 +82,8 @@ export class BuildKitSteps {
     }
   }
 
-  #stopForLimit(breach: ExceededLimit, group: StepGroup): void {
-    this.#onLimitExceeded(breach)
+  #stopForLimit(limit: ExceededLimit, group: StepGroup): void {
+    this.#onLimitExceeded(limit)
     group.kill()
   }
 

@@ -61,7 +61,7 @@ export async function guardDockerfile(text: string, guard: DockerfileGuard): Pro
     const rewritten = await rewriter.rewrite(instruction)
     if (rewritten === null) continue
     out[instruction.first] = rewritten
-    for (let at = instruction.first + 1; at <= instruction.last; at += 1) out[at] = ''
+    out.fill('', instruction.first + 1, instruction.last + 1)
   }
   const { added, platformArguments } = rewriter
   return { text: out.join('\n'), added, hasHeredocs, platformArguments }

@@ -152,18 +152,24 @@ export function expandWord(word: string, values: ReadonlyMap<string, string>, es
       const [whole, braced, operator, alternative, bare] =
         /^\$(?:\{([A-Za-z_]\w*)(?:(:?[-+])([^{}$"'\\`]*))?\}|([A-Za-z_]\w*))/.exec(word.slice(at)) ?? []
       if (whole === undefined) return null
-      const value = values.get(braced ?? bare ?? '')
-      const expanded = operator?.endsWith('+')
-        ? value
-          ? alternative
-          : ''
-        : ((value || undefined) ?? (operator ? alternative : undefined))
+      const expanded = expandedValue(values.get(braced ?? bare ?? ''), operator, alternative)
       if (expanded === undefined) return null
       out += expanded
       at += whole.length - 1
     } else out += character
   }
   return quote === '' && out.length <= maxWordLength ? out : null
+}
+
+/** Value of `$NAME`, `${NAME:-alternative}` or `${NAME:+alternative}`. An empty value counts as unset. */
+function expandedValue(
+  value: string | undefined,
+  operator: string | undefined,
+  alternative: string | undefined,
+): string | undefined {
+  if (operator?.endsWith('+')) return value ? alternative : ''
+  if (value) return value
+  return operator ? alternative : undefined
 }
 
 /** Words of ADD, COPY and FROM: a JSON list, or split at spaces. */

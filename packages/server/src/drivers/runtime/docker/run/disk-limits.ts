@@ -71,7 +71,8 @@ export class DiskLimits {
       const freeSpace = await this.#readFreeSpace()
       const isDiskFilling = freeSpace !== null && this.#hasDroppedTo(freeSpace)
       const startedAt = performance.now()
-      if (startedAt < this.#earliestMeasureAt(isDiskFilling) || !(isDiskFilling || startedAt >= this.#nextMeasureAt)) return
+      const isDue = isDiskFilling || startedAt >= this.#nextMeasureAt
+      if (!isDue || startedAt < this.#earliestMeasureAt(isDiskFilling)) return
       this.#nextMeasureAt = startedAt + (this.#parts.pollMs ?? defaultPollMs)
       this.#highestFreeSpace = freeSpace
       await this.#measure().finally(() => {
@@ -102,13 +103,14 @@ export class DiskLimits {
     return folder === null ? null : freeSpaceAt(folder).catch(() => null)
   }
 
-  #hasDroppedTo(room: FreeSpace): boolean {
-    const highest = this.#highestFreeSpace ?? room
-    this.#highestFreeSpace = { bytes: Math.max(highest.bytes, room.bytes), inodes: Math.max(highest.inodes, room.inodes) }
+  /** Whether free space has dropped noticeably since the last measurement. */
+  #hasDroppedTo({ bytes, inodes }: FreeSpace): boolean {
+    const highest = this.#highestFreeSpace ?? { bytes, inodes }
+    this.#highestFreeSpace = { bytes: Math.max(highest.bytes, bytes), inodes: Math.max(highest.inodes, inodes) }
     const thresholdBytes = Math.min(measureAfterDropBytes, (this.#smallestMb * megabyte) / 4)
     return (
-      this.#highestFreeSpace.bytes - room.bytes > thresholdBytes ||
-      (this.#highestFreeSpace.inodes - room.inodes) * bytesPerEntry > thresholdBytes
+      this.#highestFreeSpace.bytes - bytes > thresholdBytes ||
+      (this.#highestFreeSpace.inodes - inodes) * bytesPerEntry > thresholdBytes
     )
   }
 

@@ -222,6 +222,7 @@ export class EgressFilter {
     throw new Error('iptables is not installed or not usable')
   }
 
+  /** Makes packets from the bridge jump to the chain first. Does nothing if the rule exists. */
   async #jump(program: string, table: string, parentChain: string, bridge: string, chain: string): Promise<void> {
     const rule = ['-i', bridge, '-j', chain]
     const exists = await this.#run(program, ['-w', '5', '-t', table, '-C', parentChain, ...rule]).catch(() => null)

@@ -45,8 +45,8 @@ export async function* readOutput(
         yield { time, stream, message, position: `${lines.stdout.endOffset}.${lines.stderr.endOffset}` }
     }
     burstLength = readBytes > 0 ? burstLength + readBytes : 0
-    const readsOn = stdout.hasMore || stderr.hasMore || ended
-    if (readBytes > 0 && readsOn && burstLength < burstBytes) continue
+    const readsWithoutPause = stdout.hasMore || stderr.hasMore || ended
+    if (readBytes > 0 && readsWithoutPause && burstLength < burstBytes) continue
     if (readBytes === 0 && ended) return
     if (readBytes > 0 || stopped?.aborted) await waiter.pause()
     else {

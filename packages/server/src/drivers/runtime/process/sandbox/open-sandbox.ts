@@ -146,7 +146,7 @@ function ownUsers({ folder, dataDir }: SandboxSettings): Sandbox[] {
         nodeFolder,
         searchPath: (path) => path.split(':').filter(isOpenToAll).join(':'),
         launch(launch) {
-          if (!launch.user) throw new Error('no user')
+          if (!launch.user) throw new Error('The isolation by own users needs the user of the project')
           prepare()
           const { processFile, groupFolders } = launch
           const argv = [...dropPrivileges(tools.setpriv, launch.user, canDropBounds), ...lastStage(`${nodeFolder()}/node`)]

@@ -204,7 +204,7 @@ export class Toolbox {
     const { paths } = this.#parts
     const folders = paths.list('artifacts').map((name) => join(paths.of('artifacts'), name))
     const records = await Promise.all(folders.map(readArtifactRecord))
-    return new Set(records.flatMap((note) => note?.tools ?? []))
+    return new Set(records.flatMap((record) => record?.tools ?? []))
   }
 
   async #list(): Promise<InstalledTool[]> {
