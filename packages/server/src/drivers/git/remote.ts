@@ -53,18 +53,18 @@ function parseWeb(url: string, scheme: 'https' | 'http', allowedHttpHosts: reado
 
 const name = '[A-Za-z0-9_](?:[A-Za-z0-9._+-]*)'
 const host = '[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?'
-const sshUrl = new RegExp(`^ssh://(?:(${name})@)?(${host}|\\[[0-9A-Fa-f:.]+\\])(?::([0-9]{1,5}))?(/.+)$`, 'i')
+const sshUrl = new RegExp(`^ssh://(?:(${name})@)?(${host}|\\[[0-9A-Fa-f:.]+\\])(?::([0-9]{1,5}))?(/.*)?$`, 'i')
 const scpLike = new RegExp(`^(?:(${name})@)?(${host}):(.+)$`)
 
 function parseSsh(url: string): RemoteAddress {
   const [, user, givenHost, givenPort, path] = sshUrl.exec(url) ?? []
-  if (givenHost === undefined || path === undefined) {
+  if (givenHost === undefined) {
     if (/^ssh:\/\/[^/]*:[^/]*@/i.test(url)) throw new RemoteRefused('contains a password; set the key separately')
     throw new RemoteRefused('is not a valid URL')
   }
   const port = givenPort === undefined ? 22 : Number(givenPort)
   if (port < 1 || port > 65_535) throw new RemoteRefused('has an invalid port')
-  if (path === '/') throw new RemoteRefused('has no repository path')
+  if (path === undefined || path === '/') throw new RemoteRefused('has no repository path')
   const host = givenHost.replace(/^\[|\]$/g, '').toLowerCase()
   const hostAndPort = `${givenHost.toLowerCase()}${givenPort === undefined ? '' : `:${port}`}`
   return {
