@@ -12,7 +12,9 @@ export async function findLinksOutside(services: readonly ComposeService[], fold
   const found = await Promise.all(
     services.flatMap(pathsOf).map(async ({ path, field }) => {
       const realPath = await realpathOfExisting(join(root, path))
-      return leadsOutside(relative(root, realPath)) ? [{ path: field, message: `"${path}" is a link that leads outside the project` }] : []
+      return leadsOutside(relative(root, realPath))
+        ? [{ path: field, message: `"${path}" is a link that leads outside the project` }]
+        : []
     }),
   )
   return found.flat()

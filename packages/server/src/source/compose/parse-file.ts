@@ -79,7 +79,8 @@ function recordLines(node: unknown, file: string, counter: LineCounter, root: Lo
     recordLines(value, file, counter, root, inner)
   }
   if (isMap(node)) for (const { key, value } of node.items) if (isScalar(key)) record(String(key.value), key.range?.[0], value)
-  if (isSeq(node)) for (const [index, item] of node.items.entries()) record(String(index), (item as Node | null)?.range?.[0], item)
+  if (isSeq(node))
+    for (const [index, item] of node.items.entries()) record(String(index), (item as Node | null)?.range?.[0], item)
 }
 
 interface Count {

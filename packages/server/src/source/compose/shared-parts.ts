@@ -26,10 +26,7 @@ function readVolume(name: string, value: unknown, location: Location): ComposeVo
   validateDriverOptions(fields.driver_opts, within(location, 'driver_opts'))
   const { external, hostName } = readExternal(fields, location)
   if (external)
-    refuse(
-      within(location, 'external'),
-      'an external volume is not mounted: remove the line to get a volume of the project',
-    )
+    refuse(within(location, 'external'), 'an external volume is not mounted: remove the line to get a volume of the project')
   return { name, hostName, external, labels: readLabels(fields.labels, within(location, 'labels')) }
 }
 

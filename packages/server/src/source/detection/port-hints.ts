@@ -47,9 +47,7 @@ export async function portInCode(folder: Folder, path: string): Promise<PortHint
 }
 
 export const fixedPort = (hint: PortHint | null): string[] =>
-  hint?.isFixed
-    ? [`the port ${hint.port} is fixed in ${hint.evidence.file}; let the program listen on the variable PORT`]
-    : []
+  hint?.isFixed ? [`the port ${hint.port} is fixed in ${hint.evidence.file}; let the program listen on the variable PORT`] : []
 
 function validPort(text: string | undefined): number | null {
   const port = Number(text)

@@ -239,7 +239,9 @@ async function composePlan(app: App): Promise<Plan> {
       ...refused.map((message) => `refused: ${message}`),
       ...unset,
       ...[...firstOfEach(file.warnings), ...warnings, ...withVolumes.warnings, ...withoutFile].map(withLocation),
-      ...unused.map((one) => `${name}: the variable ${one} reaches no service: add it to the environment of the services that need it`),
+      ...unused.map(
+        (one) => `${name}: the variable ${one} reaches no service: add it to the environment of the services that need it`,
+      ),
       ...[...names, ...overrides]
         .filter((other) => !app.composePath && other !== name && other !== found.override && app.folder.has(other))
         .map((other) => `${other} exists too; only ${name} is read`),

@@ -35,9 +35,7 @@ async function dockerPlan(app: App, name: string): Promise<Plan> {
     evidence,
     warnings: [
       ...(ports.length === 0 && !hint
-        ? [
-            'the Dockerfile exposes no port: listen on the variable PORT, set the port of the project, or set its type to worker',
-          ]
+        ? ['the Dockerfile exposes no port: listen on the variable PORT, set the port of the project, or set its type to worker']
         : []),
       ...(ports.length > 1 ? [`the Dockerfile exposes several ports; ${ports[0]} is used`] : []),
     ],
