@@ -29,9 +29,9 @@ export async function shootScan(shoot: ReturnType<typeof cameraOf>): Promise<voi
       async act(page) {
         await page.getByRole('button', { name: 'Scan', exact: true }).click()
         const found = page.getByRole('region', { name: stack.name })
-        await found.getByRole('button', { name: 'Pick all' }).click()
+        await found.getByRole('button', { name: 'Select all' }).click()
         await page.getByLabel('Project name').fill('Old shop')
-        await page.getByRole('button', { name: 'What would a deployment do?' }).click()
+        await page.getByRole('button', { name: 'Show plan' }).click()
         await page.getByText('What the first deployment will do').waitFor()
       },
     },

@@ -46,7 +46,7 @@ interface Adoption {
 export async function adoptInBrowser(page: Page, { service, projectName, isUntouched }: Adoption): Promise<string> {
   await page.getByRole('checkbox', { name: service }).check()
   await page.getByLabel('Project name').fill(projectName)
-  await page.getByRole('button', { name: 'What would a deployment do?' }).click()
+  await page.getByRole('button', { name: 'Show plan' }).click()
   await page.getByText('What the first deployment will do').waitFor()
   await page.getByRole('button', { name: 'Adopt', exact: true }).click()
   await page.getByRole('heading', { name: projectName, level: 1 }).waitFor()

@@ -14,7 +14,7 @@ const policy = { id: 'bkp_1', cronExpression: '@daily', timezone: 'UTC', nextRun
 const project = ['--project', `prj_${'a'.repeat(20)}`]
 
 test.each<[string[], string, unknown, string]>([
-  [['token', 'list'], 'GET /tokens', [token], 'tok_1  ci    …ab12  never    never'],
+  [['token', 'list'], 'GET /tokens', [token], 'tok_1  ci    …ab12      never    never'],
   [['project', 'transfers'], 'GET /transfers', [transfer], 'trf_1  prj_1    export     packing'],
   [['project', 'transfers', '--cancel', 'trf_1'], 'DELETE /transfers/trf_1', {}, 'cancelled trf_1'],
   [['cloud', 'link', 'https://cloud.example'], 'PUT /cloud/link', link, 'Linked to https://cloud.example, organisation org_1'],

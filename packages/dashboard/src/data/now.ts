@@ -14,7 +14,7 @@ function tick() {
 function subscribe(listener: () => void) {
   listeners.add(listener)
   if (!timer) {
-    // Without listeners the time stood still: the last page may have been left minutes ago.
+    // The time is not updated while there are no listeners: the stored one may be minutes old.
     now = Date.now()
     timer = setInterval(tick, tickMs)
     document.addEventListener('visibilitychange', tick)

@@ -9,7 +9,7 @@ export function useRefusal(permission: Permission): string | undefined {
   return refusalText(session.role)
 }
 
-/** Why the user cannot act on the machine itself; undefined for operators, and if an older instance does not say it. */
+/** Why the user cannot act on the machine itself; undefined for operators, and if the instance is too old to report it. */
 export function useOperatorRefusal(): string | undefined {
   const { data: session } = useSession()
   return session?.operator === false ? operatorRefusal : undefined

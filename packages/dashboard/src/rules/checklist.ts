@@ -34,7 +34,7 @@ const items: readonly Omit<ChecklistItem, 'isDone'>[] = [
   },
 ]
 
-/** Whether a version of any project has served. Deployments of projects in the cloud are not in the list, their status is. */
+/** Whether a version of any project was live. `deployments` has none of projects in the cloud: for them, the status is checked. */
 export const hasDeployed = (
   projects: readonly Pick<Project, 'status'>[],
   deployments: readonly Pick<Deployment, 'status'>[],
@@ -42,7 +42,7 @@ export const hasDeployed = (
   deployments.some(({ status }) => status === 'live' || status === 'superseded') ||
   projects.some(({ status }) => status === 'live' || status === 'sleeping')
 
-/** Whether the project answers at a domain of its own. A domain that waits for DNS is neither its address nor has a certificate. */
+/** Whether a connected domain of the project works: it is the current address, or has a certificate. */
 export const hasWorkingDomain = ({ routes, url }: Pick<Project, 'routes' | 'url'>): boolean =>
   routes.some((route) => route.kind === 'custom' && (route.url === url || route.tls === 'active'))
 

@@ -16,7 +16,7 @@ export const domainActions = ({ kind, primary, ...facts }: Facts): DomainActions
   showsRecords: kind === 'custom' && waitsForDns(facts),
 })
 
-/** A certificate proves that requests arrive, also through a proxy with an address of its own. */
+/** An active certificate proves that requests arrive, even if the domain resolves to the address of a proxy. */
 export const waitsForDns = ({ verified, pointsHere, tls }: Omit<Facts, 'kind' | 'primary'>): boolean =>
   !verified || (pointsHere === false && tls !== 'active')
 
@@ -24,7 +24,7 @@ export const waitsForDns = ({ verified, pointsHere, tls }: Omit<Facts, 'kind' | 
 export const domainReason = ({ reason, ...domain }: Facts & Pick<ProjectDomain, 'reason'>): string | null =>
   reason !== null && domainActions(domain).showsRecords ? reason.replace(/(?<=\.) .*$/s, '') : reason
 
-/** The part of the reason that says that the records lead other machines to themselves; null if they do not. */
+/** The part of the reason that warns about records with a loopback address: other machines would reach themselves. Null: none. */
 export const loopbackHint = ({ reason }: Pick<ProjectDomain, 'reason'>): string | null =>
   /\S+ is reachable only from this machine\..*/s.exec(reason ?? '')?.[0] ?? null
 

@@ -38,12 +38,12 @@ export function findCommands<Project extends Searchable, Command extends Project
   for (const project of ordered) {
     if (found.length >= maxFound) break
     const own = wordsOf(`${project.name} ${project.slug}`)
-    const isNamed = words.filter((word) => matches(word, own))
-    if (isNamed.length === words.length) found.push({ project, command: undefined })
-    if (isNamed.length === 0 && project.id !== currentId) continue
-    // A word may name both: "shop logs" of a project that is called "logs".
-    const rest = words.filter((word) => !matches(word, own))
-    const wanted = rest.length > 0 ? rest : isNamed.length === 1 ? [] : isNamed.slice(1)
+    const projectWords = words.filter((word) => matches(word, own))
+    if (projectWords.length === words.length) found.push({ project, command: undefined })
+    if (projectWords.length === 0 && project.id !== currentId) continue
+    const otherWords = words.filter((word) => !matches(word, own))
+    // If all words match the project, those after the first may name a command too: "shop logs" with a project "Shop logs".
+    const wanted = otherWords.length > 0 ? otherWords : projectWords.slice(1)
     if (wanted.length === 0) continue
     for (const { command, text } of commandWords)
       if (wanted.every((word) => matches(word, text))) found.push({ project, command })

@@ -9,7 +9,7 @@ export function wasLive({ status, statusReason }: Pick<Project, 'status' | 'stat
 
 const inProgress: readonly Project['status'][] = ['queued', 'building', 'deploying']
 
-/** The same for an environment of the project. `deployments` must contain all that are live. */
+/** Whether the environment has a live version. `deployments` must contain all live deployments of the project. */
 export const wasEnvironmentLive = (
   environment: string,
   deployments: readonly Pick<Deployment, 'environment' | 'status'>[],

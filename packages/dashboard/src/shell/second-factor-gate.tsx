@@ -12,7 +12,7 @@ export function SecondFactorGate({ onRecoveryCodes }: { onRecoveryCodes(areShown
   return (
     <FrontPage title="Set up two-factor authentication">
       <Text mb="md">
-        {session.data?.organization.name} requires it. Your access continues as soon as it is on; nothing of yours was deleted.
+        {session.data?.organization.name} requires two-factor authentication. Turn it on to get access again. Nothing was deleted.
       </Text>
       <TwoFactorSection
         onRecoveryCodes={(areShown) => {

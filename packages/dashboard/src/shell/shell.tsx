@@ -17,7 +17,7 @@ const SecondFactorGate = lazyPart(() => import('./second-factor-gate.tsx'), 'Sec
 /** The frame around every page of a signed-in user; other visitors sign in first and then see the page they requested. */
 export function Shell() {
   const session = useSession()
-  // The session may be read again while a user stores the codes: the gate stays until they have.
+  // The session may be read again while the recovery codes are shown: the gate stays until the user has stored them.
   const [showsRecoveryCodes, setShowsRecoveryCodes] = useState(false)
   if (session.isPending) return <ShellSkeleton />
   if (session.error && !session.data)

@@ -1,10 +1,10 @@
-/** Names of deployment steps that are not plain enough as the API calls them. */
+/** Labels of deployment steps whose API name is not clear enough for users. */
 const names: Record<string, string> = {
   fetch: 'Fetch source',
   health: 'Health check',
   switch: 'Switch route',
-  'take over': 'Old containers',
-  retire: 'Stop old',
+  'take over': 'Stop old containers',
+  retire: 'Stop old version',
 }
 
 export const stepText = (name: string): string => names[name] ?? name.replaceAll('_', ' ')

@@ -13,7 +13,7 @@ const steps: readonly (readonly [Transfer['phase'], string])[] = [
 ]
 
 const endTexts: Partial<Record<Transfer['phase'], string>> = {
-  done: 'Moved',
+  done: 'Transferred',
   undoing: 'Rolling back: the project stays at its source',
   failed: 'The transfer failed; the project is live at its source',
 }

@@ -20,7 +20,7 @@ const steps = { packing: 'Packing', sending: 'Sending', detecting: 'Detecting th
 export function FolderDrop({ onSent, projectId }: Props) {
   const [progress, setProgress] = useState<UploadProgress>()
   const [error, setError] = useState<unknown>()
-  const [asked, setAsked] = useState<{ folder: Folder; decide(isIncluded: boolean): void }>()
+  const [envQuestion, setEnvQuestion] = useState<{ folder: Folder; decide(isIncluded: boolean): void }>()
   const [isDragOver, setDragOver] = useState(false)
   const input = useRef<HTMLInputElement>(null)
   const isClosed = useRef(false)
@@ -36,8 +36,8 @@ export function FolderDrop({ onSent, projectId }: Props) {
     try {
       const chosen = await folder
       const isIncluded =
-        chosen.envFiles.length === 0 || (await new Promise<boolean>((decide) => setAsked({ folder: chosen, decide })))
-      setAsked(undefined)
+        chosen.envFiles.length === 0 || (await new Promise<boolean>((decide) => setEnvQuestion({ folder: chosen, decide })))
+      setEnvQuestion(undefined)
       const files = isIncluded ? [...chosen.files, ...chosen.envFiles] : chosen.files
       const sent = await sendFolder({ ...chosen, files }, setProgress, projectId)
       // The form was closed: the upload is not used.
@@ -64,8 +64,8 @@ export function FolderDrop({ onSent, projectId }: Props) {
         onDrop={drop}
       >
         <IconFolderUp size={36} stroke={1.3} aria-hidden />
-        {asked ? (
-          <EnvFilesQuestion paths={asked.folder.envFiles.map(({ path }) => path)} onDecided={asked.decide} />
+        {envQuestion ? (
+          <EnvFilesQuestion paths={envQuestion.folder.envFiles.map(({ path }) => path)} onDecided={envQuestion.decide} />
         ) : progress ? (
           <UploadBar {...progress} />
         ) : (

@@ -36,7 +36,7 @@ function RequestLink() {
 
 function NewPassword({ code }: { code: string }) {
   const reset = useChange(contract.access.resetPassword, { hidesErrorNotice: true })
-  if (reset.data) return <Text>The password is changed.</Text>
+  if (reset.data) return <Text>The password was changed. Sign in with the new one.</Text>
   return (
     <AccessForm
       fields={[

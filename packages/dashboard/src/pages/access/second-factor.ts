@@ -1,7 +1,7 @@
 import { ApiError } from '@berth/contract/client'
 import { useState } from 'react'
 
-/** Whether a sign-in form asks for a code: once the server has asked for it. */
+/** Whether a sign-in form shows the field for a code: not before the server has required one. */
 export function useSecondFactor() {
   const [isNeeded, setIsNeeded] = useState(false)
   return {

@@ -56,7 +56,7 @@ export function CloudProjects({ isLinked }: { isLinked: boolean }) {
             <DataTable label="Projects" columns={columns} rows={rows.slice(0, maxShown)} keyOf={({ id }) => id} />
             {rows.length > maxShown && (
               <Text size="sm" c="dimmed" p="md">
-                and {rows.length - maxShown} more: transfer them in their own settings
+                {rows.length - maxShown} more projects are not listed. Transfer them in their settings.
               </Text>
             )}
           </>
@@ -71,8 +71,8 @@ export function CloudProjects({ isLinked }: { isLinked: boolean }) {
         {selected && (
           <>
             <Text size="sm" mb="md">
-              It is {selected.location === 'cloud' ? 'in the cloud' : 'here'}, and stays live there until the target has
-              everything and has checked it.
+              The project is {selected.location === 'cloud' ? 'in the cloud' : 'on this instance'}. It stays live there until the
+              target has received and checked all of its data.
             </Text>
             <MoveProject project={selected} />
           </>

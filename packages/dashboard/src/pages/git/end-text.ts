@@ -1,6 +1,6 @@
 import type { GitApplication } from '@berth/contract'
 
-/** Describes the functions that stop when the application is removed or replaced. */
+/** Tells the user which connections end if the application is removed or replaced, and what stops then. */
 export const endText = ({ connectedOrganizations: count }: GitApplication, name: string): string =>
   count === 0
     ? `No organisation is connected to ${name} through the current application.`

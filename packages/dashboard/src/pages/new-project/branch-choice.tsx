@@ -39,8 +39,8 @@ export function BranchChoice({ repository, provider, onBack, onChosen }: Props) 
         {files.error && <Text size="sm">{files.error.message}</Text>}
         {files.data && found.length === 0 && (
           <Text size="sm" c="dimmed">
-            The root folder contains no known build file: its files are served as they are. Or set a root directory in the next
-            step.
+            The root folder contains no known build file: its files are served as a static site. If the project is in a subfolder,
+            set the root directory in the next step.
           </Text>
         )}
         {found.map(({ file, description }) => (

@@ -21,7 +21,7 @@ export function MarkAllSeen({ deliveries }: { deliveries: readonly Delivery[] })
       size="xs"
       variant="default"
       loading={mark.isPending}
-      refusal={unseen.length === 0 ? 'All notifications are read.' : undefined}
+      refusal={unseen.length === 0 ? 'There are no unseen notifications.' : undefined}
       onClick={() => mark.mutate()}
     >
       Mark all as seen

@@ -10,7 +10,7 @@ import { useRead } from '../../data/read.ts'
 import { useSession } from '../../data/session.ts'
 import { sizeText } from '../../text/sizes.ts'
 
-type Row = StoragePlace['projects'][number] & { place: string }
+type Row = StoragePlace['projects'][number] & { location: string }
 
 /** Disk use of builds, shown only to operators of the instance. */
 export function StorageSection() {
@@ -25,11 +25,11 @@ export function StorageSection() {
   const nameOf = ({ serverId }: StoragePlace) =>
     serverId === null ? 'This machine' : (servers.data?.find(({ id }) => id === serverId)?.name ?? 'Another server')
   if (!storage.data) return null
-  const { places: paths } = storage.data
-  const rows = paths.flatMap((location) => location.projects.map((project) => ({ ...project, place: nameOf(location) })))
+  const { places } = storage.data
+  const rows = places.flatMap((place) => place.projects.map((project) => ({ ...project, location: nameOf(place) })))
   const columns: Column<Row>[] = [
     { title: 'Project', isHeading: true, cell: ({ name }) => name ?? 'A deleted project' },
-    { title: 'Location', cell: ({ place: location }) => location },
+    { title: 'Location', cell: ({ location }) => location },
     { title: 'Artifacts', alignRight: true, cell: ({ artifactsBytes }) => sizeText(artifactsBytes) },
     { title: 'Build cache', alignRight: true, cell: ({ cacheBytes }) => sizeText(cacheBytes) },
   ]
@@ -45,9 +45,9 @@ export function StorageSection() {
       }
     >
       <Stack gap={4} px={{ base: 'md', sm: 'lg' }} pb="md">
-        {paths.map((location) => (
-          <Text key={location.serverId ?? ''} size="sm">
-            {nameOf(location)}: {location.error ?? usedText(location)}
+        {places.map((place) => (
+          <Text key={place.serverId ?? ''} size="sm">
+            {nameOf(place)}: {place.error ?? usedText(place)}
           </Text>
         ))}
       </Stack>
@@ -69,7 +69,7 @@ export function StorageSection() {
   )
 }
 
-const rowKey = ({ projectId, place: location }: Row) => `${location} ${projectId}`
+const rowKey = ({ projectId, location }: Row) => `${location} ${projectId}`
 
 function usedText({ artifactsBytes, cacheBytes, cacheMaxBytes, disk }: StoragePlace): string {
   const maximumText = cacheMaxBytes === null ? '' : ` of at most ${sizeText(cacheMaxBytes)}`

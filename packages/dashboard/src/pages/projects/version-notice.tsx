@@ -31,8 +31,8 @@ export function VersionNotice() {
       closeButtonLabel="Dismiss"
       onClose={() => setDismissed(newest)}
     >
-      This instance runs {version}. Upgrade it on its machine with <Code>berth upgrade</Code>: projects keep running, and a
-      version that does not become healthy is taken back.
+      This instance runs {version}. Upgrade it on its machine with <Code>berth upgrade</Code>. Projects keep running, and if the
+      new version does not become healthy, the previous one starts again.
     </Alert>
   )
 }

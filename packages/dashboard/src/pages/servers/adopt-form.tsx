@@ -52,7 +52,7 @@ export function AdoptForm({ serverId, serviceNames }: Props) {
               loading={plan.isPending}
               onClick={() => plan.mutate({ query: { plan: true }, body })}
             >
-              What would a deployment do?
+              Show plan
             </ActionButton>
           </Group>
           {plan.data && (

@@ -78,7 +78,7 @@ export function ServerPage() {
             />
             {one.hostKey && (
               <Text size="sm" mt="md" component="div">
-                If you reinstall the server, its key changes: remove the pinned key then.{' '}
+                A reinstalled server has a new host key: remove the pinned key before you check it.{' '}
                 <RowButton refusal={writeRefusal} onClick={() => update.mutate({ params: { id }, body: { hostKey: null } })}>
                   Remove the pinned key
                 </RowButton>

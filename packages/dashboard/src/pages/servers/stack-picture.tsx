@@ -1,6 +1,6 @@
 import type { DiscoveredService, Stack } from '@berth/contract'
 import { Badge, Button, Text, Title } from '@mantine/core'
-import { adoptableNames, pickName } from '../../rules/adoption.ts'
+import { adoptableNames, adoptionName } from '../../rules/adoption.ts'
 import { ServiceCard } from './service-card.tsx'
 import classes from './stack-picture.module.css'
 
@@ -43,7 +43,7 @@ export function StackPicture({ stack, selected, onSelect }: Props) {
                 )
               }
             >
-              {names.every((name) => selected.has(name)) ? 'Pick none' : 'Pick all'}
+              {names.every((name) => selected.has(name)) ? 'Select none' : 'Select all'}
             </Button>
           )}
         </header>
@@ -52,8 +52,8 @@ export function StackPicture({ stack, selected, onSelect }: Props) {
             <ServiceCard
               key={service.containerId ?? service.name}
               service={service}
-              isSelected={selected.has(pickName(service))}
-              onSelect={(isSelected) => onSelect([pickName(service)], isSelected)}
+              isSelected={selected.has(adoptionName(service))}
+              onSelect={(isSelected) => onSelect([adoptionName(service)], isSelected)}
             />
           ))}
         </div>

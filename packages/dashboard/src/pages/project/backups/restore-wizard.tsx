@@ -63,7 +63,7 @@ export function RestoreWizard({ run, project, onClose }: Props) {
         <Staged
           restore={restore}
           progress={progress}
-          word={project.name}
+          projectName={project.name}
           isPending={apply.isPending}
           onApply={() => prepared && apply.mutate({ params, body: { confirmationToken: prepared.confirmationToken } })}
           onCancel={close}
@@ -128,15 +128,15 @@ const TargetChoice = ({ target, onTarget, isPending, onNext, onCancel }: TargetP
 interface StagedProps {
   restore: BackupRestore
   progress: Progress | undefined
-  word: string
+  projectName: string
   isPending: boolean
   onApply(): void
   onCancel(): void
 }
 
-function Staged({ restore, progress, word, isPending, onApply, onCancel }: StagedProps) {
+function Staged({ restore, progress, projectName, isPending, onApply, onCancel }: StagedProps) {
   const [typed, setTyped] = useState('')
-  const refusal = applyRefusal(restore) ?? (typed === word ? undefined : `Type ${word} first.`)
+  const refusal = applyRefusal(restore) ?? (typed === projectName ? undefined : `Type ${projectName} first.`)
   const { verification, report } = restore
   return (
     <Stack>
@@ -155,7 +155,7 @@ function Staged({ restore, progress, word, isPending, onApply, onCancel }: Stage
       {verification.status === 'passed' && <Alert color="teal">The backup is intact: all data was read and verified.</Alert>}
       {report && <RestoreReportView report={report} />}
       <TextInput
-        label={`Type ${word} to confirm`}
+        label={`Type ${projectName} to confirm`}
         autoComplete="off"
         value={typed}
         onChange={(event) => setTyped(event.currentTarget.value)}

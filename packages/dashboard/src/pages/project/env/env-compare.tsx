@@ -22,9 +22,9 @@ interface Props {
 const labels: Record<Comparison, [string, string]> = {
   same: ['same', 'gray'],
   different: ['different', 'yellow'],
-  secret: ['secret in both or one', 'gray'],
+  secret: ['secret, not compared', 'gray'],
   onlyLeft: ['only here', 'yellow'],
-  onlyRight: ['only there', 'yellow'],
+  onlyRight: ['missing here', 'yellow'],
 }
 
 /** The variables of this environment beside those of another one, with a button that copies the readable differences. */

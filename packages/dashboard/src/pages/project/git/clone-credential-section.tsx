@@ -28,7 +28,7 @@ export function CloneCredentialSection({ project }: { project: Project }) {
       <Text size="sm" mb="sm">
         {hasToken ? (
           <>
-            One is set (<span className="mono">{shown}</span>
+            A credential is set (<span className="mono">{shown}</span>
             {setAt && (
               <>
                 , <TimeAgo time={setAt} />
@@ -60,7 +60,7 @@ export function CloneCredentialSection({ project }: { project: Project }) {
               refusal={refusal}
               onClick={() => set.mutate({ params, body: { token: null } })}
             >
-              Forget it
+              Remove
             </ActionButton>
           )}
         </Group>

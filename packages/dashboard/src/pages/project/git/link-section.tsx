@@ -66,7 +66,7 @@ export function LinkSection({ project }: { project: Project }) {
         </Group>
       </form>
       <Text size="xs" c="dimmed" mt="xs">
-        Nothing is deployed by linking.
+        Linking does not start a deployment.
       </Text>
     </Section>
   )

@@ -30,7 +30,7 @@ export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: bo
   const refusal = useProjectRefusal(projectId, 'write')
   const create = useChange(contract.projects.createRule, {
     refreshes: [contract.projects.listRules],
-    successMessage: 'In force.',
+    successMessage: 'Rule added.',
   })
   const set = (change: Partial<RuleForm>) => setForm({ ...form, ...change })
   const add = () => create.mutate({ params: { id: projectId }, body: ruleBody(form) }, { onSuccess: () => setForm(empty) })
@@ -65,24 +65,24 @@ export function AddRule({ projectId, isFirst }: { projectId: string; isFirst: bo
                 onChange={(value) => set({ requests: Number(value) })}
               />
               <NumberInput
-                label="In seconds"
+                label="Per (seconds)"
                 min={1}
                 value={form.windowSeconds}
                 onChange={(value) => set({ windowSeconds: Number(value) })}
               />
             </Group>
           )}
-          {form.kind === 'ban' && addresses('Whom', 'addresses', true)}
+          {form.kind === 'ban' && addresses('Block', 'addresses', true)}
           {form.kind === 'allow-deny' && (
             <>
               {addresses('Allow only', 'allow')}
-              {addresses('Refuse', 'deny')}
+              {addresses('Block', 'deny')}
             </>
           )}
           <TextInput
             label="Only for a path"
             description="Whole segments: /admin covers /admin and /admin/users, not /administrator"
-            placeholder="everywhere"
+            placeholder="all paths"
             pattern="/.*"
             title="Begins with /"
             value={form.pathPrefix}

@@ -51,7 +51,7 @@ export function GrantSection({ project: { id }, title = 'Access', actions }: Pro
                   aria-label={`Remove the grant of ${one.email}`}
                   onClick={() => change.mutate({ params, body: { userId: one.userId, level: null } })}
                 >
-                  Back to the role's
+                  Remove grant
                 </RowButton>
               ),
             },

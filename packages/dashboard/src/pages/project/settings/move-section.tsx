@@ -4,10 +4,10 @@ import { Section } from '../../../components/section.tsx'
 import { useRead } from '../../../data/read.ts'
 import { MoveProject } from '../../cloud/move-project.tsx'
 
-/** Moves the project to the cloud, or back. */
+/** Transfers the project to the cloud, or back. */
 export function MoveSection({ project }: { project: Project }) {
   const link = useRead(contract.cloud.getLink, {})
-  // The cloud service itself has no cloud to move to.
+  // The cloud service itself is linked to no cloud.
   if (link.error instanceof ApiError && link.error.status === 404) return null
   return (
     <Section

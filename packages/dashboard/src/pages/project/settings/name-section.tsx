@@ -18,7 +18,7 @@ export function NameSection({ project }: { project: Project }) {
         title="Name"
         footer={
           <SaveFooter refusal={refusal} isPending={save.isPending}>
-            The address stays as it is: it comes from <b>{project.slug}</b>.
+            The address does not change: it contains the slug <b>{project.slug}</b>.
           </SaveFooter>
         }
       >
