@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AuditEvent } from '../../http/audit-event.ts'
 import { batchWrites } from '../../platform/batch-writes.ts'
 import { newId } from '../../platform/db/ids.ts'
@@ -149,7 +149,7 @@ const hashedFields = [
 
 export function hashOf(entry: Pick<AuditRow, (typeof hashedFields)[number]>): string {
   const content = hashedFields.map((field) => entry[field])
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex')
+  return hash('sha256', JSON.stringify(content))
 }
 
 /** The first entry whose hash does not follow from the previous one; null when the chain is intact. `rows` oldest first. */

@@ -1,4 +1,6 @@
+import type { Awaitable } from '../../platform/awaitable.ts'
 import { type Page, page } from '../../platform/db/pages.ts'
+import { preparedQuery } from '../../platform/db/prepared.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { LinkRow } from '../../platform/db/tables/projects.ts'
 
@@ -23,8 +25,12 @@ export const allLinks = (db: Db, projectId: string, environment?: string): Promi
 }
 
 /** All links to a service. */
-export const linksTo = (db: Db, serviceProjectId: string): Promise<LinkRow[]> =>
-  db.selectFrom('projectLinks').selectAll().where('serviceProjectId', '=', serviceProjectId).orderBy('id').execute()
+export const linksTo = (db: Db, serviceProjectId: string): Awaitable<readonly LinkRow[]> =>
+  linksToService.all(db, { serviceProjectId })
+
+const linksToService = preparedQuery((db, { serviceProjectId }: { serviceProjectId: string }) =>
+  db.selectFrom('projectLinks').selectAll().where('serviceProjectId', '=', serviceProjectId).orderBy('id'),
+)
 
 export const findLink = (db: Db, id: string): Promise<LinkRow | undefined> =>
   db.selectFrom('projectLinks').selectAll().where('id', '=', id).executeTakeFirst()

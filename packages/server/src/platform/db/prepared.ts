@@ -1,7 +1,7 @@
 import type { Compilable, CompiledQuery } from 'kysely'
 import { type Awaitable, thenSync } from '../awaitable.ts'
 import { storedValue } from './columns.ts'
-import { type DirectReads, directReadsOf } from './direct-reads.ts'
+import { type DirectReads, directReadsOf, directStatementsOf } from './direct-reads.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
 import type { Db } from './schema.ts'
 
@@ -36,6 +36,8 @@ export function preparedQuery<Parameters extends { [Name in keyof Parameters]?: 
     const values = slots.map((value) =>
       value instanceof Slot ? storedValue((parameters as Record<string, unknown>)[value.name]) : value,
     )
+    const statements = db.isTransaction ? directStatementsOf(db) : undefined
+    if (statements) return statements.run(compiled, values) as readonly Row[]
     if (!direct || db.isTransaction) return db.executeQuery<Row>({ ...compiled, parameters: values }).then(({ rows }) => rows)
     assertOutsideTransaction()
     return direct.read(compiled.sql, values) as Awaitable<readonly Row[]>

@@ -29,6 +29,11 @@ export class ReadEntries<Tables> {
     this.#tablesOf = tablesOf
   }
 
+  /** The tables of a statement. */
+  tablesOf(sql: string): Tables {
+    return this.#statement(sql).tables
+  }
+
   find(sql: string, parameters: readonly unknown[]): ReadEntry<Tables> | undefined {
     let entry = this.#statements.get(sql)
     for (const parameter of parameters) entry = entry?.next?.get(parameter)
@@ -65,9 +70,16 @@ export class ReadEntries<Tables> {
     this.#characters += characters - (last ? charactersOf(last) : 0)
   }
 
-  #make(sql: string, parameters: readonly unknown[]): ReadEntry<Tables> {
-    const statement = this.#statements.get(sql) ?? emptyEntry(this.#tablesOf(sql))
+  #statement(sql: string): ReadEntry<Tables> {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const statement = emptyEntry(this.#tablesOf(sql))
     this.#statements.set(sql, statement)
+    return statement
+  }
+
+  #make(sql: string, parameters: readonly unknown[]): ReadEntry<Tables> {
+    const statement = this.#statement(sql)
     return parameters.reduce((entry: ReadEntry<Tables>, parameter) => {
       entry.next ??= new Map()
       const next = entry.next.get(parameter) ?? emptyEntry(statement.tables)

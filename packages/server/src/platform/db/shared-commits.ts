@@ -164,7 +164,7 @@ export class Member {
 
   /** A query that ran concurrently with a failed one must not write into the next transaction. */
   run(sql: string, parameters: readonly unknown[]): SqliteResult {
-    this.#assertOpen()
+    this.assertOpen()
     try {
       return this.#writer.run(sql, parameters)
     } catch (error) {
@@ -175,11 +175,11 @@ export class Member {
   }
 
   iterate(sql: string, parameters: readonly unknown[]): Generator<Record<string, unknown>> {
-    this.#assertOpen()
+    this.assertOpen()
     return this.#writer.iterate(sql, parameters)
   }
 
-  #assertOpen(): void {
+  assertOpen(): void {
     if (this.#hasEnded) throw new Error('the transaction that this query belongs to has ended')
     if (this.#group.failure !== undefined) throw this.#group.failure
   }

@@ -54,6 +54,11 @@ export class SqliteFile {
     }
   }
 
+  /** Runs a statement that only reads; `afterRun` is not called. */
+  read(sql: string, parameters: readonly unknown[]): Record<string, unknown>[] {
+    return readRows(this.#statement(sql), parameters.map(toSqlite))
+  }
+
   /** The value of a pragma. `afterRun` is not called. */
   valueOf(sql: string): unknown {
     const { prepared } = this.#statements.get(sql) ?? this.#statement(sql)

@@ -1,11 +1,16 @@
 import type { DirectReads } from './direct-reads.ts'
 import { ReadEntries, type ReadEntry, type StoredRows } from './read-entries.ts'
 import { isBusy } from './sqlite-busy.ts'
-import type { SqliteFile } from './sqlite-file.ts'
+import type { SqliteFile, SqliteResult } from './sqlite-file.ts'
 import { StatementTables } from './statement-tables.ts'
 import type { WalIndexHeader } from './wal-index-header.ts'
 
 const alwaysChanged = { hasChanged: () => true }
+
+/** Reads the last commit. */
+interface Reader extends Pick<SqliteFile, 'valueOf'> {
+  run(sql: string, parameters: readonly unknown[]): Pick<SqliteResult, 'rows'>
+}
 
 /** A table, and when this process last changed it. */
 interface Table {
@@ -18,8 +23,8 @@ interface Table {
  * acknowledged write. Rows are frozen, since several callers share them.
  */
 export class SqliteReadCache implements DirectReads {
-  readonly #reader: SqliteFile
-  readonly #watcher: SqliteFile
+  readonly #reader: Reader
+  readonly #watcher: Pick<SqliteFile, 'valueOf'>
   readonly #walIndex: Pick<WalIndexHeader, 'hasChanged'>
   readonly #statements: StatementTables
   readonly #tables = new Map<string, Table>()
@@ -35,9 +40,15 @@ export class SqliteReadCache implements DirectReads {
   #dataVersion: unknown
   #schemaVersion: unknown
   #isChecked = false
+  /** Commits of other processes before the open transaction are known: there are none while it is open. */
+  #isTransactionChecked = false
 
   /** `watcher` is the connection that this process writes with: only commits of others change its data version. */
-  constructor(reader: SqliteFile, watcher: SqliteFile = reader, walIndex: Pick<WalIndexHeader, 'hasChanged'> = alwaysChanged) {
+  constructor(
+    reader: Reader,
+    watcher: Pick<SqliteFile, 'valueOf'> = reader,
+    walIndex: Pick<WalIndexHeader, 'hasChanged'> = alwaysChanged,
+  ) {
     this.#reader = reader
     this.#watcher = watcher
     this.#walIndex = walIndex
@@ -51,6 +62,19 @@ export class SqliteReadCache implements DirectReads {
     return this.#entries.store(sql, parameters, this.#reader.run(sql, parameters).rows, this.#now)
   }
 
+  /**
+   * A read of the open transaction, which `run` asks the database for. Its answer is the last commit's if the transaction has
+   * changed none of the tables, and no other process can commit meanwhile.
+   */
+  readInTransaction(sql: string, parameters: readonly unknown[], run: () => Record<string, unknown>[]): StoredRows {
+    if (!this.#isTransactionChecked) this.#check()
+    this.#isTransactionChecked = true
+    if (this.#hasPendingSchema || this.#entries.tablesOf(sql).some((table) => this.#pending.has(table))) return run()
+    const entry = this.#entries.find(sql, parameters)
+    if (entry?.rows && this.#isCurrent(entry)) return entry.rows
+    return this.#entries.store(sql, parameters, run(), this.#now)
+  }
+
   /** Must be called after every statement of the connection that writes, also after one that failed. */
   noteWrite(sql: string): void {
     const effect = this.#statements.effectOf(sql)
@@ -58,7 +82,11 @@ export class SqliteReadCache implements DirectReads {
       this.#hasPendingSchema = true
       this.drop()
     }
-    if (effect === 'none' || effect === 'unknown') return
+    if (effect === 'begins transaction') {
+      this.#isTransactionChecked = false
+      this.#pending.clear()
+    }
+    if (effect === 'none' || effect === 'unknown' || effect === 'begins transaction') return
     this.#now += 1
     if (effect === 'ends transaction') {
       this.#endTransaction()

@@ -8,8 +8,10 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { DirectReads } from './direct-reads.ts'
+import type { DirectReads, PreparedStatement } from './direct-reads.ts'
+import { LastCommitReader } from './last-commit-reader.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
+import type { StoredRows } from './read-entries.ts'
 import { type Member, SharedCommits } from './shared-commits.ts'
 import { SqliteFile, type SqliteResult } from './sqlite-file.ts'
 import { SqliteReadCache } from './sqlite-read-cache.ts'
@@ -28,13 +30,13 @@ export function sqliteParts(file: string): SqliteParts {
   const writer = new SqliteFile(file, { readOnly: false, afterRun: (sql) => cache.noteWrite(sql) })
   const reader = new SqliteFile(file, { readOnly: true })
   const walIndex = new WalIndexHeader(file)
-  const cache = new SqliteReadCache(reader, writer, walIndex)
+  const cache = new SqliteReadCache(new LastCommitReader(reader, writer), writer, walIndex)
   const commits = new SharedCommits(writer)
   const driver: Driver = {
     init: async () => {},
     acquireConnection: async () => {
       assertOutsideTransaction()
-      return new SqliteConnection(writer, reader, commits)
+      return new SqliteConnection(writer, reader, commits, cache)
     },
     beginTransaction: (connection) => (connection as SqliteConnection).begin(),
     commitTransaction: (connection) => (connection as SqliteConnection).commit(),
@@ -69,19 +71,25 @@ class QueueingAdapter extends SqliteAdapter {
   }
 }
 
+interface Rows {
+  rows: StoredRows
+}
+
 /** Kinds of statements that may share a transaction with others. Raw SQL may not: it could be a pragma. */
 const sharedKinds: readonly string[] = ['InsertQueryNode', 'UpdateQueryNode', 'DeleteQueryNode', 'MergeQueryNode']
 
-class SqliteConnection implements DatabaseConnection {
+export class SqliteConnection implements DatabaseConnection {
   readonly #writer: SqliteFile
   readonly #reader: SqliteFile
   readonly #commits: SharedCommits
+  readonly #cache: SqliteReadCache
   #transaction: Member | undefined
 
-  constructor(writer: SqliteFile, reader: SqliteFile, commits: SharedCommits) {
+  constructor(writer: SqliteFile, reader: SqliteFile, commits: SharedCommits, cache: SqliteReadCache) {
     this.#writer = writer
     this.#reader = reader
     this.#commits = commits
+    this.#cache = cache
   }
 
   async begin(): Promise<void> {
@@ -95,6 +103,15 @@ class SqliteConnection implements DatabaseConnection {
 
   async rollback(): Promise<void> {
     await this.#transaction?.rollback()
+  }
+
+  /** Runs a prepared statement of the transaction at once. */
+  runPrepared({ sql, query }: PreparedStatement, parameters: readonly unknown[]): Pick<SqliteResult, 'changes'> & Rows {
+    const transaction = this.#transaction
+    if (!transaction) throw new Error('the connection has no open transaction')
+    if (query.kind !== 'SelectQueryNode') return transaction.run(sql, parameters)
+    transaction.assertOpen()
+    return { rows: this.#cache.readInTransaction(sql, parameters, () => transaction.run(sql, parameters).rows) }
   }
 
   async executeQuery<Row>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<Row>> {

@@ -1,7 +1,11 @@
-import type { SqliteFile } from './sqlite-file.ts'
+import type { SqliteResult } from './sqlite-file.ts'
 
 /** The effect of a statement on the cache of reads. A list names the tables that it changes; `unknown`: any table, or the schema. */
-export type WriteEffect = 'none' | 'ends transaction' | 'unknown' | readonly string[]
+export type WriteEffect = 'none' | 'begins transaction' | 'ends transaction' | 'unknown' | readonly string[]
+
+interface Reader {
+  run(sql: string, parameters: readonly unknown[]): Pick<SqliteResult, 'rows'>
+}
 
 const maximumStatements = 2_000
 const word = /[a-z_][a-z0-9_]*/g
@@ -18,14 +22,14 @@ interface ForeignKey {
  * reached from one by a foreign key with an action. It may name too many, never too few.
  */
 export class StatementTables {
-  readonly #file: SqliteFile
+  readonly #file: Reader
   readonly #effects = new Map<string, WriteEffect>()
   #tables: ReadonlySet<string> | undefined
   #keys: readonly ForeignKey[] = []
   /** A trigger or a view hides tables from the text of a statement: then every statement may concern every table. */
   #isHidden = false
 
-  constructor(file: SqliteFile) {
+  constructor(file: Reader) {
     this.#file = file
   }
 
@@ -53,7 +57,8 @@ export class StatementTables {
   analyze(sql: string): WriteEffect {
     const words = new Set(sql.toLowerCase().match(word))
     const [first] = words
-    if (first === 'select' || first === 'begin' || first === 'savepoint' || first === 'release') return 'none'
+    if (first === 'select' || first === 'savepoint' || first === 'release') return 'none'
+    if (first === 'begin') return 'begins transaction'
     if (first === 'commit') return 'ends transaction'
     // What a savepoint changed counts as changed until the transaction ends.
     if (first === 'rollback') return words.has('to') ? 'none' : 'ends transaction'

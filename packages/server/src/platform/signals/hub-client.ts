@@ -60,6 +60,7 @@ class HubClient {
     this.#isClosed = true
     clearTimeout(this.#retry)
     this.listeners.clear()
+    this.#link.flush()
     this.#socket?.destroy()
   }
 

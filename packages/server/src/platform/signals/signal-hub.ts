@@ -46,7 +46,10 @@ export async function signalHub(path: string, log: Log): Promise<Signals> {
     async close() {
       listeners.clear()
       const closed = new Promise((resolve) => server.close(resolve))
-      for (const socket of links.keys()) socket.destroy()
+      for (const [socket, link] of links) {
+        link.flush()
+        socket.destroy()
+      }
       await closed
     },
   }

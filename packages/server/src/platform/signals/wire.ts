@@ -12,15 +12,16 @@ export class SignalLink {
   readonly #queue = new NotifyBatcher()
   #socket: Socket | undefined
   #isFull = false
+  #isScheduled = false
 
   add(topic: string, event: object): void {
     this.#queue.add(topic, event)
-    this.#send()
+    this.#sendSoon()
   }
 
   addReread(topic: string): void {
     this.#queue.addReread(topic)
-    this.#send()
+    this.#sendSoon()
   }
 
   /** Sends queued messages and delivers received ones until the socket closes. A malformed frame closes the socket. */
@@ -47,6 +48,21 @@ export class SignalLink {
       if (this.#socket === socket) this.#socket = undefined
     })
     this.#send()
+  }
+
+  /** Sends what waits at once, before the socket is closed. */
+  flush(): void {
+    this.#send()
+  }
+
+  /** The messages of one turn of the event loop, such as those of a shared commit, are sent together. */
+  #sendSoon(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    process.nextTick(() => {
+      this.#isScheduled = false
+      this.#send()
+    })
   }
 
   #send(): void {

@@ -9,7 +9,7 @@ export interface DeployedLinks {
   /** Links to services that the deployment uses; `service` is the unit that the link's host name resolves to. */
   uses: (LinkRow & { service: string })[]
   /** Links of other projects to the deployment's project, and the unit that they connect to. */
-  serves: { service: string; links: LinkRow[] } | null
+  serves: { service: string; links: readonly LinkRow[] } | null
 }
 
 export async function findDeployedLinks(
