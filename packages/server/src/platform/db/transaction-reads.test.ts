@@ -56,7 +56,7 @@ test('what a transaction of a shared commit wrote and took back is read by none 
 test('a transaction reads what another process committed just before it began', async () => {
   const other = await database.openAgain()
   expect(await storedValue(database.db)).toBe(0)
-  await other.transaction(({ db }) => put.all(db, { key: 'a', forgetAt: 5 }))
+  await other.transaction(async ({ db }) => put.all(db, { key: 'a', forgetAt: 5 }))
   await database.transaction(async ({ db }) => {
     expect(await storedValue(db)).toBe(5)
     await raise(db)
