@@ -1,14 +1,28 @@
 import type { Runtime } from '../runtime.ts'
 
-/** A docker runtime of a server. Its code is loaded on the first call. */
+interface Subscription {
+  listener: Parameters<Runtime['onChange']>[0]
+  /** Set once the runtime is loaded. */
+  unsubscribe?: () => void
+}
+
+/** A docker runtime of a server. Its code is loaded on the first call; a call after a failed load loads it again. */
 export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
   let loading: Promise<Runtime> | undefined
   let engine: Runtime | undefined
+  const subscriptions = new Set<Subscription>()
   const loadOnce = () => {
-    loading ??= load().then((runtime) => {
-      engine = runtime
-      return runtime
-    })
+    loading ??= load().then(
+      (runtime) => {
+        engine = runtime
+        for (const subscription of subscriptions) subscription.unsubscribe = runtime.onChange(subscription.listener)
+        return runtime
+      },
+      (error: unknown) => {
+        loading = undefined
+        throw error
+      },
+    )
     return loading
   }
   return {
@@ -34,14 +48,14 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
       yield* (await loadOnce()).logs(...args)
     },
     onChange(listener) {
-      let unsubscribe = () => {}
-      let isUnsubscribed = false
-      void loadOnce().then((runtime) => {
-        if (!isUnsubscribed) unsubscribe = runtime.onChange(listener)
-      })
+      const subscription: Subscription = { listener }
+      subscriptions.add(subscription)
+      if (engine) subscription.unsubscribe = engine.onChange(listener)
+      // A failure is reported by the next call, which loads again.
+      else loadOnce().catch(() => undefined)
       return () => {
-        isUnsubscribed = true
-        unsubscribe()
+        subscriptions.delete(subscription)
+        subscription.unsubscribe?.()
       }
     },
     disconnects: () => engine?.disconnects?.() ?? 0,
@@ -64,7 +78,8 @@ export function lazyRuntime(load: () => Promise<Runtime>): Runtime {
     },
     exec: async (...args) => (await loadOnce()).exec(...args),
     async close() {
-      await (await loading)?.close()
+      await loading?.catch(() => undefined)
+      await engine?.close()
     },
   }
 }
