@@ -9,6 +9,7 @@ import { clientAddress } from '../limits/client-address.ts'
 import { shareOf } from '../limits/connection-shares.ts'
 import type { QueuedRequest } from '../limits/wake-queue.ts'
 import type { RequestHead } from '../message/request-head.ts'
+import { chunked, untilClose } from '../message/response-head.ts'
 import type { ControlTarget } from '../protocol/edge-table.ts'
 import { beginRequest, countRequest, endRequest, type RequestCounter } from '../records/request-counters.ts'
 import { recordTail } from '../records/request-records.ts'
@@ -162,16 +163,14 @@ export class Exchange implements QueuedRequest, RequestExchange {
     else if (backlog) this.client.block(false)
   }
 
-  /**
-   * Status line and headers for the client. `length` is the body's size, -1 for chunked, -2 if the body ends with the connection.
-   */
+  /** Status line and headers for the client. `length` is the body's size, `chunked`, or `untilClose`. */
   headText(statusLine: string, headerLines: string, length: number | 'omitted'): string {
     const { head } = this
-    this.#keepAlive = head.keepAlive && length !== -2 && this.client.isRequestComplete && !this.serving.isClosing
+    this.#keepAlive = head.keepAlive && length !== untilClose && this.client.isRequestComplete && !this.serving.isClosing
     const framing =
-      length === 'omitted' || length === -2
+      length === 'omitted' || length === untilClose
         ? ''
-        : length === -1
+        : length === chunked
           ? 'transfer-encoding: chunked\r\n'
           : `content-length: ${length}\r\n`
     const connection = this.#keepAlive ? (head.minor === 0 ? 'connection: keep-alive\r\n' : '') : 'connection: close\r\n'

@@ -1,7 +1,11 @@
 import { asChunk, ChunkedBody } from '../message/chunked-body.ts'
 import { chunked, type ResponseHead, untilClose } from '../message/response-head.ts'
 
-/** How the upstream's body bytes are converted for the client. */
+/**
+ * How the upstream's body bytes are converted for the client: `sized` and `chunks` keep the framing of a known length or of chunks,
+ * `unchunk` removes the chunks for an HTTP/1.0 client, `rechunk` makes chunks of a body that ends with the upstream's connection,
+ * and `raw` ends such a body with the client's connection.
+ */
 type Relay = 'sized' | 'chunks' | 'unchunk' | 'rechunk' | 'raw'
 
 /** Converts the body of one response from the upstream's framing to the client's. */
@@ -53,7 +57,7 @@ export class BodyRelay {
   }
 }
 
-/** The length in the client's response head: a number of bytes, `chunked`, `untilClose`, or none. */
+/** The length in the client's response head: a number of bytes, `chunked`, `untilClose` or `omitted`. */
 export function framingFor(response: ResponseHead, clientMinor: 0 | 1): number | 'omitted' {
   const relay = relayFor(response, clientMinor)
   if (relay === 'chunks' || relay === 'rechunk') return chunked

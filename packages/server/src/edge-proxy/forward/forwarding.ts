@@ -19,6 +19,7 @@ const maxInterimBytes = 65_536
 /** A body up to this size is sent in one write with its head. */
 const maxWriteBytes = 16_384
 const maxBacklog = 65_536
+/** An upstream that refused a connection is not chosen for this long while there is another one. */
 const avoidMs = 1_000
 
 /** Forwards one request to an upstream and streams its response back. */
@@ -35,7 +36,7 @@ export class Forwarding implements ResponseHandler, UpstreamUser {
   #isRetried = false
   /** True once a part of the request was written to the current connection. */
   #isSent = false
-  /** True once a part of a response arrived on it. */
+  /** True once a part of a response arrived on the current connection. */
   #hasResponseBytes = false
   #hasRequestEnded = false
   #backlog: Buffer[] | undefined

@@ -31,7 +31,7 @@ export class Tunnel implements ResponseHandler, UpstreamUser {
   }
 
   clientEnded(): void {
-    // A client that has disappeared looks the same: the other direction is not kept open for hours.
+    // The client may be gone: the edge cannot see the difference, so the other direction gets a shorter time limit.
     this.#extendDeadline('requestIdleMs')
     this.#connection?.socket.end()
   }

@@ -41,21 +41,21 @@ export class CertificateRequests {
   /** Resumes the handshakes of hosts that have a certificate by now, or no longer request one. */
   resumeReady(lacksCertificate: (hostname: string) => boolean): void {
     for (const hostname of this.#reportedAt.keys()) if (!lacksCertificate(hostname)) this.#reportedAt.delete(hostname)
-    for (const hostname of [...this.#waiting.keys()])
-      if (!lacksCertificate(hostname)) this.#release(hostname, Number.POSITIVE_INFINITY)
+    for (const hostname of [...this.#waiting.keys()]) if (!lacksCertificate(hostname)) this.#resume(hostname, () => true)
   }
 
   /** Resumes handshakes that have waited too long; without a certificate they fail. */
   sweep(now: number): void {
-    for (const hostname of [...this.#waiting.keys()]) this.#release(hostname, now)
+    for (const hostname of [...this.#waiting.keys()]) this.#resume(hostname, ({ until }) => until <= now)
   }
 
-  #release(hostname: string, now: number): void {
-    const [expired, remaining] = [[] as WaitingHandshake[], [] as WaitingHandshake[]]
-    for (const waiting of this.#waiting.get(hostname) ?? []) (waiting.until <= now ? expired : remaining).push(waiting)
+  #resume(hostname: string, isDue: (handshake: WaitingHandshake) => boolean): void {
+    const waiting = this.#waiting.get(hostname) ?? []
+    const due = waiting.filter(isDue)
+    const remaining = waiting.filter((handshake) => !due.includes(handshake))
     if (remaining.length > 0) this.#waiting.set(hostname, remaining)
     else this.#waiting.delete(hostname)
-    this.#count -= expired.length
-    for (const { resume } of expired) resume()
+    this.#count -= due.length
+    for (const { resume } of due) resume()
   }
 }

@@ -7,7 +7,7 @@ export interface AdmittedConnection {
   readonly activityLevel: 0 | 1 | 2
   /** When the last request ended. */
   readonly quietSince: number
-  /** The client whose share it counts towards; set by `admit`. */
+  /** The client whose share this connection counts towards; set by `admit`. */
   shareKey: string
   destroy(): void
 }
@@ -20,9 +20,7 @@ export interface ShareLimits {
 
 /** The key under which connections of trusted proxies are counted. */
 const trustedProxiesKey = ''
-/**
- * Share of the connections that are closed at once, so that a flood of new connections does not cause a search for each of them.
- */
+/** Share of the connections that is closed together at the limit, so that a flood of new connections needs few searches. */
 const evictedShare = 0.01
 
 /**
@@ -52,7 +50,7 @@ export class ConnectionShares {
       !trusted &&
       clientConnections &&
       clientConnections.size >= share &&
-      this.#end(clientConnections, evictionCount(share)) === 0
+      this.#closeQuietest(clientConnections, evictionCount(share)) === 0
     )
       return false
     if (this.#count >= limits.connections && !this.#evict(limits.connections, now)) return false
@@ -96,7 +94,7 @@ export class ConnectionShares {
     if (now === this.#allBusyAt) return false
     let count = evictionCount(connections)
     for (const clientConnections of [...this.#clients.values()].sort((a, b) => b.size - a.size)) {
-      count -= this.#end(clientConnections, Math.min(count, Math.ceil(clientConnections.size / 2)))
+      count -= this.#closeQuietest(clientConnections, Math.min(count, Math.ceil(clientConnections.size / 2)))
       if (count <= 0) break
     }
     if (this.#count >= connections) this.#allBusyAt = now
@@ -104,15 +102,15 @@ export class ConnectionShares {
   }
 
   /** Closes up to `count` connections: idle ones before those with an incomplete request, the longest quiet first. */
-  #end(connections: ReadonlySet<AdmittedConnection>, count: number): number {
+  #closeQuietest(connections: ReadonlySet<AdmittedConnection>, count: number): number {
     const closable = [...connections].filter(({ activityLevel }) => activityLevel < 2)
     closable.sort((a, b) => a.activityLevel - b.activityLevel || a.quietSince - b.quietSince)
-    const hasEnded = closable.slice(0, count)
-    for (const connection of hasEnded) {
+    const closed = closable.slice(0, count)
+    for (const connection of closed) {
       this.remove(connection)
       connection.destroy()
     }
-    return hasEnded.length
+    return closed.length
   }
 }
 

@@ -21,6 +21,8 @@ export class RateLimit {
   readonly #maxClients: number
   /** Requests allowed since the last report to the other workers. */
   #changes = new Map<string, number>()
+  /** True with several workers: each reports the requests it allowed to the others, so that the limit covers all of them. */
+  #isShared = false
 
   constructor(config: RateLimitConfig, maxClients = 20_000) {
     this.#windowMs = config.windowSeconds * 1000
@@ -39,9 +41,6 @@ export class RateLimit {
     if (this.#isShared) this.#changes.set(client, (this.#changes.get(client) ?? 0) + 1)
     return 0
   }
-
-  /** True with several workers: each reports the requests it allowed to the others, so that the limit covers all of them. */
-  #isShared = false
 
   enableSharing(): void {
     this.#isShared = true
@@ -93,12 +92,16 @@ export class RateLimit {
     }
   }
 
+  /** Time until the client's next request is allowed. */
   #waitMs(usage: Usage, now: number): number {
-    const left = this.#windowMs - (now - usage.windowStart)
+    const elapsedMs = now - usage.windowStart
     if (usage.used < this.#requests && usage.usedInPreviousWindow > 0) {
-      const fade = 1 - (this.#requests - usage.used) / usage.usedInPreviousWindow
-      return Math.max(0, fade * this.#windowMs - (now - usage.windowStart))
+      // The previous window still counts too much: its share has to fall to what this window leaves free.
+      const fadedShare = 1 - (this.#requests - usage.used) / usage.usedInPreviousWindow
+      return Math.max(0, fadedShare * this.#windowMs - elapsedMs)
     }
-    return left + Math.max(0, 1 - this.#requests / Math.max(1, usage.used)) * this.#windowMs
+    // This window is full: it has to end and then, as the previous window, to fall below the limit.
+    const fadedShare = Math.max(0, 1 - this.#requests / Math.max(1, usage.used))
+    return this.#windowMs - elapsedMs + fadedShare * this.#windowMs
   }
 }

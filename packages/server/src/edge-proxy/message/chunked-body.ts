@@ -1,16 +1,17 @@
 /**
- * Parses the chunked transfer coding strictly: only CRLF, only hexadecimal sizes, bounded extensions and trailers. `onData`
- * receives the body bytes of one input in one piece, for callers that change the framing; callers that forward the bytes unchanged
- * need only the end. One piece, because many tiny chunks would need far more memory than they have bytes.
+ * Parses the chunked transfer coding strictly: only CRLF, only hexadecimal sizes, bounded extensions and trailers. A caller that
+ * changes the framing passes `onData`, which receives the body bytes of one input as one buffer: a buffer for each of many tiny
+ * chunks would need far more memory than their bytes. A caller that forwards the bytes unchanged passes no `onData`.
  */
 export class ChunkedBody {
   done = false
   /** Bytes of the body so far, without framing. */
   bodyBytes = 0
   #state: State = 'size'
-  #left = 0
-  #digits = 0
-  #extra = 0
+  #chunkBytesLeft = 0
+  #sizeDigits = 0
+  /** Size of all extensions and trailers so far. */
+  #extraBytes = 0
   /** The extension or trailer line being read. */
   #line = ''
   #pieces: Buffer[] = []
@@ -20,7 +21,7 @@ export class ChunkedBody {
     this.#onData = onData
   }
 
-  /** Consumes bytes from `start`; returns the index after the last one that belongs to the body, or -1 if it is malformed. */
+  /** Consumes bytes from `start`; returns the index after the last byte of the body, or -1 if the body is malformed. */
   feed(chunk: Buffer, start: number): number {
     const end = this.#read(chunk, start)
     if (this.#pieces.length > 0) {
@@ -45,36 +46,37 @@ export class ChunkedBody {
   }
 
   #takeData(chunk: Buffer, at: number): number {
-    const end = Math.min(chunk.length, at + this.#left)
-    this.#left -= end - at
+    const end = Math.min(chunk.length, at + this.#chunkBytesLeft)
+    this.#chunkBytesLeft -= end - at
     this.bodyBytes += end - at
     if (this.#onData) this.#pieces.push(chunk.subarray(at, end))
-    if (this.#left === 0) this.#state = 'dataCr'
+    if (this.#chunkBytesLeft === 0) this.#state = 'dataCr'
     return end
   }
 
+  /** False if the byte is not allowed here. */
   #takeByte(byte: number): boolean {
     switch (this.#state) {
       case 'size':
         return this.#takeSize(byte)
       case 'extension':
-        return byte === cr ? extensionForm.test(this.#line) && this.#to('sizeLf') : this.#takeText(byte)
+        return byte === cr ? extensionForm.test(this.#line) && this.#enter('sizeLf') : this.#takeText(byte)
       case 'sizeLf':
         if (byte !== lf) return false
         this.#line = ''
-        return this.#to(this.#left > 0 ? 'data' : 'trailer')
+        return this.#enter(this.#chunkBytesLeft > 0 ? 'data' : 'trailer')
       case 'dataCr':
-        return byte === cr && this.#to('dataLf')
+        return byte === cr && this.#enter('dataLf')
       case 'dataLf':
-        this.#digits = 0
-        return byte === lf && this.#to('size')
+        this.#sizeDigits = 0
+        return byte === lf && this.#enter('size')
       case 'trailer':
         return this.#takeTrailer(byte)
       case 'trailerLf':
         if (byte !== lf) return false
         this.done = this.#line === ''
         this.#line = ''
-        return this.#to('trailer')
+        return this.#enter('trailer')
       default:
         return false
     }
@@ -83,27 +85,28 @@ export class ChunkedBody {
   #takeSize(byte: number): boolean {
     const digit = hexDigit(byte)
     if (digit >= 0) {
-      this.#left = this.#digits === 0 ? digit : this.#left * 16 + digit
-      this.#digits += 1
-      return this.#digits <= 12
+      this.#chunkBytesLeft = this.#sizeDigits === 0 ? digit : this.#chunkBytesLeft * 16 + digit
+      this.#sizeDigits += 1
+      return this.#sizeDigits <= 12
     }
-    if (this.#digits === 0) return false
-    if (byte === cr) return this.#to('sizeLf')
-    return byte === semicolon && this.#takeText(byte) && this.#to('extension')
+    if (this.#sizeDigits === 0) return false
+    if (byte === cr) return this.#enter('sizeLf')
+    return byte === semicolon && this.#takeText(byte) && this.#enter('extension')
   }
 
   #takeTrailer(byte: number): boolean {
     if (byte !== cr) return this.#takeText(byte)
-    return (this.#line === '' || trailerForm.test(this.#line)) && this.#to('trailerLf')
+    return (this.#line === '' || trailerForm.test(this.#line)) && this.#enter('trailerLf')
   }
 
   #takeText(byte: number): boolean {
-    this.#extra += 1
+    this.#extraBytes += 1
     this.#line += String.fromCharCode(byte)
-    return this.#extra <= maxExtra && (byte === tab || (byte >= space && byte !== del))
+    return this.#extraBytes <= maxExtraBytes && (byte === tab || (byte >= space && byte !== del))
   }
 
-  #to(state: State): true {
+  /** Returns true, so that it can end a condition. */
+  #enter(state: State): true {
     this.#state = state
     return true
   }
@@ -112,7 +115,7 @@ export class ChunkedBody {
 type State = 'size' | 'extension' | 'sizeLf' | 'data' | 'dataCr' | 'dataLf' | 'trailer' | 'trailerLf'
 
 /** Maximum size of all extensions and trailers of one body. */
-const maxExtra = 16_384
+const maxExtraBytes = 16_384
 /**
  * Extensions and trailers are forwarded unchanged, so they must have a form that every parser reads as an extension or a header
  * line.

@@ -1,4 +1,7 @@
-/** How the edge handles a header field; unknown fields are `pass`. */
+/**
+ * How the edge handles a header field. `pass`: forwarded, like every unknown field. `hop`: valid for one connection, never forwarded.
+ * `forged`: no client may set it, never forwarded. `forwardedOther`: forwarded only from a trusted proxy.
+ */
 export type HeaderRole =
   | 'pass'
   | 'host'
@@ -121,10 +124,7 @@ export function fieldValue(text: string, from: number, to: number): string {
 
 const isBlank = (code: number) => code === 32 || code === 9
 
-/**
- * Removes the lines that a Connection header names. Framing, Host and the edge's own lines are not affected: they are written
- * later.
- */
+/** Removes the header lines with these names in lower case. Framing, Host and the edge's own lines are not affected: they are written later. */
 export function withoutNamed(lines: string, names: readonly string[]): string {
   const removed = new Set(names.filter((name) => token.test(name)))
   if (removed.size === 0) return lines

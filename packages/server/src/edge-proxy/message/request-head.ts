@@ -165,6 +165,7 @@ function resetSeenFields(): SeenFields {
   return seenFields
 }
 
+/** Values of the headers that are checked together after the last line; `host`, `lengths` and `encodings` count their headers. */
 interface SeenFields {
   host: number
   length: string

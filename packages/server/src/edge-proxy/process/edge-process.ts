@@ -180,6 +180,7 @@ export class EdgeProcess {
     if (minutes.length > 0) connection.send({ event: 'traffic', minutes })
   }
 
+  /** Sends the request records. Without a control plane, stops an edge that has an `orphanExitMs`. */
   #tick(): void {
     const { connection } = this.#control
     const { orphanExitMs } = this.#settings

@@ -4,6 +4,7 @@ import type { TrafficMinute } from '../protocol/traffic.ts'
 
 /** The current minute of one environment. Each route holds its counter, so that a request needs no look-up. */
 export interface TrafficCounter {
+  /** Sent as `TrafficMinute.counter`. */
   name: string
   readonly projectId: string
   readonly environment: string
@@ -23,7 +24,7 @@ interface ClosedMinute {
 }
 
 const minuteMs = 60_000
-/** How long a reported minute is reported again to a new control plane: the previous one may have died with it. */
+/** A new control plane gets these last minutes again: the previous control plane may have died before it stored them. */
 const keptMinutes = 15
 /** Maximum number of unreported minutes without a control plane; above it the oldest are dropped. */
 const maxClosedMinutes = 4_096
@@ -40,9 +41,16 @@ export class TrafficCounters {
     const existing = this.#counters.get(key)
     if (existing) return existing
     const counter: TrafficCounter = {
-      ...{ name: this.#nextName(), projectId, environment, minute: 0, isUnreported: false },
-      ...{ requests: 0, errors4xx: 0, errors5xx: 0, bytesOut: 0 },
+      name: this.#nextName(),
+      projectId,
+      environment,
+      minute: 0,
+      requests: 0,
+      errors4xx: 0,
+      errors5xx: 0,
+      bytesOut: 0,
       latency: new Uint32Array(latencyBuckets),
+      isUnreported: false,
     }
     this.#counters.set(key, counter)
     return counter
@@ -111,8 +119,6 @@ export class TrafficCounters {
   }
 }
 
-function toMinute({ name, projectId, environment, minute, latency, ...counter }: TrafficCounter): TrafficMinute {
-  const { requests, errors4xx, errors5xx, bytesOut } = counter
-  const sums = { requests, errors4xx, errors5xx, bytesOut, latency: packLatency(latency) }
-  return { counter: name, projectId, environment, at: minute * minuteMs, ...sums }
+function toMinute({ name, minute, latency, isUnreported: _, ...counts }: TrafficCounter): TrafficMinute {
+  return { counter: name, at: minute * minuteMs, latency: packLatency(latency), ...counts }
 }

@@ -157,13 +157,14 @@ export class Routing {
   }
 
   #sharesOf(target: EdgeTarget, warnings: string[]): { upstream: Upstream; weight: number }[] {
-    if (target.kind === 'upstreams') return this.#shares(target.upstreams, warnings)
+    if (target.kind === 'upstreams') return this.#usableShares(target.upstreams, warnings)
     if (target.kind !== 'control') return []
     const { host, port } = target
-    return this.#shares([{ id: `dashboard ${host}:${port}`, host, port }], warnings)
+    return this.#usableShares([{ id: `dashboard ${host}:${port}`, host, port }], warnings)
   }
 
-  #shares(upstreams: readonly EdgeUpstream[], warnings: string[]): { upstream: Upstream; weight: number }[] {
+  /** Leaves out upstreams with an invalid port; throws if none is left. */
+  #usableShares(upstreams: readonly EdgeUpstream[], warnings: string[]): { upstream: Upstream; weight: number }[] {
     const usable = upstreams.filter(({ id, port }) => {
       const valid = Number.isInteger(port) && port > 0 && port < 65_536
       if (!valid) warnings.push(`upstream ${id}: ${port} is not a valid port`)

@@ -36,7 +36,7 @@ export function rulePrefixes(prefix: string): string[] {
 
 const ambiguousPath = /[%\\;#+]|\/\/|\/\.|\.(?:\/|$)|[^\x21-\x7e]|\.(?:php\d?|phtml|f?cgi)\/|^\/(?:_next\/|page-)data\//i
 
-/** The closure of the steps, or undefined if it is too large. */
+/** All paths that any sequence of steps produces, or undefined if there are too many. */
 function allReadings(path: string): string[] | undefined {
   const found = new Set([path])
   let work = 0

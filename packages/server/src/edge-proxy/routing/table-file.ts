@@ -31,22 +31,22 @@ export class TableFile {
         state.take(JSON.parse(line) as TablePiece)
       } catch (cause) {
         if (cause instanceof SyntaxError) break
-        // The change is already part of the whole table in the file.
+        // The base of the piece is not in the file: the file was rewritten with this change already included.
       }
     }
     return state
   }
 
-  /** Appends the pieces of one change; resolves when they are on disk. `whole` returns the table if the file is rewritten. */
-  add(pieces: readonly TablePiece[], whole: () => Iterable<TablePiece>): Promise<void> {
+  /** Appends the pieces of one change; resolves when they are on disk. If the file is rewritten, `wholeTable` returns its pieces. */
+  add(pieces: readonly TablePiece[], wholeTable: () => Iterable<TablePiece>): Promise<void> {
     return this.#mutex.run(async () => {
-      const text = pieces.map(lineOf).join('')
-      // A whole table replaces all earlier pieces. A file that another process wrote is not appended to.
       const isOversized = this.#changes >= rewriteFromChanges || this.#addedBytes > this.#wholeBytes + rewriteFromBytes
+      // A whole table replaces all earlier pieces. A file that another process wrote is not appended to.
       if (!this.#file || pieces[0]?.base === null || isOversized) {
-        await this.#rewrite(whole())
+        await this.#rewrite(wholeTable())
         return
       }
+      const text = pieces.map(lineOf).join('')
       await this.#file.appendFile(text)
       await this.#file.datasync()
       this.#addedBytes += text.length
