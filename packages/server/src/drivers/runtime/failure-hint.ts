@@ -7,7 +7,7 @@ const unresolved = [
   /\bFailed to resolve '([\w.-]{1,253})'/,
 ]
 
-/** The reason of a failed build command, from one line of its output. Call it for every line: the first reason counts. */
+/** The reason of a failed build command, from one line of its output. Every line is checked: the first reason counts. */
 export function failureHint(line: string): string | null {
   return lockfileHint(line) ?? unresolvedHint(line.slice(0, 2000))
 }

@@ -7,7 +7,7 @@ const patterns: readonly [RegExp, string][] = [
   [/lockfile had changes, but lockfile is frozen/, 'bun install'],
 ]
 
-/** Call it for every line of output: npm writes about a hundred more after the relevant one. */
+/** The reason of a failed install, from one line of its output. Every line is checked: npm prints about a hundred lines after it. */
 export function lockfileHint(line: string): string | null {
   const updateCommand = patterns.find(([pattern]) => pattern.test(line.slice(0, 1000)))?.[1]
   return updateCommand === undefined

@@ -38,7 +38,7 @@ export async function ensureImage(
     if (!user.isGranted) await checkAccess(name, parts, user, abort)
     return name
   }
-  // At a registry, the name may belong to any user.
+  // Never pulled: at a registry, this name may belong to any user.
   if (isOwn) throw new BuiltImageMissing(`The image ${image} was built here and no longer exists`)
   const { name } = await pullFromSources(image, sources, parts, user, report, abort)
   return name
@@ -199,7 +199,7 @@ async function pull(
   try {
     await callEngine(
       async (signal) => {
-        // Passed in the options, the client would also write the password into the query.
+        // `engine.pull` takes the login as an option, and the client would also write the password into the query.
         const stream = login
           ? await engine.createImage(authOf(login), { fromImage: withDefaultTag(name), abortSignal: signal })
           : await engine.pull(withDefaultTag(name), { abortSignal: signal })

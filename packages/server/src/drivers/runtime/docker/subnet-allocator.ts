@@ -25,7 +25,7 @@ const maxTries = 40
 
 /** No subnet is free. The message says what to do. */
 export class NoFreeSubnet extends Error {
-  override readonly name = 'NoAddresses'
+  override readonly name = 'NoFreeSubnet'
 }
 
 /** Another program took the subnet meanwhile. */

@@ -3,7 +3,7 @@ import { dripping, endless, type Lie, says, startLyingEngine } from '../../../..
 import { describeNeeding, partOf } from '../../../../../../tests/kit/machine.ts'
 import { type Sshd, startSshd } from '../../../../../../tests/kit/sshd.ts'
 import { linksTo } from '../../shell/ssh/test-server.ts'
-import { maxTextLength } from './plain-values.ts'
+import { maxMapEntries } from './plain-values.ts'
 import { createServerReader } from './read-server.ts'
 
 const neverAborted = new AbortController().signal
@@ -68,7 +68,7 @@ describeNeeding(['sshd'], 'a hostile server', () => {
     })
     const kept = containers[0]?.labels
     expect(kept).toMatchObject({ 'label 0': 'x', 'com.docker.compose.project': 'shop', 'berth.instance': 'ours' })
-    expect(Object.keys(kept ?? {})).toHaveLength(maxTextLength + 2)
+    expect(Object.keys(kept ?? {})).toHaveLength(maxMapEntries + 2)
   })
 
   test('the total size of all answers is limited; further containers are skipped with a warning', async () => {

@@ -10,9 +10,9 @@ export const count = (value: unknown): number => (typeof value === 'number' && N
 export const flag = (value: unknown): boolean => value === true
 /** Limit per list of one container. Real containers stay below it; millions of small items use more memory than their bytes. */
 const maxListItems = 20_000
-/** Limit of labels and options. A Compose file has some dozens. */
-export const maxTextLength = 200
-/** Labels of the tool that created a container. They are kept wherever they are in the list. */
+/** Limit of entries of a map of labels or options. A Compose file has some dozens. */
+export const maxMapEntries = 200
+/** Labels of the tool that created a container. They are kept beyond `maxMapEntries`. */
 const toolLabels = /^(com\.docker\.compose|berth)\./
 const maxToolLabels = 50
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value.slice(0, maxListItems) : [])
@@ -24,11 +24,12 @@ export const textsOrNull = (value: unknown): string[] | null => (Array.isArray(v
 export function stringMap(value: unknown): Record<string, string> {
   const found: Record<string, string> = Object.create(null)
   const source = record(value)
-  let [remaining, remainingOwn] = [maxTextLength, maxToolLabels]
+  let remaining = maxMapEntries
+  let remainingToolLabels = maxToolLabels
   // Iterates key by key: `Object.keys` would build a list as long as the server chooses.
   for (const name in source) {
-    const isToolLabel = remainingOwn > 0 && toolLabels.test(name)
-    if (isToolLabel) remainingOwn -= 1
+    const isToolLabel = remainingToolLabels > 0 && toolLabels.test(name)
+    if (isToolLabel) remainingToolLabels -= 1
     else if (remaining > 0) remaining -= 1
     else continue
     const value = source[name]

@@ -33,9 +33,6 @@ export interface BuildContainerSettings {
   timeoutMs: number
 }
 
-/** The limit that ended the build. */
-type LimitFailure = BuildFailed | undefined
-
 /**
  * A container in which the commands of a build run one after the other, under common limits. The whole container is killed
  * at a limit (time, memory, processes, disk) or on abort.
@@ -48,7 +45,8 @@ export class BuildContainer {
   readonly #onLine: (line: OutputLine) => void
   readonly #endController = new AbortController()
   readonly #abort: AbortSignal
-  #limitFailure: LimitFailure
+  /** Set when a limit has ended the build. */
+  #limitFailure: BuildFailed | undefined
   #failureHint: string | null = null
   /** Subject of the error message when a limit is reached: the running command. */
   #currentCommand = 'The build'

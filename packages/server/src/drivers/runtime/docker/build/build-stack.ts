@@ -157,17 +157,9 @@ async function cachedInstall(base: string, manifests: string[], { request, recip
 
 async function copyIntoContainer(container: BuildContainer, entries: Build['entries'], { request }: Build): Promise<void> {
   const appPath = appFolder.slice(1)
-  const folders = [
-    'home/',
-    `${homeFolder.slice(1)}/`,
-    `${appPath}/`,
-    ...foldersTo(posix.join(appPath, request.plan.rootDirectory)),
-  ]
+  const folders = [`${homeFolder.slice(1)}/`, `${appPath}/`, ...foldersTo(posix.join(appPath, request.plan.rootDirectory))]
   await container.withLimits((abort) => {
-    const tar = packSource(
-      { folder: request.sourceFolder, entries, prefix: `${appPath}/`, folders: folders.slice(1), uid: appUser },
-      abort,
-    )
+    const tar = packSource({ folder: request.sourceFolder, entries, prefix: `${appPath}/`, folders, uid: appUser }, abort)
     return callEngine((abortSignal) => container.container.putArchive(tar, { path: '/', abortSignal }), {
       abort,
       timeoutMs: transferTimeoutMs,

@@ -9,9 +9,9 @@ import { bitsFor } from '../subnets.ts'
 import { bridgePrefix, type EgressFilter, internalBridgeLetter } from './egress-filter.ts'
 import { MetadataBlock } from './metadata-block.ts'
 
-/** Owner of networks. Projects without services have none and share a network. */
+/** Owner of networks: one version of an environment. Projects without services have no networks of their own and share one. */
 export interface NetworkOwner {
-  /** Common name of all networks of one version. */
+  /** Common name of all networks of the version. */
   name: string
   projectId: string
   environment: string
@@ -66,9 +66,10 @@ const namePrefix = 'berth-'
 export const isOwnNetwork = (name: string): boolean => name.startsWith(namePrefix)
 
 /**
- * Networks of this Berth. The networks of one version share a name, which is a label of its containers. On networks of other
- * versions a container is a *guest*. The networks of a version are removed with its last container, and guests are
- * disconnected. Creating and removing are serialized, so that no network is removed before its first use.
+ * Networks of this Berth. A version is the services of one deployment. Its networks share a name, which is a label of its
+ * containers. A container that a later deployment keeps unchanged is a *guest* on the networks of that later version. The networks
+ * of a version are removed with its last container, and guests are disconnected. Creating and removing are serialized, so that no
+ * network is removed before its first use.
  */
 export class Networks {
   readonly #engine: Engine

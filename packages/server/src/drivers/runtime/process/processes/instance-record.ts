@@ -95,8 +95,8 @@ export class InstanceRecords {
     })
   }
 
-  /** Identifies the folder of an instance. It stays the same when the data folder is moved within its file system. */
-  placeOf(id: string): string {
+  /** Device and inode of an instance's folder. They stay the same when the data folder is moved within its file system. */
+  folderIdOf(id: string): string {
     const { dev, ino } = statSync(this.#paths.instance(id), { bigint: true })
     return `${dev}:${ino}`
   }
@@ -104,7 +104,7 @@ export class InstanceRecords {
   /** A copied data folder names processes of the original, which may still run and write there. */
   #withoutForeignProcess(record: InstanceRecord): InstanceRecord {
     const { instanceId, place } = record
-    if (place === undefined || place === this.placeOf(instanceId)) return record
+    if (place === undefined || place === this.folderIdOf(instanceId)) return record
     rmSync(this.#paths.instanceProcessFile(instanceId), { force: true })
     return { ...record, process: null }
   }

@@ -20,9 +20,9 @@ export function identityOf(pid: number): ProcessIdentity {
  * Reads the identity that a process recorded when it was launched: its line of /proc, or its pid where there is no /proc, and
  * the boot id on the next line.
  */
-export function readIdentity(note: string): ProcessIdentity | null {
+export function readIdentity(processFile: string): ProcessIdentity | null {
   try {
-    const [line = '', boot] = readFileSync(note, 'utf8').trim().split('\n')
+    const [line = '', boot] = readFileSync(processFile, 'utf8').trim().split('\n')
     const pid = Number.parseInt(line, 10)
     if (!(pid > 0)) return null
     return { pid, startTime: line.includes(')') ? (fieldsOfStat(line)[19] ?? null) : null, ...(boot ? { boot } : {}) }

@@ -9,7 +9,7 @@ import { OutputWaiter } from './output-waiter.ts'
 type Stream = 'stdout' | 'stderr'
 const streams = ['stdout', 'stderr'] as const
 const maxReadMs = 3_000
-/** Bytes read without a pause. Then other work has its turn. */
+/** Bytes read without a pause. The pause lets other work run. */
 const burstBytes = 1024 * 1024
 
 /** Streams the lines of an instance's output files from a position on. */
@@ -20,7 +20,7 @@ export async function* readOutput(
     records: InstanceRecords
     recordOf(): InstanceRecord | undefined
     hasEnded(): boolean
-    /** Aborted when the instance was stopped, which changes no file in its folder. */
+    /** Aborted when the instance was stopped. A stop changes no file in the folder, so no change event wakes the reader. */
     stopped?: AbortSignal
   },
   abort: AbortSignal,

@@ -10,7 +10,7 @@ import { DiskMeasurement, type Suspicion } from '../disk/disk-use.ts'
 import type { FreeSpace } from '../disk/free-space.ts'
 import type { Ports } from '../ports/ports.ts'
 import { ProgramPorts } from '../ports/program-ports.ts'
-import { type ControlGroup, createControlGroup, openControlGroup } from '../processes/cgroup.ts'
+import { type ControlGroup, createControlGroup, endControlGroup, openControlGroup } from '../processes/cgroup.ts'
 import { exitCodeOf, startDetached } from '../processes/detached.ts'
 import type { InstanceRecord, InstanceRecords } from '../processes/instance-record.ts'
 import { identityOf, isAlive, killRemainingInGroup, readIdentity, signalGroup } from '../processes/process-table.ts'
@@ -193,7 +193,7 @@ export class InstanceSupervisor {
     child.unref()
     Object.assign(this.record, {
       process: identityOf(child.pid as number),
-      place: this.#records.placeOf(this.record.instanceId),
+      place: this.#records.folderIdOf(this.record.instanceId),
       isInside: this.#sandbox.hasPidNamespace,
       shown: this.#program?.shown ?? [],
       diskMb: this.#request?.resources.diskMb,
@@ -352,9 +352,10 @@ export class InstanceSupervisor {
     }
     await this.#killRemaining()
     this.#isEnding = false
-    this.#group ??= createControlGroup(this.record.instanceId, { cpuCores: 4, memoryMb: 65_536, processes: maxProcesses })
     this.#group?.kill()
     this.#group?.remove()
+    // A group that an earlier control plane created after this one had looked for it.
+    if (!this.#group) endControlGroup(this.record.instanceId)
   }
 
   /** Kills all processes that the ended program left. */

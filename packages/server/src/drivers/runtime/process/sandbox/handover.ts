@@ -63,7 +63,7 @@ const { accessSync, closeSync, constants, readdirSync, readFileSync, statSync } 
 const [words, variables, folder, ...rest] = readFileSync(3).toString().split('\\0')
 if (rest.length !== Number(words) + Number(variables) + 1 || !rest.at(-1).startsWith('end')) process.exit(125)
 closeSync(3)
-// Node's own close themselves.
+// Descriptors with the flag close-on-exec, such as those of Node itself, close without help.
 const isKept = (fd) => { try { return (Number.parseInt(/flags:\\s*(\\d+)/.exec(readFileSync('/proc/self/fdinfo/' + fd, 'utf8'))[1], 8) & 0o2000000) === 0 } catch { return false } }
 try { for (const fd of readdirSync('/proc/self/fd').map(Number)) if (fd > 2 && isKept(fd)) closeSync(fd) } catch {}
 const argv = rest.slice(0, Number(words))

@@ -3,11 +3,11 @@
  * and becomes the next stage. It uses only arguments of Berth and absolute paths of programs.
  */
 const script = `
-note=$1; shift
-if [ "$note" != "-" ]; then
+file=$1; shift
+if [ "$file" != "-" ]; then
   read -r line 2>/dev/null < /proc/$$/stat || line=$$
   read -r boot 2>/dev/null < /proc/sys/kernel/random/boot_id || boot=
-  printf '%s\\n%s\\n' "$line" "$boot" > "$note" || exit 125
+  printf '%s\\n%s\\n' "$line" "$boot" > "$file" || exit 125
 fi
 while [ "$1" != "--" ]; do
   echo $$ > "$1/cgroup.procs" || exit 125

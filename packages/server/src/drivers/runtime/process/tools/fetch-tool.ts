@@ -55,17 +55,22 @@ export async function fetchTool(
 }
 
 const installCommand = [
-  ...['npm', 'install', '--no-save', '--no-package-lock', '--ignore-scripts', '--omit=optional', '--omit=peer', '--omit=dev'],
-  ...[
-    '--no-audit',
-    '--no-fund',
-    '--no-update-notifier',
-    '--engine-strict=false',
-    '--loglevel=error',
-    '--fetch-retries=1',
-    '--fetch-retry-mintimeout=1000',
-    '--fetch-timeout=60000',
-  ],
+  'npm',
+  'install',
+  '--no-save',
+  '--no-package-lock',
+  '--ignore-scripts',
+  '--omit=optional',
+  '--omit=peer',
+  '--omit=dev',
+  '--no-audit',
+  '--no-fund',
+  '--no-update-notifier',
+  '--engine-strict=false',
+  '--loglevel=error',
+  '--fetch-retries=1',
+  '--fetch-retry-mintimeout=1000',
+  '--fetch-timeout=60000',
 ]
 
 async function runAsFetcher(
