@@ -68,6 +68,51 @@ describeNeeding(['chromium'], 'the account in a browser', () => {
     expect(problems).toEqual([])
   })
 
+  test('a passkey is added and signs in without the password; a removed one does not', async () => {
+    await using hosting = await startHosting()
+    await using opened = await openPage(browser, {
+      // Browsers create passkeys for host names only.
+      url: hosting.berth.url.replace('127.0.0.1', 'localhost'),
+      isExpected: (problem) => problem.startsWith('401 /api/auth/'),
+    })
+    const { page, problems } = opened
+    const devtools = await page.context().newCDPSession(page)
+    await devtools.send('WebAuthn.enable')
+    await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    })
+    await signIn(page, ownerSignIn)
+    await page.goto('/account')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Laptop')
+    await page.getByRole('textbox', { name: 'Your password' }).fill('not this one')
+    await page.getByRole('button', { name: 'Create passkey' }).click()
+    await page.getByText('Wrong password').waitFor()
+    await addAxe(page)
+    expect(await violations(page, { ofColours: false })).toEqual([])
+    await page.getByRole('textbox', { name: 'Your password' }).fill(ownerSignIn.password)
+    await page.getByRole('button', { name: 'Create passkey' }).click()
+    await page.getByRole('table', { name: 'Passkeys' }).getByText('Laptop').waitFor()
+
+    const signInWithPasskey = async () => {
+      await page.getByRole('button', { name: 'Sign out' }).first().click()
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    }
+    await signInWithPasskey()
+    await page.getByRole('button', { name: 'Remove the passkey Laptop' }).click()
+    await page.getByText('Passkey removed.').waitFor()
+    await signInWithPasskey()
+    await page.getByText('This passkey is not known here').waitFor()
+    expect(problems).toEqual([])
+  })
+
   test('an organisation requires two-factor authentication: a member without it sets it up and goes on', async () => {
     await using hosting = await startHosting()
     const member = { email: 'member@example.test', password: 'correct horse battery' }

@@ -49,6 +49,7 @@ export const table: readonly TableEntry[] = Object.entries(contract).flatMap(([m
   Object.entries(rows).map(([name, row]) => ({ module: module as ModuleName, name, row: row as AnyRoute })),
 )
 
+export * from './access/passkey-shapes.ts'
 export * from './access/shapes.ts'
 export * from './backups/instance-shapes.ts'
 export * from './backups/shapes.ts'

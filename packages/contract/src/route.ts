@@ -35,6 +35,8 @@ export type ObjectKind =
   | 'token'
   /** A sign-in of the caller. */
   | 'session'
+  /** A passkey of the caller. */
+  | 'passkey'
   | 'organization'
   | 'member'
   | 'invitation'

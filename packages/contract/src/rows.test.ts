@@ -133,6 +133,12 @@ const extra: Partial<Record<ModuleName, string>> = {
     POST /auth/totp | token:write
     POST /auth/totp/confirm | token:write
     DELETE /auth/totp | token:write
+    GET /auth/passkeys | token:list
+    POST /auth/passkeys/registration | token:write
+    POST /auth/passkeys | token:write
+    DELETE /auth/passkeys/:id | token:write
+    GET /auth/passkeys/sign-in-options | public
+    POST /auth/passkeys/sign-in | public
     GET /tokens | token:list
     POST /tokens | token:write
     DELETE /tokens/:id | token:write

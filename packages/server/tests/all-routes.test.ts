@@ -132,7 +132,12 @@ describe('with a token of one scope', () => {
     for (const { status, body } of answers) expect({ status, permission: body.permission }).toEqual(expected)
   })
   // A token with scopes must not lock its user out.
-  const needsWholeToken: AnyRoute[] = [contract.access.beginTotp, contract.access.confirmTotp]
+  const needsWholeToken: AnyRoute[] = [
+    contract.access.beginTotp,
+    contract.access.confirmTotp,
+    contract.access.beginPasskey,
+    contract.access.addPasskey,
+  ]
   test.each(needsWholeToken)('403 also with the scope of the row: $at', async (row) => {
     const { status } = await call(instance, own.get(row.permission as Permission)!, row.at as At, inputFor(row))
     expect(status).toBe(403)

@@ -13,6 +13,7 @@ import { startInstance, type TestInstance } from './kit/instance.ts'
 import { makePeople, type People, password } from './kit/people.ts'
 import { sampleBodies } from './kit/sample-bodies.ts'
 import { codeOf, turnOnTotp } from './kit/sessions.ts'
+import { softwareAuthenticator } from './kit/software-authenticator.ts'
 import { storedIn } from './kit/stored.ts'
 import { makeWorld, type World } from './kit/world.ts'
 
@@ -93,6 +94,15 @@ function sendAndLeave(at: At, token: string, { params = {}, body, headers = {} }
   leaving.write(`${lines.join('\r\n')}\r\n\r\n${text}`)
 }
 
+const fromPage = { host: 'berth.test', origin: 'http://berth.test' }
+
+async function newPasskey({ people }: World) {
+  const device = softwareAuthenticator(fromPage.origin)
+  const body = { currentPassword: password }
+  const begun = await call(instance, people.owner.token, 'POST /auth/passkeys/registration', { body, headers: fromPage })
+  return { device, credential: device.create(begun.body.data) }
+}
+
 /** Inputs that differ from the world's own: bodies that name objects created before, and confirmations of a deletion. */
 const inputs: Record<string, (world: World) => Promise<CallInput> | CallInput> = {
   'POST /auth/login': ({ people }) => ({ body: { email: people.owner.email, password } }),
@@ -103,6 +113,20 @@ const inputs: Record<string, (world: World) => Promise<CallInput> | CallInput> =
   'DELETE /auth/totp': async ({ people }) => ({
     body: { code: (await turnOnTotp(instance, people.owner, Date.now())).recoveryCodes[0] },
   }),
+  'POST /auth/passkeys/registration': () => ({ body: { currentPassword: password }, headers: fromPage }),
+  'POST /auth/passkeys': async (world) => ({
+    body: { name: 'Laptop', credential: (await newPasskey(world)).credential },
+    headers: fromPage,
+  }),
+  'POST /auth/passkeys/sign-in': async (world) => {
+    const { device, credential } = await newPasskey(world)
+    await call(instance, world.people.owner.token, 'POST /auth/passkeys', {
+      body: { name: 'Laptop', credential },
+      headers: fromPage,
+    })
+    const { data } = (await call(instance, null, 'GET /auth/passkeys/sign-in-options')).body
+    return { body: { credential: device.get(data) }, headers: fromPage }
+  },
   'POST /invitations/accept': async ({ people }) => {
     const body = { email: `${newId('inv')}@example.test`, role: 'viewer' }
     const { code } = (await call(instance, people.owner.token, 'POST /invitations', { body })).body.data
@@ -134,7 +158,13 @@ const inputs: Record<string, (world: World) => Promise<CallInput> | CallInput> =
 }
 
 /** Rows that concern only the caller. */
-const ofNoObject = new Set(['POST /auth/login', 'POST /auth/logout', 'POST /projects/scan', 'DELETE /cloud/link'])
+const ofNoObject = new Set([
+  'POST /auth/login',
+  'POST /auth/passkeys/sign-in',
+  'POST /auth/logout',
+  'POST /projects/scan',
+  'DELETE /cloud/link',
+])
 
 /** Rows that do not reach a write here, and the error code of their response. Other tests call them. */
 const refused: Record<string, string> = {

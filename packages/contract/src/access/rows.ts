@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { data, filledText, Id, list, nullable, PageQuery, pageQuery, secret, Time, text } from '../shape.ts'
+import { passkeyRows } from './passkey-rows.ts'
 import {
   AuditEntry,
   Email,
@@ -184,6 +185,8 @@ export const access = {
     errors: ['conflict', 'unauthorized', 'rate_limited'],
     summary: 'Turn two-factor authentication off with a code or a recovery code',
   }),
+
+  ...passkeyRows,
 
   listTokens: route('GET /tokens', {
     permission: 'token:list',

@@ -3,7 +3,9 @@ import { ApiError } from '@berth/contract/client'
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { activeOrganization } from './active-organization.ts'
 import { call } from './client.ts'
+import { createPasskey, signWithPasskey } from './passkey.ts'
 import { keyOf } from './query-key.ts'
+import { refresh } from './refresh.ts'
 import { wasSignedIn } from './was-signed-in.ts'
 
 /** The session, or null without a signed-in user. */
@@ -54,6 +56,13 @@ function useSessionChange<Input, Result>(change: (input: Input) => Promise<Resul
 export const useSignIn = () =>
   useSessionChange((body: { email: string; password: string; code?: string }) => call(contract.access.login, { body }))
 
+export const useSignInWithPasskey = () =>
+  useSessionChange(async (_: undefined) => {
+    const { data } = await call(contract.access.passkeyOptions, {})
+    const credential = await signWithPasskey(data)
+    return call(contract.access.signInWithPasskey, { body: { credential } })
+  })
+
 /** Ends the session. Its data is dropped without a refetch: without a session each read of the page that closes would be a 401. */
 export function useSignOut() {
   const queries = useQueryClient()
@@ -82,3 +91,15 @@ export const useAcceptInvitation = () =>
   useSessionChange((body: { code: string; email: string; password: string; name?: string; secondFactor?: string }) =>
     call(contract.access.acceptInvitation, { body }),
   )
+
+/** Creates a passkey on the user's device and adds it to the account. */
+export function useAddPasskey() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ name, currentPassword }: { name: string; currentPassword: string }) => {
+      const { data } = await call(contract.access.beginPasskey, { body: { currentPassword } })
+      return call(contract.access.addPasskey, { body: { name, credential: await createPasskey(data) } })
+    },
+    onSuccess: () => refresh(queries, contract.access.listPasskeys),
+  })
+}

@@ -1,5 +1,5 @@
 import type { ObjectKind } from '@berth/contract'
-import type { InvitationRow, MemberRow, OrganizationRow, SessionRow, TokenRow } from '../platform/db/tables/access.ts'
+import type { InvitationRow, MemberRow, OrganizationRow, PasskeyRow, SessionRow, TokenRow } from '../platform/db/tables/access.ts'
 import type { DestinationRow, PolicyRow, RestoreRow, RunRow } from '../platform/db/tables/backups.ts'
 import type { DeployHookRow, DeploymentRow, VolumeRow } from '../platform/db/tables/deployments.ts'
 import type { ChannelRow, DeliveryRow, SubscriptionRow } from '../platform/db/tables/notifications.ts'
@@ -40,6 +40,7 @@ export interface LoadedObjects extends Record<ObjectKind, object> {
   registryLogin: RegistryLoginRow
   token: TokenRow
   session: SessionRow
+  passkey: PasskeyRow
   organization: OrganizationRow
   member: MemberRow
   invitation: InvitationRow

@@ -12,6 +12,19 @@ export const sampleBodies: Record<string, object> = {
   'POST /auth/password/reset': { code: 'x', password: 'long enough' },
   'POST /auth/totp/confirm': { code: '000000' },
   'DELETE /auth/totp': { code: '000000' },
+  'POST /auth/passkeys/registration': { currentPassword: 'not this one' },
+  'POST /auth/passkeys': {
+    name: 'Laptop',
+    credential: { id: 'AA', rawId: 'AA', type: 'public-key', response: { clientDataJSON: 'AA', attestationObject: 'AA' } },
+  },
+  'POST /auth/passkeys/sign-in': {
+    credential: {
+      id: 'AA',
+      rawId: 'AA',
+      type: 'public-key',
+      response: { clientDataJSON: 'AA', authenticatorData: 'AA', signature: 'AA' },
+    },
+  },
   'POST /tokens': { name: 'ci' },
   'POST /organizations': { name: 'Another' },
   'PATCH /organizations/:id': { memberRepositories: ['owner/*'] },

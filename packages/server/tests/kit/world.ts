@@ -47,6 +47,7 @@ const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   registryLogin: (scene) => made(scene, 'POST /registries'),
   token: (scene) => made(scene, 'POST /tokens'),
   session: insertSession,
+  passkey: insertPasskey,
   invitation: (scene) => made(scene, 'POST /invitations', { email: `${newId('inv')}@example.test` }),
   channel: (scene) => made(scene, 'POST /notifications/channels'),
   subscription: (scene) => made(scene, 'PUT /notifications/subscriptions', { channelId: scene.ids.channel }),
@@ -80,6 +81,7 @@ const tables: Partial<Record<ObjectKind, readonly [table: string, key: string]>>
   registryLogin: ['registryLogins', 'id'],
   token: ['tokens', 'id'],
   session: ['sessions', 'id'],
+  passkey: ['passkeys', 'id'],
   invitation: ['invitations', 'id'],
   channel: ['notificationChannels', 'id'],
   subscription: ['notificationSubscriptions', 'id'],
@@ -141,6 +143,14 @@ async function connectDomain(scene: Scene): Promise<string> {
 async function insertSession({ instance, people }: Scene): Promise<string> {
   const client = { ip: '203.0.113.5', userAgent: 'test' }
   return (await openSession(instance.database.db, people.owner.userId, client, { clock: systemClock })).sessionId
+}
+
+async function insertPasskey({ instance, people }: Scene): Promise<string> {
+  const id = newId('psk')
+  const key = { credentialId: id, publicKey: 'none', hostname: 'berth.test', counter: 0, isSynced: 0 as const }
+  const row = { id, userId: people.owner.userId, name: 'Laptop', ...key, createdAt: Date.now(), lastUsedAt: null }
+  await instance.database.db.insertInto('passkeys').values(row).execute()
+  return id
 }
 
 async function insertVolume({ instance, projectId }: Scene): Promise<string> {

@@ -8,6 +8,17 @@ async function run(words: string[], answer: Answer) {
 }
 
 describe('berth account', () => {
+  test('berth account passkeys lists the passkeys, and --remove removes one', async () => {
+    const times = { createdAt: '2026-11-18T09:12:00.000Z', lastUsedAt: null }
+    const passkey = { id: 'psk_a', name: 'Laptop', hostname: 'berth.example.com', isSynced: true, ...times }
+    const listed = await run(['account', 'passkeys'], { body: { data: [passkey], nextCursor: null } })
+    expect(listed.stdout).toMatch(/^ID .*\npsk_a +Laptop +berth\.example\.com +2026-11-18 09:12 +-\n$/)
+    const none = await run(['account', 'passkeys'], { body: { data: [], nextCursor: null } })
+    expect(none).toMatchObject({ code: 0, stdout: 'No passkeys. Add one in the dashboard, on the page Your account.\n' })
+    const removed = await run(['account', 'passkeys', '--remove', 'psk_a'], { status: 204 })
+    expect(removed).toMatchObject({ stdout: 'removed psk_a\n', asked: [{ method: 'DELETE', path: '/auth/passkeys/psk_a' }] })
+  })
+
   test('berth account sessions lists the sessions, and --end ends one', async () => {
     const session = {
       id: 'ses_a',

@@ -11,6 +11,7 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { useRead } from '../../data/read.ts'
 import { useHealth, useSession, useSignOut } from '../../data/session.ts'
 import { roleText } from '../../text/role-text.ts'
+import { PasskeysSection } from './passkeys-section.tsx'
 import { PasswordSection } from './password-section.tsx'
 import { SessionsSection } from './sessions-section.tsx'
 import { TwoFactorSection } from './two-factor-section.tsx'
@@ -56,6 +57,7 @@ export function AccountPage() {
         )}
       </Loaded>
       <PasswordSection />
+      <PasskeysSection />
       <TwoFactorSection />
       <SessionsSection />
       <Section title="Theme">

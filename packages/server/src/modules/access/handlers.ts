@@ -11,6 +11,7 @@ import { acceptInvitation, invite } from './invitations.ts'
 import { changeRole, removeMember } from './members.ts'
 import { refuseSecondOrganization } from './one-person.ts'
 import { deleteOrganization, updateOrganization } from './organizations.ts'
+import { addPasskey, beginPasskey, listPasskeys, passkeyOptions, showPasskey, signInWithPasskey } from './passkeys.ts'
 import { requestPasswordReset, resetPassword } from './password-reset.ts'
 import { insertMember, insertOrganization } from './people.ts'
 import { type Attempt, knownDevice } from './prove-password.ts'
@@ -92,6 +93,23 @@ export function accessHandlers(deps: AccessDeps): Handlers<typeof contract.acces
       await removeTotp(body.code, context.caller, attemptOf(context), deps)
       return undefined
     },
+
+    listPasskeys: async ({ query }, { caller }) => listResponse(await listPasskeys(db, caller.userId, query), showPasskey),
+    beginPasskey: async ({ body }, context) => {
+      auditUser(context)
+      return { data: await beginPasskey(body, context.caller, context, attemptOf(context), deps) }
+    },
+    addPasskey: async ({ body }, context) => {
+      context.audit({ objectKind: 'passkey', made: 'psk' })
+      return { data: showPasskey(await addPasskey(body, context.caller, context, deps)) }
+    },
+    removePasskey: async (_, { passkey }) => {
+      await db.deleteFrom('passkeys').where('id', '=', passkey.id).execute()
+      return undefined
+    },
+    passkeyOptions: () => ({ data: passkeyOptions(deps) }),
+    signInWithPasskey: async ({ body }, context) =>
+      start(await signInWithPasskey(body.credential, context, sessionClientOf(context), deps), context),
 
     listTokens: ({ query }, { caller }) =>
       thenSync(store.listTokens(db, caller.userId, caller.organizationId, query), store.showTokens),

@@ -5,7 +5,7 @@ import { findMembership, findOrganization } from './store.ts'
 /** Loaders of the objects in access routes. */
 export const accessLoaders = ({
   database: { db },
-}: AccessDeps): Pick<Loaders, 'token' | 'session' | 'organization' | 'member' | 'invitation'> => ({
+}: AccessDeps): Pick<Loaders, 'token' | 'session' | 'passkey' | 'organization' | 'member' | 'invitation'> => ({
   token: ({ id }, { userId, organizationId }) =>
     db
       .selectFrom('tokens')
@@ -16,6 +16,8 @@ export const accessLoaders = ({
       .executeTakeFirst(),
   session: ({ id }, { userId }) =>
     db.selectFrom('sessions').selectAll().where('id', '=', id!).where('userId', '=', userId).executeTakeFirst(),
+  passkey: ({ id }, { userId }) =>
+    db.selectFrom('passkeys').selectAll().where('id', '=', id!).where('userId', '=', userId).executeTakeFirst(),
   // Only the active organisation: another one is selected with X-Organization-Id.
   organization: ({ id }, { organizationId }) => (id === organizationId ? findOrganization(db, organizationId) : undefined),
   member: ({ userId }, { organizationId }) => findMembership(db, userId!, organizationId),

@@ -138,9 +138,10 @@ export async function resetAccount({ email, password, keepTotp, ...options }: Ac
   })
 }
 
-/** Sets the password and ends all sessions; returns how many. */
+/** Sets the password, removes passkeys, which another person may have added, and ends all sessions; returns how many. */
 async function setPassword(db: Db, userId: string, passwordHash: string): Promise<number> {
   await db.updateTable('users').set({ passwordHash }).where('id', '=', userId).execute()
+  await db.deleteFrom('passkeys').where('userId', '=', userId).execute()
   const ended = await db.deleteFrom('sessions').where('userId', '=', userId).returning('id').execute()
   return ended.length
 }

@@ -1,7 +1,9 @@
+import type { Caller } from '../../http/handler.ts'
 import type { UserRow } from '../../platform/db/tables/access.ts'
 import { fail } from '../../platform/failure.ts'
 import { verifyPassword } from '../../platform/secrets/password.ts'
 import type { AccessDeps } from './deps.ts'
+import { findUser } from './store.ts'
 
 const purpose = 'known-device'
 
@@ -39,6 +41,20 @@ export const provePassword = (attempt: Attempt & { password: string }, user: Use
     if (!user || !proven) return fail('unauthorized', { message: 'Wrong e-mail address or password' })
     return user
   })
+
+/** Verifies the password of a signed-in caller, before a change that a copied session must not make. */
+export async function proveCurrentPassword(
+  { currentPassword, ...attempt }: Attempt & { currentPassword: string },
+  { userId }: Caller,
+  deps: AccessDeps,
+): Promise<void> {
+  try {
+    await provePassword({ ...attempt, password: currentPassword }, await findUser(deps.database.db, userId), deps)
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'unauthorized') throw error
+    fail('unauthorized', { field: 'currentPassword', message: 'Wrong password' })
+  }
+}
 
 /** The device cookie: `random.signature`. The signature is valid for this account only. */
 export const knownDevice = (random: string, email: string, { secretBox }: Pick<AccessDeps, 'secretBox'>): string =>

@@ -4,11 +4,10 @@ import { iso, isoOrNull } from '../../platform/db/columns.ts'
 import { page } from '../../platform/db/pages.ts'
 import type { Db } from '../../platform/db/schema.ts'
 import type { SessionRow } from '../../platform/db/tables/access.ts'
-import { fail } from '../../platform/failure.ts'
 import { hashPassword } from '../../platform/secrets/password.ts'
 import type { AccessDeps } from './deps.ts'
-import { type Attempt, provePassword } from './prove-password.ts'
-import { findUser, type ListRequest, newestFirst, paging } from './store.ts'
+import { type Attempt, proveCurrentPassword } from './prove-password.ts'
+import { type ListRequest, newestFirst, paging } from './store.ts'
 
 /** The client that opens a session, for the user's list of sessions. */
 export interface SessionClient {
@@ -51,13 +50,7 @@ interface PasswordChange {
 /** Changes the caller's password. Other sessions end; tokens stay valid unless the caller revokes them. */
 export async function changePassword(change: PasswordChange, caller: Caller, attempt: Attempt, deps: AccessDeps) {
   const { userId, tokenId } = caller
-  const user = await findUser(deps.database.db, userId)
-  try {
-    await provePassword({ ...attempt, password: change.currentPassword }, user, deps)
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'unauthorized') throw error
-    fail('unauthorized', { field: 'currentPassword', message: 'Wrong password' })
-  }
+  await proveCurrentPassword({ ...attempt, currentPassword: change.currentPassword }, caller, deps)
   const passwordHash = await hashPassword(change.password)
   return deps.database.transaction(async ({ db }) => {
     await db.updateTable('users').set({ passwordHash }).where('id', '=', userId).execute()

@@ -32,6 +32,7 @@ export type IdPrefix =
   | 'aud'
   | 'job'
   | 'ses'
+  | 'psk'
   | 'sch'
   | 'grt'
   | 'ins'

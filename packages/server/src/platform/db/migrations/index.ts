@@ -56,6 +56,7 @@ import { migration as domainAddresses } from './067-domain-addresses.ts'
 import { migration as listIndexes } from './068-list-indexes.ts'
 import { migration as instanceBackups } from './069-instance-backups.ts'
 import { migration as requiredSecondFactor } from './070-required-second-factor.ts'
+import { migration as passkeys } from './071-passkeys.ts'
 
 export interface Migration {
   /** `NNN-topic`: the number orders the migrations, and the whole name is recorded. Never changed after a release. */
@@ -122,4 +123,5 @@ export const migrations: readonly Migration[] = [
   listIndexes,
   instanceBackups,
   requiredSecondFactor,
+  passkeys,
 ]

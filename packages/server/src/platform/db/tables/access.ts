@@ -76,6 +76,30 @@ export interface RecoveryCodesTable {
   codeHash: string
 }
 
+/** A WebAuthn credential that signs its user in. */
+export interface PasskeysTable {
+  id: string
+  userId: string
+  name: string
+  /** Base64url, as the browser names it. */
+  credentialId: string
+  /** The COSE public key in base64url. */
+  publicKey: string
+  /** The host name that it was created for: browsers use it for no other one. */
+  hostname: string
+  /** The last signature counter; 0 for authenticators without one. */
+  counter: Millis
+  isSynced: Flag
+  createdAt: Millis
+  lastUsedAt: Millis | null
+}
+
+/** Challenges that were used, until they expire: each is accepted once. */
+export interface SpentChallengesTable {
+  challengeHash: string
+  expiresAt: Millis
+}
+
 /** Password resets that were requested by mail, also for unknown addresses. The code is derived from the row and stored nowhere. */
 export interface PasswordResetsTable {
   id: string
@@ -178,6 +202,8 @@ export interface AccessTables {
   sessions: SessionsTable
   totpFactors: TotpFactorsTable
   recoveryCodes: RecoveryCodesTable
+  passkeys: PasskeysTable
+  spentChallenges: SpentChallengesTable
   passwordResets: PasswordResetsTable
   tokens: TokensTable
   grants: GrantsTable
@@ -194,5 +220,6 @@ export type MemberRow = Selectable<MembersTable>
 export type InvitationRow = Selectable<InvitationsTable>
 export type SessionRow = Selectable<SessionsTable>
 export type TotpFactorRow = Selectable<TotpFactorsTable>
+export type PasskeyRow = Selectable<PasskeysTable>
 export type TokenRow = Selectable<TokensTable>
 export type AuditRow = Selectable<AuditLogTable>

@@ -1,0 +1,106 @@
+import type { AssertionResponse, RegistrationResponse } from '@berth/contract'
+import { fail } from '../../platform/failure.ts'
+
+/**
+ * The checks of WebAuthn, by `@simplewebauthn/server`. It is loaded with the first passkey, because most requests need none of it.
+ * A check that fails throws; its message names the reason and is for the log.
+ */
+const library = () => import('@simplewebauthn/server')
+const helpers = () => import('@simplewebauthn/server/helpers')
+
+/** The page that asked the browser for the credential. */
+export interface Relying {
+  /** `https://berth.example.com` */
+  origin: string
+  /** Its host name, which browsers bind a passkey to. */
+  hostname: string
+}
+
+export type IsChallenge = (challenge: string) => boolean
+
+/** Checks a new credential and returns what later sign-ins are checked against. */
+export async function checkRegistration(
+  credential: RegistrationResponse,
+  { origin, hostname }: Relying,
+  isChallenge: IsChallenge,
+) {
+  await refuseCertificates(credential)
+  const { verifyRegistrationResponse } = await library()
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response: { ...credential, clientExtensionResults: {} },
+    expectedChallenge: (challenge) => isChallenge(textOf(challenge)),
+    expectedOrigin: origin,
+    expectedRPID: hostname,
+    requireUserVerification: true,
+  })
+  if (!verified) throw new Error('the registration is not verified')
+  const { credential: created, credentialBackedUp } = registrationInfo
+  return {
+    credentialId: created.id,
+    publicKey: Buffer.from(created.publicKey).toString('base64url'),
+    counter: created.counter,
+    isSynced: credentialBackedUp,
+  }
+}
+
+/**
+ * Berth asks for no attestation. A statement with certificates is refused before the library sees it: checking one would fetch the
+ * revocation lists that the certificates name, from any address.
+ */
+async function refuseCertificates({ response }: RegistrationResponse): Promise<void> {
+  const { decodeAttestationObject } = await helpers()
+  const decoded = decodeAttestationObject(new Uint8Array(Buffer.from(response.attestationObject, 'base64url')))
+  const format = decoded.get('fmt')
+  const isSelfSigned = format === 'packed' && decoded.get('attStmt').get('x5c') === undefined
+  if (format !== 'none' && !isSelfSigned)
+    fail('validation_failed', {
+      field: 'credential.response.attestationObject',
+      message: 'Berth accepts no attestation. Create the passkey with the options of POST /auth/passkeys/registration.',
+    })
+}
+
+interface StoredPasskey {
+  credentialId: string
+  publicKey: string
+  counter: number
+}
+
+/** Checks the signature of a sign-in and returns the new counter. */
+export async function checkAssertion(
+  credential: AssertionResponse,
+  passkey: StoredPasskey,
+  { origin, hostname }: Relying,
+  isChallenge: IsChallenge,
+): Promise<{ counter: number; isSynced: boolean }> {
+  const { verifyAuthenticationResponse } = await library()
+  const { userHandle, ...response } = credential.response
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response: { ...credential, response: { ...response, ...(userHandle ? { userHandle } : {}) }, clientExtensionResults: {} },
+    expectedChallenge: (challenge) => isChallenge(textOf(challenge)),
+    expectedOrigin: origin,
+    expectedRPID: hostname,
+    requireUserVerification: true,
+    credential: {
+      id: passkey.credentialId,
+      publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')),
+      counter: passkey.counter,
+    },
+  })
+  if (!verified) throw new Error('the signature does not match')
+  return { counter: authenticationInfo.newCounter, isSynced: authenticationInfo.credentialBackedUp }
+}
+
+/** The challenge that the client signed; '' if the client data is not what a browser sends. */
+export function challengeIn({ clientDataJSON }: { clientDataJSON: string }): string {
+  try {
+    const { challenge } = JSON.parse(textOf(clientDataJSON)) as { challenge?: unknown }
+    return typeof challenge === 'string' ? textOf(challenge) : ''
+  } catch {
+    return ''
+  }
+}
+
+const textOf = (base64Url: string): string => Buffer.from(base64Url, 'base64url').toString()
+
+/** COSE numbers of the signature algorithms that are offered: Ed25519, ES256 and RS256, which every browser supports. */
+export const algorithms = [-8, -7, -257]
