@@ -103,7 +103,7 @@ describeNeeding(['chromium'], 'the account in a browser', () => {
 
     const signInWithPasskey = async () => {
       await page.getByRole('button', { name: 'Sign out' }).first().click()
-      await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+      await page.getByRole('button', { name: 'Use a passkey' }).click()
     }
     await signInWithPasskey()
     await page.getByRole('button', { name: 'Remove the passkey Laptop' }).click()

@@ -41,7 +41,7 @@ export function SignInPage() {
           loading={passkey.isPending}
           onClick={() => passkey.mutate(undefined, { onSuccess })}
         >
-          Sign in with a passkey
+          Use a passkey
         </Button>
       )}
       {passkey.error && (
