@@ -164,7 +164,7 @@ describe('signing in with a passkey', () => {
     expect((await signInWith(device.get(await signInOptions(), { counter: 8 }))).status).toBe(200)
   })
 
-  test('a page of another host name signs nobody in', async () => {
+  test('401: the page of another host name', async () => {
     const { device } = await addPasskey()
     const elsewhere = { host: 'other.test', origin: 'http://other.test' }
     const credential = device.get(await signInOptions(), { origin: elsewhere.origin, hostname: 'other.test' })

@@ -12,7 +12,7 @@ const helpers = () => import('@simplewebauthn/server/helpers')
 export interface Relying {
   /** `https://berth.example.com` */
   origin: string
-  /** Its host name, which browsers bind a passkey to. */
+  /** The host name of the origin. Browsers bind a passkey to it. */
   hostname: string
 }
 
