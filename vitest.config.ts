@@ -42,6 +42,7 @@ const programs = [
   'packages/server/src/drivers/shell/ssh/*.test.ts',
   'packages/server/src/edge-proxy/edge*.test.ts',
   'packages/server/src/drivers/{acme,edge}/suite.test.ts',
+  'packages/server/src/drivers/edge/nginx/nginx-edge.test.ts',
 ]
 
 /** Tests that run the sources start the folder reader from a bundle. */

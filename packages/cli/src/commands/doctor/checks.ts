@@ -146,6 +146,17 @@ export const checks: Readonly<Record<string, (config: Settings) => Result | Prom
           'Boot with systemd.unified_cgroup_hierarchy=1; limits of plain processes need it',
         )
   },
+  nginx: async ({ edge }) => {
+    if (edge !== 'nginx') return ok('not needed: BERTH_EDGE is embedded')
+    const outputs = await Promise.all(
+      ['nginx', '/usr/sbin/nginx', '/usr/local/sbin/nginx'].map((program) => readOutput(program, ['-v'])),
+    )
+    const version = /nginx\/(\d+)\.(\d+)\.\d+/.exec(outputs.find((output) => output !== null) ?? '')
+    const fix = 'apt install nginx-light, or set BERTH_EDGE=embedded'
+    if (!version) return bad('nginx is not installed', fix)
+    const isOld = Number(version[1]) === 0 || (Number(version[1]) === 1 && Number(version[2]) < 20)
+    return isOld ? bad(`${version[0]} is too old: 1.20 or later is needed`, fix) : ok(version[0].replace('/', ' '))
+  },
   git: async () => {
     const problem = await run('git', ['--version'])
     return problem === null ? ok('git is installed') : warn(problem, 'apt install git; projects from repositories need it')
@@ -198,6 +209,12 @@ const run = (program: string, args: string[]): Promise<string | null> =>
         error.code === 'ENOENT' ? `${program} is not installed` : `${program}: ${stderr.trim().split('\n')[0] || error.message}`,
       )
     })
+  })
+
+/** What a program prints; null if it cannot be run. */
+const readOutput = (program: string, args: string[]): Promise<string | null> =>
+  new Promise((resolve) => {
+    execFile(program, args, { timeout: timeoutMs }, (error, stdout, stderr) => resolve(error ? null : `${stdout}${stderr}`))
   })
 
 const pingDocker = (socketPath: string): Promise<string | null> =>

@@ -128,6 +128,7 @@ export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(r
 /** A pause that does not keep this process running. */
 const unrefPause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref())
 
-const sameSockets = (a: EdgeSettings, b: EdgeSettings) => JSON.stringify([a.http, a.https]) === JSON.stringify([b.http, b.https])
+const sameSockets = (a: EdgeSettings, b: EdgeSettings) => socketsText(a) === socketsText(b)
+const socketsText = ({ http, https, front }: EdgeSettings) => JSON.stringify([http, https, front ?? null])
 
 const sameEdge = (a: EdgeSettings, b: EdgeSettings) => sameSockets(a, b) && a.buildId === b.buildId && a.workers === b.workers

@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EdgeHost, EdgeTable, EdgeUpstream } from '../../edge-proxy/protocol/edge-table.ts'
 import type { RequestRecord } from '../../edge-proxy/protocol/request-record.ts'
-import type { EdgeApplied } from './edge.ts'
+import { createRunCommand } from '../shell/run-command.ts'
+import type { EdgeApplied, EdgeDriver } from './edge.ts'
 import { EmbeddedEdge, type EmbeddedEdgeOptions } from './embedded-edge.ts'
+import { NginxEdge } from './nginx/nginx-edge.ts'
 
 /** Test support: a real edge process with its own folder and port. It ends by itself when the test run dies. */
-export class TestEdge {
-  readonly driver: EmbeddedEdge
+export class TestEdge<Driver extends EdgeDriver = EmbeddedEdge> {
+  readonly driver: Driver
   readonly records: RequestRecord[] = []
   readonly woken: string[] = []
   /** Hosts that were reported as used without a certificate. */
@@ -22,9 +24,9 @@ export class TestEdge {
   #rest: Partial<EdgeTable> = {}
   #version = 0
 
-  constructor(folder: string, options: Partial<EmbeddedEdgeOptions>) {
+  constructor(folder: string, driver: Driver) {
     this.folder = folder
-    this.driver = new EmbeddedEdge({ ...testSettings(folder), ...options })
+    this.driver = driver
     this.driver.onRequests((batch) => this.records.push(...batch))
     this.driver.onWake((projectId) => this.woken.push(projectId))
     this.driver.onCertificateWanted((hostname) => this.wanted.push(hostname))
@@ -61,7 +63,26 @@ export const testSettings = (folder: string): EmbeddedEdgeOptions => ({
 })
 
 export async function startEdge(options: Partial<EmbeddedEdgeOptions> = {}): Promise<TestEdge> {
-  const edge = new TestEdge(await mkdtemp(join(tmpdir(), 'berth-edge-')), options)
+  const folder = await mkdtemp(join(tmpdir(), 'berth-edge-'))
+  return start(new TestEdge(folder, new EmbeddedEdge({ ...testSettings(folder), ...options })))
+}
+
+/** The same with nginx in front; `nginx` is the program. */
+export async function startNginxEdge(nginx: string, options: Partial<EmbeddedEdgeOptions> = {}): Promise<TestEdge<NginxEdge>> {
+  const folder = await mkdtemp(join(tmpdir(), 'berth-nginx-'))
+  return start(new TestEdge(folder, nginxDriver(folder, nginx, options)))
+}
+
+export const nginxDriver = (folder: string, nginx: string, options: Partial<EmbeddedEdgeOptions> = {}): NginxEdge =>
+  new NginxEdge({
+    ...testSettings(folder),
+    nginxFolder: join(folder, 'nginx'),
+    nginx,
+    run: createRunCommand(process.env),
+    ...options,
+  })
+
+async function start<Driver extends EdgeDriver>(edge: TestEdge<Driver>): Promise<TestEdge<Driver>> {
   const listening = await edge.driver.start()
   edge.port = listening.http.port
   edge.tlsPort = listening.https?.port ?? 0

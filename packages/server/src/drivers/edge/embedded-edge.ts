@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type EdgeEvent, EdgeExited } from '../../edge-proxy/protocol/calls.ts'
 import type { EdgeAddress, EdgeListening } from '../../edge-proxy/protocol/edge-listening.ts'
-import type { EdgeSettings } from '../../edge-proxy/protocol/edge-settings.ts'
+import type { EdgeFront, EdgeSettings } from '../../edge-proxy/protocol/edge-settings.ts'
 import type { EdgeTable } from '../../edge-proxy/protocol/edge-table.ts'
 import type { RequestRecord, RequestTotals } from '../../edge-proxy/protocol/request-record.ts'
 import type { TrafficMinute } from '../../edge-proxy/protocol/traffic.ts'
@@ -27,6 +27,9 @@ export interface EmbeddedEdgeOptions {
   flags?: string[]
   /** An edge without a control plane for this long exits; default: never. */
   orphanExitMs?: number | null
+  front?: EdgeFront
+  /** Ends an edge of another kind that may hold the addresses. */
+  endOther?: () => Promise<void>
   onError?: (message: string) => void
 }
 
@@ -43,6 +46,7 @@ export class EmbeddedEdge implements EdgeDriver {
   readonly #settings: EdgeSettings
   readonly #finder: EdgeFinder
   readonly #onError: (text: string) => void
+  readonly #endOther: () => Promise<void>
   readonly #requestListeners = new Set<(batch: RequestRecord[], dropped: number) => void>()
   readonly #trafficListeners = new Set<(minutes: TrafficMinute[]) => void>()
   readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
@@ -65,7 +69,9 @@ export class EmbeddedEdge implements EdgeDriver {
       program: options.program ?? process.execPath,
       flags: options.flags ?? defaultFlags,
       entry: options.entry ?? ownEntry(),
+      ...(options.front && { front: options.front }),
     }
+    this.#endOther = options.endOther ?? (async () => {})
     this.#onError = options.onError ?? (() => {})
     this.#finder = new EdgeFinder(this.#settings, {
       onEvent: (event) => this.#dispatch(event),
@@ -80,9 +86,12 @@ export class EmbeddedEdge implements EdgeDriver {
     return this.#finder.isAdopted === true
   }
 
-  async start(): Promise<EdgeListening> {
+  /** `addresses` replaces the configured ones: nginx has chosen its ports before. */
+  async start(addresses: Partial<Pick<EdgeSettings, 'http' | 'https' | 'front'>> = {}): Promise<EdgeListening> {
     this.#stopped = false
+    Object.assign(this.#settings, addresses)
     await mkdir(this.#settings.folder, { recursive: true, mode: 0o700 })
+    await this.#endOther()
     const { identity } = await this.#connect()
     this.#pingTimer ??= setInterval(() => void this.#ping(), pingEveryMs).unref()
     return identity.listening
@@ -137,6 +146,7 @@ export class EmbeddedEdge implements EdgeDriver {
     // An edge whose connection was lost is stopped too.
     const link = known ?? (keepServing ? undefined : await this.#finder.open())
     this.#link = undefined
+    if (!keepServing) await this.#endOther()
     if (!link) return
     if (!keepServing) await endEdge(link, graceMs)
     link.close()

@@ -16,6 +16,8 @@ export interface Serving {
   readonly records: RequestRecords
   readonly counters: RequestCounters
   readonly sites: StaticSites
+  /** Connections come from nginx, which names the client of each request. */
+  readonly isBehindNginx: boolean
   /** The port at which clients reach https; 0 if there is none. */
   httpsPort: number
   /** Responses carry `connection: close` from now on. */

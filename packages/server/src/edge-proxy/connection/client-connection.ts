@@ -5,6 +5,7 @@ import { type ClientAddress, peerAddress } from '../limits/client-address.ts'
 import { ChunkedBody } from '../message/chunked-body.ts'
 import { HeadFault, parseRequestHead, type RequestHead } from '../message/request-head.ts'
 import { Exchange } from './exchange.ts'
+import { checkResponse, type Front, readFront } from './front.ts'
 
 type State = 'head' | 'body' | 'answering' | 'tunnel' | 'lingering' | 'closed'
 
@@ -21,8 +22,9 @@ const maxLingerBytes = 4_194_304
 export class ClientConnection {
   readonly socket: net.Socket
   readonly serving: Serving
-  readonly isSecure: boolean
-  readonly peer: ClientAddress
+  /** Of each request, if nginx forwards requests of many clients over one connection. */
+  isSecure: boolean
+  peer: ClientAddress
   #state: State = 'head'
   #input: Buffer | undefined
   #exchange: Exchange | undefined
@@ -104,7 +106,7 @@ export class ClientConnection {
 
   /** Ends the connection in a way that clients recognise as an aborted response. */
   abort(): void {
-    if (this.isSecure || this.socket.destroyed) this.socket.destroy()
+    if (this.isSecure || this.serving.isBehindNginx || this.socket.destroyed) this.socket.destroy()
     else this.socket.resetAndDestroy()
   }
 
@@ -190,17 +192,33 @@ export class ClientConnection {
       this.#refuse(head)
       return false
     }
-    this.#begin(head)
+    return this.serving.isBehindNginx ? this.#beginForNginx(head) : this.#begin(head)
+  }
+
+  /** False if the connection ends. */
+  #beginForNginx(head: RequestHead): boolean {
+    const front = readFront(head)
+    if (!front || (front.step === 'check' && head.body.kind !== 'none')) {
+      this.#refuse(new HeadFault(400, 'it did not come through nginx'))
+      return false
+    }
+    this.isSecure = front.isSecure
+    this.peer = front.peer
+    if (front.step !== 'check') return this.#begin(head, front)
+    this.socket.write(checkResponse(head, front, this.serving), 'latin1')
+    this.quietSince = this.serving.now
+    this.#awaitHead()
     return true
   }
 
-  #begin(head: RequestHead): void {
-    const exchange = new Exchange(this, head)
+  #begin(head: RequestHead, front?: Front): true {
+    const exchange = new Exchange(this, head, front)
     this.#exchange = exchange
     this.#state = head.body.kind === 'none' ? 'answering' : 'body'
     this.#bodyBytesLeft = head.body.kind === 'sized' ? head.body.length : 0
     this.#chunks = head.body.kind === 'chunked' ? new ChunkedBody((bytes) => this.#exchange?.bodyData(bytes)) : undefined
     exchange.proceed()
+    return true
   }
 
   #readBody(input: Buffer): void {

@@ -1,6 +1,6 @@
 import { clientKey } from '../../platform/address-set.ts'
 import { FileAnswer } from '../answer/file-answer.ts'
-import { faultNotice, limitedNotice, type Notice, notices, reasons, renderNotice } from '../answer/pages.ts'
+import { faultNotice, type Notice, notices, reasons, renderNotice } from '../answer/pages.ts'
 import type { ExchangeClient, RequestExchange, ResponseHandler } from '../answer/response-handler.ts'
 import { dateLine, nextRequestId, type Serving } from '../answer/serving.ts'
 import { Forwarding } from '../forward/forwarding.ts'
@@ -15,6 +15,7 @@ import { beginRequest, countRequest, endRequest, type RequestCounter } from '../
 import { recordTail } from '../records/request-records.ts'
 import { type Deliveries, edgeHeader } from '../routing/deliveries.ts'
 import type { Route } from '../routing/routing.ts'
+import { type Front, frontNotice, refusalNotice } from './front.ts'
 
 const challengePath = '/.well-known/acme-challenge/'
 const queuedBodyBytes = 65_536
@@ -40,7 +41,6 @@ export class Exchange implements QueuedRequest, RequestExchange {
   #handler: ResponseHandler | undefined
   #queuedProjectId: string | undefined
   #queueDeadline = 0
-  #areRulesChecked = false
   #hasShare = false
   #counter: RequestCounter | undefined
   #keepAlive = false
@@ -48,11 +48,16 @@ export class Exchange implements QueuedRequest, RequestExchange {
   #backlogBytes = 0
   #hasBodyEnded = false
   readonly #startedAt = performance.now()
+  readonly #front: Front | undefined
+  #areRulesChecked: boolean
 
-  constructor(client: ExchangeClient, head: RequestHead) {
+  constructor(client: ExchangeClient, head: RequestHead, front?: Front) {
     this.client = client
     this.serving = client.serving
     this.head = head
+    this.#front = front
+    // nginx has checked the rules of a request that it could not forward.
+    this.#areRulesChecked = front?.step === 'unreachable'
     this.queuedBytes = head.text.length + (head.body.kind === 'none' ? 0 : queuedBodyBytes)
     this.#hasBodyEnded = head.body.kind === 'none'
     this.address = clientAddress(client.peer, head.forwardedFor, this.serving.routing.trusted)
@@ -92,6 +97,12 @@ export class Exchange implements QueuedRequest, RequestExchange {
       return
     }
     this.route = route
+    const failure = this.#front && frontNotice(this.#front, head)
+    if (failure) {
+      if (failure.failed) this.#count(route)
+      this.refuse(failure.notice, failure.failed)
+      return
+    }
     if (route.requestCertificate && serving.httpsPort > 0) serving.certificateRequests.request(head.host, serving.now)
     if (route.redirectToHttps && serving.httpsPort > 0 && this.protocol === 'http') {
       const port = serving.routing.publicHttpsPort || serving.httpsPort
@@ -283,7 +294,7 @@ export class Exchange implements QueuedRequest, RequestExchange {
     this.#areRulesChecked = true
     const refusal = route.rules!.evaluate(this.head, this.address.key, Date.now())
     if (!refusal) return false
-    this.refuse(refusal.retryAfterSeconds > 0 ? limitedNotice(refusal.status, refusal.retryAfterSeconds) : notices.forbidden)
+    this.refuse(refusalNotice(refusal))
     return true
   }
 
@@ -310,7 +321,7 @@ export class Exchange implements QueuedRequest, RequestExchange {
     const { shares, routing } = this.serving
     const { limits } = routing
     if ((route.projectCounter?.inFlight ?? 0) >= shareOf(limits.connections, limits.projectShare)) return false
-    if (this.address === this.client.peer) return true
+    if (this.address === this.client.peer && !this.serving.isBehindNginx) return true
     this.#hasShare = shares.beginRequest(this.address, limits)
     return this.#hasShare
   }

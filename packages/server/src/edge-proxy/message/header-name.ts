@@ -61,6 +61,12 @@ const roles: Record<string, HeaderRole> = {
   proxy: 'forged',
   // Next treats such a request as its own and skips the middleware, which may check authentication.
   'x-middleware-subrequest': 'forged',
+  // nginx in front of the edge sets them: read by `connection/front.ts`, and never forwarded.
+  'berth-front': 'forged',
+  'berth-front-body': 'forged',
+  'berth-front-method': 'forged',
+  'berth-front-refusal': 'forged',
+  'berth-front-target': 'forged',
   'x-request-id': 'requestId',
   'user-agent': 'userAgent',
   // Frameworks treat the request as one of this method: rules by method check both.

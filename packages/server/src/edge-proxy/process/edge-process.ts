@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, stat, truncate } from 'node:fs/promises'
 import { type EdgeIdentity, type EdgeSettings, edgeFiles } from '../protocol/edge-settings.ts'
 import type { TablePiece } from '../protocol/table-pieces.ts'
+import { loggedRequest } from '../records/log-line-record.ts'
 import { RecordBuffer } from '../records/record-buffer.ts'
 import { TableFile } from '../routing/table-file.ts'
 import { ControlServer } from './control-server.ts'
 import { lockFolder, ownsFolder } from './folder-lock.ts'
+import { FrontSide } from './front-side.ts'
 import { type Listening, listen, listeningOf, portOf } from './listening.ts'
-import { announceServing, handOver, takeOver } from './socket-handoff.ts'
+import { announceServing, handOver, takeOver, waitForTurn } from './socket-handoff.ts'
 import { type ApplyResult, EdgeWorker } from './worker.ts'
 import { type WorkerEvent, WorkerPool } from './worker-pool.ts'
 
@@ -30,6 +32,7 @@ export class EdgeProcess {
   readonly #startedAt = new Date().toISOString()
   readonly #worker: EdgeWorker
   readonly #control: ControlServer
+  readonly #front: FrontSide | undefined
   #pool!: WorkerPool
   #listening!: Listening
   #unlock: () => Promise<void> = async () => {}
@@ -41,10 +44,20 @@ export class EdgeProcess {
     const files = edgeFiles(settings.folder)
     this.#settings = settings
     this.#file = new TableFile(files.table)
-    this.#worker = new EdgeWorker({
-      onWake: (projectId, hostname) => this.#onWorkerEvent({ event: 'wake', projectId, hostname }),
-      onCertificateWanted: (hostname) => this.#onWorkerEvent({ event: 'certificate', hostname }),
-    })
+    const { front } = settings
+    this.#worker = new EdgeWorker(
+      {
+        onWake: (projectId, hostname) => this.#onWorkerEvent({ event: 'wake', projectId, hostname }),
+        onCertificateWanted: (hostname) => this.#onWorkerEvent({ event: 'certificate', hostname }),
+      },
+      front !== undefined,
+    )
+    this.#front =
+      front &&
+      new FrontSide(front, (line) => {
+        const request = loggedRequest(line)
+        if (request) this.#worker.addLogged(request)
+      })
     this.#control = new ControlServer(files.socket, this.#calls(), () => this.#pool.retry())
   }
 
@@ -58,10 +71,9 @@ export class EdgeProcess {
     }
     const state = await this.#file.read()
     if (state.token !== null) for (const piece of state.pieces()) this.#worker.take(piece)
-    if (https) await this.#worker.prepareTls(this.#ticketKeys)
-    const serve: EdgeWorker['serve'] = (server, name) => this.#worker.serve(server, name)
-    this.#listening = role === 'first' ? await listen(this.#settings, serve) : await takeOver(https !== null, serve)
-    this.#worker.httpsPort = portOf(this.#listening.https)
+    if (https && !this.#front) await this.#worker.prepareTls(this.#ticketKeys)
+    this.#listening = await this.#listen(role)
+    this.#worker.httpsPort = this.#front ? (https?.port ?? 0) : portOf(this.#listening.https)
     const shared = { state, ticketKeys: this.#ticketKeys, listening: this.#listening }
     this.#pool = new WorkerPool(this.#worker, this.#settings, shared, (event) => this.#onWorkerEvent(event))
     await this.#pool.start()
@@ -71,6 +83,15 @@ export class EdgeProcess {
       announceServing()
     }
     this.#startTimers()
+  }
+
+  async #listen(role: 'first' | 'successor'): Promise<Listening> {
+    const serve: EdgeWorker['serve'] = (server, name) => this.#worker.serve(server, name)
+    if (!this.#front) return role === 'first' ? listen(this.#settings, serve) : takeOver(this.#settings.https !== null, serve)
+    if (role === 'successor') await waitForTurn()
+    const http = await this.#front.listen((server) => serve(server, 'http'))
+    this.#front.startReading()
+    return { http, https: undefined }
   }
 
   #startTimers(): void {
@@ -103,7 +124,7 @@ export class EdgeProcess {
       startedAt: this.#startedAt,
       version: this.#worker.version,
       token: this.#pool.state.token,
-      listening: listeningOf(this.#listening),
+      listening: listeningOf(this.#listening, this.#settings),
       settings: this.#settings,
     }
   }
@@ -128,12 +149,16 @@ export class EdgeProcess {
     if (this.#stopping) throw new Error('this edge is stopping')
     this.#stopping = true
     try {
-      const pid = await handOver(successor, this.#listening, () => this.#control.release())
+      const pid = await handOver(successor, this.#listening, async () => {
+        await this.#front?.stopReading()
+        await this.#control.release()
+      })
       // The lock and the path of the socket belong to the successor now.
       void this.#closeAndExit(graceOnHandOverMs)
       return { pid }
     } catch (cause) {
       this.#stopping = false
+      this.#front?.startReading()
       await this.#control.start()
       throw cause
     }
@@ -151,6 +176,7 @@ export class EdgeProcess {
 
   async #closeAndExit(graceMs: number): Promise<void> {
     await this.#pool.close(graceMs)
+    await this.#front?.stopReading()
     await this.#reportTraffic()
     this.#tick()
     // Time to send the last records and the response to the caller.
@@ -169,7 +195,9 @@ export class EdgeProcess {
   }
 
   async #stopIfFolderLost(): Promise<void> {
-    if (!this.#stopping && !(await ownsFolder(this.#settings.folder))) await this.#stop(graceOnSignalMs)
+    if (this.#stopping || (await ownsFolder(this.#settings.folder))) return
+    this.#front?.signal('SIGQUIT')
+    await this.#stop(graceOnSignalMs)
   }
 
   /** Sends nothing without a control plane: the counts stay in the workers. */
@@ -185,7 +213,9 @@ export class EdgeProcess {
     const { connection } = this.#control
     const { orphanExitMs } = this.#settings
     if (!connection) {
-      if (orphanExitMs !== null && Date.now() - this.#control.detachedSince > orphanExitMs) void this.#stop(0)
+      if (orphanExitMs === null || Date.now() - this.#control.detachedSince <= orphanExitMs || this.#stopping) return
+      this.#front?.signal('SIGQUIT')
+      void this.#stop(0)
       return
     }
     while (this.#recordBuffer.hasSpace) {

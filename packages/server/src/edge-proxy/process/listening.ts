@@ -27,7 +27,11 @@ export async function listen(
 
 export const portOf = (server: net.Server | undefined): number => addressOf(server)?.port ?? 0
 
-export const listeningOf = (listening: Listening): EdgeListening => ({
+/** nginx listens in front of an edge with a unix socket. */
+export const listeningOf = (listening: Listening, { front, http, https }: EdgeSettings): EdgeListening =>
+  front ? { http, https } : ownListening(listening)
+
+const ownListening = (listening: Listening): EdgeListening => ({
   http: addressOf(listening.http)!,
   https: addressOf(listening.https) ?? null,
 })

@@ -31,7 +31,8 @@ export async function handOver(successor: EdgeSettings, listening: Listening, re
     serving.catch(() => {})
     await waitForReport('prepared')
     await release()
-    child.send({ listen: 'http' }, listening.http)
+    if (successor.front) child.send({ listen: 'front' })
+    else child.send({ listen: 'http' }, listening.http)
     if (listening.https) child.send({ listen: 'https' }, listening.https)
     await serving
     child.disconnect()
@@ -52,6 +53,15 @@ export function takeOver(withTls: boolean, serve: (server: net.Server, name: 'ht
       serve(handle as net.Server, message.listen)
       if (servers.http && (servers.https || !withTls)) resolve({ http: servers.http, https: servers.https })
     })
+    process.on('disconnect', exitWithoutSockets)
+    process.send!('prepared')
+  })
+}
+
+/** Called by a successor behind nginx, which opens its own socket: resolves when the predecessor leaves its place. */
+export function waitForTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('message', () => resolve())
     process.on('disconnect', exitWithoutSockets)
     process.send!('prepared')
   })

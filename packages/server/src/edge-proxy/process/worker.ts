@@ -11,7 +11,8 @@ import { findCertificate } from '../protocol/find-certificate.ts'
 import type { RequestTotals } from '../protocol/request-record.ts'
 import type { TablePiece } from '../protocol/table-pieces.ts'
 import type { TrafficMinute } from '../protocol/traffic.ts'
-import { RequestCounters } from '../records/request-counters.ts'
+import type { LoggedRequest } from '../records/log-line-record.ts'
+import { countRequest, RequestCounters } from '../records/request-counters.ts'
 import { type RecordBatch, RequestRecords } from '../records/request-records.ts'
 import { Routing } from '../routing/routing.ts'
 import type { Upstream } from '../routing/upstream.ts'
@@ -52,7 +53,7 @@ export class EdgeWorker {
   #isSharing = false
   #tls: TlsFront | undefined
 
-  constructor({ onWake, onCertificateWanted }: EdgeWorkerEvents) {
+  constructor({ onWake, onCertificateWanted }: EdgeWorkerEvents, isBehindNginx = false) {
     const counters = new RequestCounters()
     this.#serving = {
       routing: new Routing(null, null, undefined, counters),
@@ -62,6 +63,7 @@ export class EdgeWorker {
       records: new RequestRecords(),
       counters,
       sites: new StaticSites(),
+      isBehindNginx,
       httpsPort: 0,
       isClosing: false,
       now: Date.now(),
@@ -132,6 +134,18 @@ export class EdgeWorker {
 
   takeTraffic(): TrafficMinute[] {
     return this.#serving.counters.traffic.take(Date.now())
+  }
+
+  /** Counts and records a request that nginx has served itself. */
+  addLogged({ record, projectId, deploymentId, environment }: LoggedRequest): void {
+    const { counters, records, now } = this.#serving
+    records.add(record)
+    const counter = counters.project(projectId)
+    countRequest(counter, false)
+    counter.lastRequestAt = Math.max(counter.lastRequestAt, record.timeMs + record.durationMs)
+    if (deploymentId !== null) countRequest(counters.deployment(deploymentId), false)
+    if (environment !== null)
+      counters.traffic.count(counters.traffic.counterOf(projectId, environment), now, record, record.durationMs)
   }
 
   takeRecords(): RecordBatch | undefined {
@@ -206,11 +220,13 @@ export class EdgeWorker {
   #accept(server: net.Server, startHandshake: (socket: net.Socket, admission: Admission) => void): void {
     this.#servers.add(server)
     server.on('connection', (socket: net.Socket) => {
-      const { shares, routing, now } = this.#serving
+      const { shares, routing, now, isBehindNginx } = this.#serving
       const { trusted, limits } = routing
       const peer = peerAddress(socket.remoteAddress)
       const admission = new Admission(socket, now)
-      if (!shares.admit(admission, peer, !trusted.isEmpty && trusted.has(peer.key), limits, now)) {
+      // A proxy represents many clients.
+      const isProxy = isBehindNginx || (!trusted.isEmpty && trusted.has(peer.key))
+      if (!shares.admit(admission, peer, isProxy, limits, now)) {
         socket.destroy()
         return
       }

@@ -9,6 +9,8 @@ export interface EdgeSettings {
   buildId: string
   http: EdgeAddress
   https: EdgeAddress | null
+  /** nginx listens on these addresses, and this edge behind it. Absent: the edge listens on them itself. */
+  front?: EdgeFront
   /** Number of serving processes, including the first one. */
   workers: number
   /** Exits after this long without a control plane; null: never. Tests set it, so that no process remains. */
@@ -18,6 +20,14 @@ export interface EdgeSettings {
   /** Flags for the program, before the entry. */
   flags: string[]
   entry: string
+}
+
+/** nginx in front of the edge. */
+export interface EdgeFront {
+  /** Folder of nginx: see `nginxFiles`. */
+  folder: string
+  /** The user that the workers of nginx run as, and the only one that may open the socket; null: the user of the edge. */
+  uid: number | null
 }
 
 /** Self-description that the edge sends when a control plane attaches. */

@@ -89,7 +89,6 @@ describe('an invalid setting stops the start with one line that names the variab
     ['BERTH_RUNTIME', 'podman'],
     ['BERTH_RUNTIME', 'swarm'],
     ['BERTH_EDGE', 'caddy'],
-    ['BERTH_EDGE', 'nginx'],
     ['BERTH_SECRET_KEY', 'too short'],
     ['BERTH_SECRET_KEY', 'long-enough-long-enough,short'],
     ['BERTH_PUBLIC_URL', 'example.com'],

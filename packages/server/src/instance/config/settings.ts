@@ -76,7 +76,12 @@ export const mainSettings = {
   edgePort: setting('BERTH_EDGE_PORT', port, 4080, 'Port that serves projects over http; 0: any free port'),
   edgeTlsPort: setting('BERTH_EDGE_TLS_PORT', port, null, 'Port that serves projects over https; absent: no https'),
   baseDomain: setting('BERTH_BASE_DOMAIN', kinds.domain, 'localhost', 'Projects are at <slug>.<this domain>'),
-  edge: setting('BERTH_EDGE', oneOf('embedded'), 'embedded', 'Reverse proxy in front of the projects'),
+  edge: setting(
+    'BERTH_EDGE',
+    oneOf('embedded', 'nginx'),
+    'embedded',
+    'Reverse proxy in front of the projects; nginx: that of this machine',
+  ),
   acmeDirectory: setting(
     'BERTH_ACME_DIRECTORY',
     webAddress(),

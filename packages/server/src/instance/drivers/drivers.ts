@@ -11,6 +11,8 @@ import { createDnsChallenge } from '../../drivers/dns-challenge/create-dns-chall
 import type { DnsChallenge } from '../../drivers/dns-challenge/dns-challenge.ts'
 import type { EdgeDriver } from '../../drivers/edge/edge.ts'
 import { EmbeddedEdge } from '../../drivers/edge/embedded-edge.ts'
+import { NginxEdge } from '../../drivers/edge/nginx/nginx-edge.ts'
+import { endNginx } from '../../drivers/edge/nginx/nginx-process.ts'
 import { type Probe, probe } from '../../drivers/probe/probe.ts'
 import type { Runtimes } from '../../drivers/runtime/runtimes.ts'
 import { createRuntimes } from '../../drivers/runtime/server/create-runtimes.ts'
@@ -45,17 +47,10 @@ export interface Drivers {
 export async function createDrivers(config: Config, version: string, logger: Logger): Promise<Drivers> {
   const { dataDir } = config
   const links = createServerLinks()
-  const edgeHost = config.edgeHost ?? config.host
   return {
     links,
     runtimes: createRuntimes(await chooseRuntime(config, logger), links, serverRuntimes(config, links)),
-    edge: new EmbeddedEdge({
-      folder: edgeFolder(dataDir),
-      http: { host: edgeHost, port: config.edgePort },
-      https: config.edgeTlsPort === null ? null : { host: edgeHost, port: config.edgeTlsPort },
-      ...edgeProgram(version),
-      onError: (message) => logger.warn({ problem: message }, 'edge: problem reported'),
-    }),
+    edge: createEdge(config, version, logger),
     acme: createAcme({ directoryUrl: config.acmeDirectory, email: config.acmeEmail }),
     dnsChallenge: createDnsChallenge({ ...config.dns, run: createRunCommand(config.environment) }),
     tlsProbe: probeTls,
@@ -64,6 +59,22 @@ export async function createDrivers(config: Config, version: string, logger: Log
     archives: openArchives(backupKeyFile(dataDir), logger),
     workFolder: join(dataDir, 'work'),
   }
+}
+
+/** The settings may have named another kind of edge when the running one was started. */
+function createEdge(config: Config, version: string, logger: Logger): EdgeDriver {
+  const host = config.edgeHost ?? config.host
+  const nginxFolder = join(config.dataDir, 'nginx')
+  const options = {
+    folder: edgeFolder(config.dataDir),
+    http: { host, port: config.edgePort },
+    https: config.edgeTlsPort === null ? null : { host, port: config.edgeTlsPort },
+    ...edgeProgram(version),
+    onError: (message: string) => logger.warn({ problem: message }, 'edge: problem reported'),
+  }
+  return config.edge === 'nginx'
+    ? new NginxEdge({ ...options, nginxFolder, run: createRunCommand(config.environment) })
+    : new EmbeddedEdge({ ...options, endOther: () => endNginx(nginxFolder, 5_000) })
 }
 
 /** The folder of the embedded edge, below the data folder. */

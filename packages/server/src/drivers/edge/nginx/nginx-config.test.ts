@@ -14,6 +14,7 @@ const settings: NginxSettings = {
   https: null,
   user: null,
   version: [1, 22, 1],
+  workers: 2,
 }
 const running = (port: number, more: Partial<EdgeHost> = {}): EdgeHost => ({
   target: { kind: 'upstreams', projectId: 'p', deploymentId: 'd', upstreams: [{ id: `u${port}`, host: '127.0.0.1', port }] },
@@ -108,11 +109,13 @@ const allowedLines = [
   /^ {2}set \$berth_owner "[\w-]+";$/,
   /^ {2}set \$berth_project "[0-9a-f]{20}";$/,
   /^ {2}include server\.conf;$/,
-  /^ {2}location (?:\/|@berth_tunnel) \{$/,
+  /^ {2}location (?:\/|@berth_tunnel|@berth_closing) \{$/,
   /^ {2}location = \/\.berth-check \{ internal; include check\.conf; \}$/,
   /^ {2}location \^~ \/api\/webhooks\/git\/ \{ return 479; \}$/,
-  /^ {2}location \/ \{ include helper\.conf; \}$/,
+  /^ {2}location \/ \{ include serve\.conf; \}$/,
   /^ {4}if \(\$berth_upgrade\) \{ return 478; \}$/,
+  /^ {4}if \(-f closing\) \{ return 477; \}$/,
+  /^ {4}keepalive_timeout 0;$/,
   /^ {4}auth_request \/\.berth-check;$/,
   /^ {4}auth_request_set \$berth_refusal \$upstream_http_berth_refusal;$/,
   /^ {4}limit_conn berth_(?:clients|projects) \d+;$/,

@@ -9,9 +9,10 @@ import {
   type EdgeUpstream,
 } from '../../../edge-proxy/protocol/edge-table.ts'
 import { findCertificate } from '../../../edge-proxy/protocol/find-certificate.ts'
-import { nginxFiles } from '../../../edge-proxy/protocol/nginx-files.ts'
+import { type LogOwner, nginxFiles } from '../../../edge-proxy/protocol/nginx-files.ts'
 import { addressText, encodedText, isCertificateName, isPlainHostname, rangeText, timeText } from './config-text.ts'
-import { directHeaders, mainText } from './main-config.ts'
+import { checkText, closingLine, deliveryLocation, helperFiles, serverText, statuses } from './helper-config.ts'
+import { directHeaders, isAtLeast, mainText } from './main-config.ts'
 
 /** Inputs of the configuration beside the table. */
 export interface NginxSettings {
@@ -21,6 +22,8 @@ export interface NginxSettings {
   user: string | null
   /** `[major, minor, patch]` of the installed nginx. */
   version: readonly [number, number, number]
+  /** Number of worker processes. */
+  workers: number
 }
 
 export interface NginxConfig {
@@ -95,13 +98,13 @@ class ConfigBuilder {
 
   #files(): Record<string, string> {
     const trusted = this.#trustedProxies()
-    const { http, https, version, user } = this.#settings
+    const { http, https, version, user, workers } = this.#settings
     const defaults = { http: listenTexts(http), https: https ? listenTexts(https, this.#securedOptions()) : [] }
     const names = Object.keys(this.#table.hosts).length + this.#certificateNames.size
     return {
-      [nginxFiles.main]: mainText({ limits: this.#limits, trusted, names, user, version, listens: defaults }),
+      [nginxFiles.main]: mainText({ limits: this.#limits, trusted, names, user, version, workers, listens: defaults }),
       'direct.conf': directHeaders(trusted.length > 0),
-      'helper.conf': helperText,
+      ...helperFiles,
       'check.conf': checkText,
       'server.conf': serverText,
       'hosts.conf': [...this.#groups.values(), ...this.#servers].join(''),
@@ -153,17 +156,27 @@ ${certificateText}  set $berth_owner "${ownerText(host)}";
   set $berth_project "${hashOf(projectId)}";
   include server.conf;
   location / {
-    if ($berth_upgrade) { return ${tunnelStatus}; }
-${check}    limit_conn berth_clients ${shareOf(this.#limits.connections, this.#limits.clientShare)};
-    limit_conn berth_projects ${shareOf(this.#limits.connections, this.#limits.projectShare)};
-    proxy_pass http://${group};
+    if ($berth_upgrade) { return ${statuses.tunnel}; }
+    ${closingLine(statuses.closing)}
+${check}${this.#shareLines()}    proxy_pass http://${group};
+  }
+  location @berth_closing {
+    keepalive_timeout 0;
+${check}${this.#shareLines()}    proxy_pass http://${group};
   }
   location @berth_tunnel {
-${check}    proxy_read_timeout ${timeText(this.#limits.tunnelIdleMs)};
+${check}${this.#shareLines()}    proxy_read_timeout ${timeText(this.#limits.tunnelIdleMs)};
     proxy_send_timeout ${timeText(this.#limits.tunnelIdleMs)};
     proxy_pass http://${group};
   }
 ${check === '' ? '' : '  location = /.berth-check { internal; include check.conf; }\n'}${hasDeliveries ? deliveryLocation : ''}}
+`
+  }
+
+  #shareLines(): string {
+    const { connections, clientShare, projectShare } = this.#limits
+    return `    limit_conn berth_clients ${shareOf(connections, clientShare)};
+    limit_conn berth_projects ${shareOf(connections, projectShare)};
 `
   }
 
@@ -173,7 +186,7 @@ ${check === '' ? '' : '  location = /.berth-check { internal; include check.conf
 
   /** HTTP/2 is a directive instead of an option since 1.25.1. */
   #securedOptions(): string {
-    return hasHttp2Directive(this.#settings.version) ? ' ssl' : ' ssl http2'
+    return isAtLeast(this.#settings.version, [1, 25, 1]) ? ' ssl' : ' ssl http2'
   }
 }
 
@@ -184,55 +197,14 @@ interface ServerParts {
   hasDeliveries: boolean
 }
 
-/** Statuses that no client sees: they lead to a named location. */
-const tunnelStatus = 478
-const helperStatus = 479
-
 const checkedLines = `    auth_request /.berth-check;
     auth_request_set $berth_refusal $upstream_http_berth_refusal;
-`
-
-/** The helper decides which deliveries it accepts. */
-const deliveryLocation = `  location ^~ /api/webhooks/git/ { return ${helperStatus}; }\n`
-
-/** Every server block: ACME challenges, and what nginx does not do itself. */
-const serverText = `set $berth_refusal "";
-location ^~ /.well-known/acme-challenge/ { return ${helperStatus}; }
-location @berth { include helper.conf; }
-location @berth_failed { include helper.conf; proxy_pass_request_body off; proxy_set_header Content-Length ""; proxy_set_header Transfer-Encoding ""; }
-`
-
-/** Headers of a request to the helper. Those of the client are forwarded as they are: the helper parses them. */
-const helperText = `proxy_pass http://berth_helper;
-proxy_set_header Host $host$berth_port;
-proxy_set_header Connection $berth_connection;
-proxy_set_header Upgrade $berth_upgrade;
-proxy_set_header Berth-Front "$berth_step $scheme $realip_remote_addr";
-proxy_set_header Berth-Front-Refusal $berth_refusal;
-proxy_set_header Berth-Front-Method "";
-proxy_set_header Berth-Front-Target "";
-proxy_read_timeout 2h;
-proxy_send_timeout 2h;
-access_log off;
-`
-
-const checkText = `proxy_pass http://berth_helper;
-proxy_pass_request_body off;
-proxy_set_header Host $server_name;
-proxy_set_header Content-Length "";
-proxy_set_header Transfer-Encoding "";
-proxy_set_header Connection "";
-proxy_set_header Upgrade "";
-proxy_set_header Berth-Front "check $scheme $realip_remote_addr";
-proxy_set_header Berth-Front-Refusal "";
-proxy_set_header Berth-Front-Method $request_method;
-proxy_set_header Berth-Front-Target $request_uri;
 `
 
 const helperServer = (name: string, listens: readonly string[], certificateText: string) => `server {
 ${listens.map((listen) => `  listen ${listen};\n`).join('')}  server_name ${name};
 ${certificateText}  include server.conf;
-  location / { include helper.conf; }
+  location / { include serve.conf; }
 }
 `
 
@@ -247,7 +219,7 @@ const ownerText = ({ target, environment, service }: EdgeHost) =>
       'deploymentId' in target ? target.deploymentId : null,
       environment ?? null,
       service ?? null,
-    ]),
+    ] satisfies LogOwner),
   )
 
 const weightOf = ({ weight }: EdgeUpstream) => Math.min(100, Math.max(0, Math.round(weight ?? 1)))
@@ -268,9 +240,6 @@ export function listenTexts({ host, port }: EdgeAddress, options = ''): string[]
     return address + options
   })
 }
-
-export const hasHttp2Directive = ([major, minor, patch]: NginxSettings['version']): boolean =>
-  major > 1 || (major === 1 && (minor > 25 || (minor === 25 && patch >= 1)))
 
 const shareOf = (total: number, share: number) => Math.max(1, Math.floor(total * share))
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 20)
