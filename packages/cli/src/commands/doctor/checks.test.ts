@@ -30,6 +30,19 @@ test('a runtime that the settings demand and that is missing fails', async () =>
   expect((await findings(folder.path, { BERTH_RUNTIME: 'docker' })).get('docker')).toMatchObject({ status: 'fail' })
 })
 
+test('an nginx that is too old fails only where the settings ask for nginx', async () => {
+  await using folder = await tempFolder('doctor')
+  const program = join(folder.path, 'nginx')
+  await writeFile(program, "#!/bin/sh\necho 'nginx version: nginx/1.18.0' >&2\n")
+  await chmod(program, 0o755)
+  vi.stubEnv('PATH', folder.path)
+  expect((await findings(folder.path, { BERTH_EDGE: 'nginx' })).get('nginx')).toMatchObject({
+    status: 'fail',
+    message: 'nginx/1.18.0 is too old: 1.20 or later is needed',
+  })
+  expect((await findings(folder.path)).get('nginx')).toMatchObject({ status: 'ok' })
+})
+
 test('a key that other users can read fails, and the fix names it', async () => {
   await using folder = await tempFolder('doctor')
   const file = join(folder.path, 'data', 'backup.key')
