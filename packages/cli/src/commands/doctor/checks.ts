@@ -211,7 +211,7 @@ const run = (program: string, args: string[]): Promise<string | null> =>
     })
   })
 
-/** What a program prints; null if it cannot be run. */
+/** Output of a program; null if it cannot be run. */
 const readOutput = (program: string, args: string[]): Promise<string | null> =>
   new Promise((resolve) => {
     execFile(program, args, { timeout: timeoutMs }, (error, stdout, stderr) => resolve(error ? null : `${stdout}${stderr}`))

@@ -22,7 +22,7 @@ const maxLingerBytes = 4_194_304
 export class ClientConnection {
   readonly socket: net.Socket
   readonly serving: Serving
-  /** Of each request, if nginx forwards requests of many clients over one connection. */
+  /** Changes with each request if nginx forwards requests of many clients over one connection. */
   isSecure: boolean
   peer: ClientAddress
   #state: State = 'head'

@@ -4,10 +4,10 @@ import { type ClientAddress, clientAddress, peerAddress } from '../limits/client
 import { headerValue, type RequestHead } from '../message/request-head.ts'
 import type { Refusal } from '../routing/rules.ts'
 
-/** What nginx asks for: the request itself, a check of the rules, or the page of a request that nginx could not serve. */
+/** Reasons of a request from nginx: the request itself, a check of the rules, or the page of a request that nginx could not serve. */
 const steps = ['serve', 'check', 'refused', 'unreachable', 'overloaded', 'slow'] as const
 
-/** What nginx says about a request that it forwards. */
+/** Facts from nginx about a request that it forwards. */
 export interface Front {
   step: (typeof steps)[number]
   /** The peer of nginx's connection: a client or a proxy. */

@@ -80,7 +80,7 @@ describeNeeding(['nginx'], 'the edge with nginx', () => {
       const { status, body, headers } = await edge.request(host, '/', { method, headers: { accept: 'application/json' } })
       return [status, JSON.parse(body).code, headers['retry-after'] ?? null]
     }
-    expect(await page('nobody.test')).toEqual([404, 'unknown_host', null])
+    expect(await page('unknown.test')).toEqual([404, 'unknown_host', null])
     expect(await page('disabled.test')).toEqual([503, 'project_disabled', null])
     expect(await page('failed.test')).toEqual([502, 'project_failed', null])
     expect(await page('gone.test')).toEqual([502, 'upstream_unreachable', '5'])
@@ -221,7 +221,7 @@ describeNeeding(['nginx'], 'the edge with nginx', () => {
         certificates: { 'berth.test': certificate },
       },
     )
-    for (const host of ['echo.test', 'nobody.test', 'disabled.test'])
+    for (const host of ['echo.test', 'unknown.test', 'disabled.test'])
       expect((await edge.request(host, '/.well-known/acme-challenge/token1')).body).toBe('authorization1')
     const delivery = await edge.request('echo.test', '/api/webhooks/git/github', { method: 'POST', body: '{}' })
     expect(JSON.parse(delivery.body)).toMatchObject({ bytes: 2, headers: { 'berth-edge': 'proof 127.0.0.1 http' } })
@@ -254,7 +254,7 @@ describeNeeding(['nginx'], 'the edge with nginx', () => {
     const answer = await text(session.request({ ':path': '/two' }))
     session.close()
     expect(JSON.parse(answer)).toMatchObject({ url: '/two', headers: { 'x-forwarded-host': `secure.test:${edge.tlsPort}` } })
-    await expect(secureGet(edge.tlsPort, 'nobody.test', '/')).rejects.toThrow()
+    await expect(secureGet(edge.tlsPort, 'unknown.test', '/')).rejects.toThrow()
   })
 
   test('the first use of a host without a certificate is reported', async () => {

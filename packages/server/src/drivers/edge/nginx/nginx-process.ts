@@ -7,7 +7,7 @@ import { CommandFailed } from '../../shell/command-errors.ts'
 
 interface Worker {
   pid: number
-  /** It finishes its requests and accepts no connection. */
+  /** True while it finishes its requests and accepts no connection. */
   isEnding: boolean
 }
 

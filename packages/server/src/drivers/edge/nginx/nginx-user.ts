@@ -6,8 +6,8 @@ export interface NginxUser {
   gid: number
 }
 
-/** Users that distributions run the workers of nginx as; `nobody` exists everywhere. */
-const names = ['www-data', 'nginx', 'http', 'nobody']
+/** Users that the nginx packages of distributions create for its workers. */
+const names = ['www-data', 'nginx', 'http']
 
 /** The user of the workers if Berth runs as root; null: nginx cannot change its user, and runs as that of Berth. */
 export async function workerUser(): Promise<NginxUser | null> {
