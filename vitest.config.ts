@@ -9,13 +9,15 @@ const cores = availableParallelism()
 const polling = (timeout: number) => ({ poll: { timeout } })
 
 /**
- * Unit and API tests compute: one worker a core, and one for those that wait. They share nothing but modules without state of
+ * Unit and API tests compute: one worker a core, and two for those that wait. They share nothing but modules without state of
  * their own, so a worker keeps what it has loaded. CONTRIBUTING.md says what that asks of a file.
  */
 const computing = {
   isolate: false,
-  maxWorkers: cores + 1,
+  maxWorkers: cores + 2,
   sequence: { groupOrder: 0 },
+  // More room for short-lived objects: a fifteenth less processor time.
+  execArgv: ['--max-semi-space-size=64'],
   // In the gate they get the processor time that others leave.
   testTimeout: 300_000,
   hookTimeout: 300_000,

@@ -23,9 +23,9 @@ const tallies = []
 let interrupted
 
 /**
- * Tests that compute start beside the build and the containers. Tests that wait for programs, containers and timers start when
- * those are ready; the computing ones then use the processor time that these leave. With the same priority on two cores, tests with
- * deadlines failed. The matrix runs one after the other, since it records how long each file takes. With a filter there is one run.
+ * Build and checks start beside the installation of the test machine, tests that compute beside the containers. Tests that wait for
+ * programs, containers and timers start when all of these are done: beside the computing ones, tests with deadlines failed. With a
+ * filter there is one run.
  */
 const runs = isWhole
   ? {
@@ -38,29 +38,28 @@ const runs = isWhole
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interrupted = signal))
 
 try {
-  // The images of the test machine are built with Node from the packages; the rest of the machine starts in parallel.
-  const [installed, settings] = await Promise.all([
-    step('packages', install),
-    step('test machine', () => (quick ? {} : startMachine(['postgres', 'tools', 's3']))),
-  ])
-  if (installed) await runEverything(settings)
+  const machine = step('test machine', () => (quick ? {} : startMachine(['postgres', 'tools', 's3'])))
+  if (await step('packages', install)) await runEverything(machine)
+  await machine
 } finally {
   await stopMachine()
 }
 if (interrupted) await endBy(interrupted)
 await summary()
 
-async function runEverything(early) {
+/** `machine`: the settings of its first parts. Checks and build need none of them and start at once. */
+async function runEverything(machine) {
   const checks = [program('types', tool('tsc'), ['--noEmit', '-p', '.']), program('lint', tool('biome'), ['check', '.'])]
+  const building = quick || program('build', bundledNode(), ['scripts/build.mjs'])
+  const early = await machine
   // Unit and API tests need neither the build nor containers.
   const computing = runs.computing && early && runVitest('computing', early)
-  const [settings, built] = await Promise.all([
-    quick ? early : step('test machine, containers', () => startMachine(['docker'])),
-    quick || program('build', bundledNode(), ['scripts/build.mjs']),
-  ])
+  // The images of the containers are built with Node from the packages.
+  const settings = quick ? early : await step('test machine, containers', () => startMachine(['docker']))
+  const built = await building
   await computing
   if (built && early && settings) await runVitest(isWhole ? 'waiting' : 'all', settings)
-  await Promise.all([computing, ...checks])
+  await Promise.all(checks)
 }
 
 async function step(name, work) {

@@ -9,7 +9,7 @@ const secondsOf = ({ project, moduleId }: TestSpecification): number =>
   durations[project.name]?.[relative(project.globalConfig.root, moduleId)] ?? 0
 
 /** Seconds from which on a file starts before all others, whatever its project. */
-const long = 20
+const long = 45
 
 /**
  * The longest files first, by the last run: a long file that starts last would run alone at the end. The shorter ones stay

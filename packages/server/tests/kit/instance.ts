@@ -26,7 +26,9 @@ export async function startInstance(env: Record<string, string> = {}, parts: Par
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
   const config = readConfig({ HOME: folder, BERTH_DATA_DIR: join(folder, 'data'), ...env })
   mkdirSync(config.dataDir, { recursive: true })
-  const database = await openTestDatabase()
+  // Jobs and schedules of the database have the clock of the control plane, as in the product: with another one, schedules that a
+  // control plane sets at its start would be due at once.
+  const database = await openTestDatabase(parts.clock ? { clock: parts.clock } : {})
   const scrubber = createScrubber()
   const logger = await createLogger({ level: 'silent', scrubber, format: 'json' })
   const secretBox = createSecretBox(openKeyRing({ folder, fromSettings: null }))

@@ -5,7 +5,8 @@ import { namesOf } from './images.ts'
 import { Labels } from './labels.ts'
 import { EgressFilter } from './run/egress-filter.ts'
 
-const maxAttempts = 20
+/** A busy engine needs longer than ten seconds to end a start that was requested before. */
+const maxAttempts = 120
 const retryMs = 500
 
 function ignoreMissing(error: unknown): void {
