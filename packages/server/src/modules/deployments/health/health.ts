@@ -52,23 +52,44 @@ export async function waitUntilHealthy(
   else if (row.completed === 0) await updateInstance(deps.database.db, row.id, { completed: 1 })
 }
 
+/** The results of the checks so far. */
+interface Progress {
+  startedAt: number
+  /** Time limit of the next probe. */
+  probeTimeoutMs: number
+  lastStatus: number | null
+  lastReason: string
+  /** The declared health check, if that is the one that failed last. */
+  failedProgram: HealthProgram | undefined
+}
+
+/** A running instance and the way it is checked. */
+interface CheckedInstance {
+  row: InstanceRow
+  unit: Unit
+  check: HealthCheck | null
+  instance: Instance
+  program: HealthProgram | undefined
+  timeoutMs: number
+}
+
 async function pollUntilHealthy(
   row: InstanceRow,
   unit: Unit,
   check: HealthCheck | null,
-  { deps, abort }: HealthContext,
+  context: HealthContext,
 ): Promise<'serves' | 'completed'> {
-  let timeoutMs: number
-  let failedProgram: HealthProgram | undefined
-  let lastReason = 'no response'
-  let lastStatus: number | null = null
-  let probeTimeoutMs = firstProbeTimeoutMs
-  let lastState: Instance | undefined
+  const { deps, abort } = context
+  const progress: Progress = {
+    startedAt: performance.now(),
+    probeTimeoutMs: firstProbeTimeoutMs,
+    lastStatus: null,
+    lastReason: 'no response',
+    failedProgram: undefined,
+  }
   let firstState: Instance | undefined
-  const startedAt = performance.now()
   for (;;) {
     abort.throwIfAborted()
-    let pauseMs = probeIntervalMs
     const instance = await deps.runtimes.for(row.serverId).inspect(row.id)
     if (instance && hasCompleted(instance, unit)) return 'completed'
     if (!instance || instance.state === 'exited' || instance.state === 'restarting' || hasRestarted(instance, firstState))
@@ -76,48 +97,65 @@ async function pollUntilHealthy(
     firstState ??= instance
     if (instance.portTaken && instance.state === 'running')
       throw new PortTaken(instance.portTaken, subjectOf(row), await lastLines(row, deps))
-    lastState = instance
     const program = programOf(instance, unit)
-    timeoutMs = timeoutSecondsFor(unit, check, program) * 1000
-    const deadline = startedAt + timeoutMs
+    const timeoutMs = timeoutSecondsFor(unit, check, program) * 1000
+    const checked = { row, unit, check, instance, program, timeoutMs }
+    const result = await checkOnce(checked, progress, context)
+    if (result === 'healthy') return 'serves'
+    if (performance.now() >= progress.startedAt + timeoutMs) throw await unhealthyError(checked, progress, deps)
+    await pause(result === 'refused' ? 0 : probeIntervalMs, undefined, { signal: abort })
+  }
+}
+
+/** `refused`: the probe has already waited for the port to listen, so the next one need not be delayed. */
+type CheckResult = 'healthy' | 'unhealthy' | 'refused'
+
+async function checkOnce(checked: CheckedInstance, progress: Progress, context: HealthContext): Promise<CheckResult> {
+  const { row, unit, instance, program, timeoutMs } = checked
+  if (program && !unit.exposed) {
+    const reason = await runHealthProgram(row, program, context)
+    if (reason === null) return 'healthy'
+    progress.failedProgram = program
+    progress.lastReason = reason
+    return 'unhealthy'
+  }
+  if (unit.port === null) {
     // A one-shot service has to finish its work, as other services may wait for it.
     const minUptimeMs = unit.restart || unit.staysUp ? workerMinUptimeMs : timeoutMs - probeIntervalMs * 2
-    if (program && !unit.exposed) {
-      const reason = await runHealthProgram(row, program, { deps, abort })
-      if (reason === null) return 'serves'
-      failedProgram = program
-      lastReason = reason
-    } else if (unit.port === null || !instance.address) {
-      if (unit.port === null && performance.now() - startedAt >= minUptimeMs) return 'serves'
-    } else {
-      const probedAt = performance.now()
-      const timeLimitMs = Math.min(probeTimeoutMs, Math.max(250, Math.round(deadline - probedAt)))
-      const awaitListenerMs = probedAt - startedAt < awaitListenerForMs ? probeIntervalMs : 0
-      const response = await deps.probe({ ...instance.address, ...probeFor(unit, check), awaitListenerMs }, timeLimitMs, abort)
-      const reason = response.healthy && program ? await runHealthProgram(row, program, { deps, abort }) : null
-      if (response.healthy && reason === null) {
-        // The program may listen on another port than PORT: store the address for the edge.
-        await saveAddress(row, instance, deps)
-        return 'serves'
-      }
-      if (!response.healthy && response.refused) pauseMs = 0
-      // A response of an earlier probe says more than a final probe that timed out.
-      if (response.healthy) {
-        failedProgram = program
-        lastReason = reason ?? ''
-      } else if (response.status !== null || lastStatus === null) {
-        failedProgram = undefined
-        lastStatus = response.status
-        lastReason = response.reason
-      }
-      // Some apps answer their first request slowly and start over with each new request: double the timeout of the next probe.
-      if (performance.now() - probedAt >= timeLimitMs) probeTimeoutMs *= 2
-    }
-    if (performance.now() >= deadline) break
-    await pause(pauseMs, undefined, { signal: abort })
+    return performance.now() - progress.startedAt >= minUptimeMs ? 'healthy' : 'unhealthy'
   }
-  const reason = { status: lastStatus, message: lastReason, withinSeconds: timeoutMs / 1000 }
-  throw await unhealthyError({ row, unit, check, lastState, failedProgram }, reason, deps)
+  return instance.address ? await probeOnce(checked, instance.address, progress, context) : 'unhealthy'
+}
+
+async function probeOnce(
+  { row, unit, check, instance, program, timeoutMs }: CheckedInstance,
+  address: NonNullable<Instance['address']>,
+  progress: Progress,
+  { deps, abort }: HealthContext,
+): Promise<CheckResult> {
+  const probedAt = performance.now()
+  const remainingMs = Math.round(progress.startedAt + timeoutMs - probedAt)
+  const timeLimitMs = Math.min(progress.probeTimeoutMs, Math.max(250, remainingMs))
+  const awaitListenerMs = probedAt - progress.startedAt < awaitListenerForMs ? probeIntervalMs : 0
+  const response = await deps.probe({ ...address, ...probeFor(unit, check), awaitListenerMs }, timeLimitMs, abort)
+  const reason = response.healthy && program ? await runHealthProgram(row, program, { deps, abort }) : null
+  if (response.healthy && reason === null) {
+    // The program may listen on another port than PORT: store the address for the edge.
+    await saveAddress(row, instance, deps)
+    return 'healthy'
+  }
+  if (response.healthy) {
+    progress.failedProgram = program
+    progress.lastReason = reason ?? ''
+  } else if (response.status !== null || progress.lastStatus === null) {
+    // A response of an earlier probe says more than a final probe that timed out.
+    progress.failedProgram = undefined
+    progress.lastStatus = response.status
+    progress.lastReason = response.reason
+  }
+  // Some apps answer their first request slowly and start over with each new request: double the timeout of the next probe.
+  if (performance.now() - probedAt >= timeLimitMs) progress.probeTimeoutMs *= 2
+  return !response.healthy && response.refused ? 'refused' : 'unhealthy'
 }
 
 /** The declared health check. The one from the engine includes the HEALTHCHECK of the image. */
@@ -131,27 +169,17 @@ function timeoutSecondsFor(unit: Unit, check: HealthCheck | null, program: Healt
   return Math.max(defaultTimeoutSeconds, program?.withinSeconds ?? 0)
 }
 
-interface FailedCheck {
-  row: InstanceRow
-  unit: Unit
-  check: HealthCheck | null
-  /** State at the last check. */
-  lastState: Instance | undefined
-  /** The declared health check, if that is the one that failed. */
-  failedProgram: HealthProgram | undefined
-}
-
 /** The error for an unhealthy instance: the request, the result, and advice. */
 async function unhealthyError(
-  { row, unit, check, lastState, failedProgram }: FailedCheck,
-  { status, message, withinSeconds }: { status: number | null; message: string; withinSeconds: number },
+  { row, unit, check, instance, timeoutMs }: CheckedInstance,
+  { failedProgram, lastStatus: status, lastReason }: Progress,
   deps: DeploymentsDeps,
 ): Promise<DeployFailed> {
-  const { request, hint } = failedProgram ? describeDeclaredCheck(failedProgram) : describeProbe(lastState, unit, check, status)
+  const { request, hint } = failedProgram ? describeDeclaredCheck(failedProgram) : describeProbe(instance, unit, check, status)
   const port = failedProgram ? null : unit.port
   const listening = status === null && port !== null ? await listeningInside(deps.runtimes.for(row.serverId), row.id) : null
   const advice = adviceFor({ port, status, check, listening })
-  const summary = `${subjectOf(row)} was not healthy within ${withinSeconds} s: ${request}: ${message}`
+  const summary = `${subjectOf(row)} was not healthy within ${timeoutMs / 1000} s: ${request}: ${lastReason}`
   return new DeployFailed('unhealthy', [summary, hint || advice].filter(Boolean).join('. '), await lastLines(row, deps))
 }
 
