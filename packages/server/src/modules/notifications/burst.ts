@@ -22,7 +22,10 @@ export type Placement =
   /** A new digest, sent at `dueAt`; others join it until then. `merges` are queued deliveries that it absorbs. */
   | { as: 'head'; dueAt: Millis; merges: string[] }
 
-/** Whether a new delivery is sent alone, joins a digest, or begins one. `recent` are the single deliveries of the last minute and the digests of the last `memoryMs`. */
+/**
+ * Whether a new delivery is sent alone, joins a digest, or begins one. `recent` are the single deliveries of the last minute and the
+ * digests of the last `memoryMs`.
+ */
 export function placementOf(recent: readonly Recent[], now: Millis): Placement {
   const windowStart = now - burst.windowMs
   const inWindow = recent.filter(({ createdAt }) => createdAt > windowStart)

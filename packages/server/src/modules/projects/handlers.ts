@@ -14,7 +14,7 @@ import { uploadHandlers } from './handlers/uploads.ts'
 import type { Deletion } from './lifecycle/deletion.ts'
 import type { EnvironmentDeletion } from './lifecycle/environment-deletion.ts'
 
-/** All handlers of the projects routes, one spread per handlers file. The transfers module handles the routes that transfer a project. */
+/** All handlers of the projects routes, except those that transfer a project: the transfers module has them. */
 export const projectsHandlers = (
   deps: ProjectsDeps,
   deletion: Deletion,

@@ -103,8 +103,8 @@ export interface RunningProjects {
 }
 
 /**
- * Resources reserved by deployments that are live or about to be; `deployments/plan/reserved-resources.ts`. Both functions read with the given
- * connection.
+ * Resources reserved by deployments that are live or in progress; implemented by `deployments/plan/reserved-resources.ts`. Both
+ * functions read with the given connection, which may be a transaction.
  */
 export interface ReservedReader {
   planned(

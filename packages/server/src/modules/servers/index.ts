@@ -36,7 +36,9 @@ export function createServers(deps: ServersDeps) {
     /** Servers that are checked periodically; one without a credential cannot be reached. */
     watched: {
       list: async () => (await listAllServers(db)).filter(({ authentication }) => authentication !== 'none'),
-      check: async (serverId: string, abort: AbortSignal) => void (await checkServer(serverId, deps, abort)),
+      async check(serverId: string, abort: AbortSignal): Promise<void> {
+        await checkServer(serverId, deps, abort)
+      },
     },
     async close(): Promise<void> {
       unsubscribe()

@@ -78,7 +78,10 @@ const isOther = <T>(wanted: T | undefined, now: T) => wanted !== undefined && wa
 export async function removeServer({ id, name }: ServerRow, deps: ServersDeps): Promise<void> {
   await deps.database.transaction(async ({ db, signal }) => {
     const uses = (await deps.ports.usesOf?.(db, id)) ?? []
-    if (uses.length > 0) fail('server_in_use', { message: `${name} is still in use: ${uses.slice(0, 5).join(', ')}` })
+    if (uses.length > 0)
+      fail('server_in_use', {
+        message: `${name} is still in use: ${uses.slice(0, 5).join(', ')}. Delete these, or move the projects to another server.`,
+      })
     await deleteServer(db, id)
     signal(serversTopic, { changed: id } satisfies ServerSignal)
   })

@@ -57,7 +57,8 @@ export const enqueueRun = ({ id, cronJobId, projectId, trigger }: CronRunRow, tr
 export function blockedReason(project: ProjectRow | undefined): string | null {
   if (!project || project.deletingSince !== null) return 'The project is being deleted'
   if (!project.enabled) return 'The project is disabled'
-  if (project.presence !== 'here' && project.presence !== 'departing') return 'The project was transferred to another instance'
+  if (project.presence !== 'here' && project.presence !== 'departing')
+    return 'The project was transferred to another instance. Its tasks run there.'
   return null
 }
 

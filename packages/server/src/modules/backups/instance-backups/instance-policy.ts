@@ -24,7 +24,10 @@ export async function saveInstanceSchedule(
     const { db, lock, schedule } = transaction
     await lock(instanceBackupDue.kind)
     if (!(await findDestinationOf(db, organizationId, body.destinationId)))
-      fail('not_found', { field: 'destinationId', message: 'This backup destination does not exist' })
+      fail('not_found', {
+        field: 'destinationId',
+        message: 'This backup destination does not exist. Name one of the organisation.',
+      })
     const current = await findInstancePolicy(db)
     const { cronExpression, timezone, retainCount, content } = { ...defaults, ...current, ...body }
     checkSchedule({ cronExpression, timezone }, deps.clock.now())

@@ -24,7 +24,10 @@ export const startInstanceBackup = (
     const target = destinationId ?? policy?.destinationId
     if (target === undefined) return refuse('destinationId', 'is needed, since the instance has no backup schedule')
     if (!(await findDestinationOf(db, organizationId, target)))
-      fail('not_found', { field: 'destinationId', message: 'This backup destination does not exist' })
+      fail('not_found', {
+        field: 'destinationId',
+        message: 'This backup destination does not exist. Name one of the organisation.',
+      })
     const backup = { organizationId, destinationId: target, content: content ?? policy?.content ?? 'everything' }
     return queueInstanceBackup({ ...backup, trigger: 'manual' }, transaction, deps)
   })

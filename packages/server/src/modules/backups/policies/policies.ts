@@ -173,7 +173,10 @@ function show(row: PolicyRow, last: store.LastRun | undefined, now: Date): Backu
 
 async function refuseDestination(db: Db, organizationId: string, destinationId: string): Promise<void> {
   if (!(await findDestinationOf(db, organizationId, destinationId)))
-    fail('not_found', { field: 'destinationId', message: 'This backup destination does not exist' })
+    fail('not_found', {
+      field: 'destinationId',
+      message: 'This backup destination does not exist. Name one of the organisation.',
+    })
 }
 
 /** An explicit count of null keeps every run. */

@@ -87,9 +87,9 @@ function notRestorableReason({ status, prunedAt, manifestName, destinationId, im
   if (importedAt !== null)
     return 'The data of this run is stored at a destination of another instance. Transfer the project back there, then restore it.'
   if (status !== 'succeeded') return `Only a successful run can be restored, but this run is ${status}`
-  if (prunedAt !== null) return 'The run was pruned: its data was deleted'
-  if (destinationId === null) return 'The destination of this run was deleted'
-  return manifestName === null ? 'The run has no manifest' : null
+  if (prunedAt !== null) return 'The run was pruned: its data was deleted. Restore a newer run.'
+  if (destinationId === null) return 'The destination of this run was deleted. Restore a run at another destination.'
+  return manifestName === null ? 'The run has no manifest. Restore another run.' : null
 }
 
 async function refuseWithoutManifest(run: RunRow, deps: BackupsDeps): Promise<void> {
@@ -100,7 +100,8 @@ async function refuseWithoutManifest(run: RunRow, deps: BackupsDeps): Promise<vo
       cause,
     }),
   )
-  if (size === undefined) fail('not_restorable', { message: 'The manifest of this run is missing at its destination' })
+  if (size === undefined)
+    fail('not_restorable', { message: 'The manifest of this run is missing at its destination. Restore another run.' })
 }
 
 async function sizeOfManifest(run: RunRow, deps: BackupsDeps, abort: AbortSignal): Promise<number | undefined> {

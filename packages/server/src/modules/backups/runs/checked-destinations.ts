@@ -22,5 +22,6 @@ export async function checkBeforeRun(run: RunRow, store: ArchiveStore, deps: Bac
 }
 
 /** Forgets the check after a failure: the next run checks again. */
-export const forgetCheck = ({ destinationId }: RunRow, deps: BackupsDeps): void =>
-  void (destinationId !== null && lastSuccess.get(deps)?.delete(destinationId))
+export function forgetCheck({ destinationId }: RunRow, deps: BackupsDeps): void {
+  if (destinationId !== null) lastSuccess.get(deps)?.delete(destinationId)
+}

@@ -17,5 +17,5 @@ export async function protectRun(run: RunRow, body: ProtectBody, deps: BackupsDe
     .where('prunedAt', 'is', null)
     .returningAll()
     .executeTakeFirst()
-  return changed ?? fail('conflict', { message: 'The run was already pruned and cannot be protected' })
+  return changed ?? fail('conflict', { message: 'The run was already pruned and cannot be protected. Protect a newer run.' })
 }

@@ -86,7 +86,8 @@ async function copyLocal(path: string, targetFolder: string, { log, abort, deps 
   log.line(`Copying ${path}`)
   const { projectRoots: roots, dataDir } = deps.settings
   await copyFolder(path, targetFolder, { roots, dataDir }, abort).catch((error: unknown) => {
-    if (error instanceof FolderMissing) throw new DeployFailed('source_failed', `The folder ${path} does not exist any more`)
+    if (error instanceof FolderMissing)
+      throw new DeployFailed('source_failed', `The folder ${path} no longer exists. Create it again, or set another source.`)
     const isRefused = error instanceof FolderOutside || error instanceof NotAFolder
     throw isRefused ? new DeployFailed('source_failed', `${error.message} (BERTH_PROJECT_ROOTS)`) : error
   })

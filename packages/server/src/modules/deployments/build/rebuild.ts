@@ -44,7 +44,7 @@ async function rebuild(
   if (!project) throw new DeployFailed('start_failed', reason)
   const folder = join(deps.workFolder, deployment.id)
   const log = openLog ?? (await openDeploymentLog(deployment, deps))
-  deps.log.warn({ deploymentId: deployment.id, reason }, 'deployments: artifact is gone, building it again')
+  deps.log.warn({ deploymentId: deployment.id, reason }, 'deployments: artifact missing, rebuilding it from source')
   log.line(`${reason}: building it again from source`)
   const env = await envOf(deployment, deps)
   const pinned = { ...deployment, source: JSON.stringify(pinnedSource(deployment)) }

@@ -34,7 +34,10 @@ export interface ProjectData extends ProjectPower {
   /** Units of the last live deployment, in start order; empty when the project was never live. */
   units(projectId: string): Promise<DataUnit[]>
   volumes(projectId: string): Promise<VolumeRow[]>
-  /** Returns the volume of that name for writing its content, creating it if missing, also when its data was lost; `restoredFrom` marks a restored copy. */
+  /**
+   * Returns the volume of that name, for writing its content. Creates the volume or its data where missing. `restoredFrom` marks a
+   * restored copy.
+   */
   volume(projectId: string, name: string, serverId: string | null, restoredFrom?: string): Promise<VolumeRow>
   /** Deletes a volume with its data; does nothing when it does not exist. */
   deleteVolume(projectId: string, id: string): Promise<void>

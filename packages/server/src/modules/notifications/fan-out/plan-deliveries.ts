@@ -62,9 +62,11 @@ export function planFor(target: Target, recent: readonly Recent[], announced: re
       if (unwritten) joined.push({ id, deliveryId: created.id, announcementId: unwritten.announcementId })
     }
     const sendAt = placement.as === 'head' ? placement.dueAt : created.status === 'sent' ? null : at + burst.gatherMs
-    const written = merges.filter((id) => !fresh.delete(id))
+    // Deliveries that only this plan contains are dropped; `stored` ones have a row that the new digest absorbs.
+    const stored = merges.filter((id) => !fresh.has(id))
+    for (const id of merges) fresh.delete(id)
     states.set(created.id, created)
-    fresh.set(created.id, { announcementId, state: created, sendAt, merges: written })
+    fresh.set(created.id, { announcementId, state: created, sendAt, merges: stored })
   }
   // A channel has at most one open digest; one that this plan creates is not counted in `joins`.
   const [into, count = 0] = [...joins][0] ?? []

@@ -28,7 +28,10 @@ export async function hiddenFrom(
     const names = [url ? repositoryOf(url) : null, owner && repo ? { owner, repo } : null]
     for (const name of names)
       if (name && !isVisible(name.owner, name.repo))
-        fail('not_found', { message: `No connected git account has access to ${name.owner}/${name.repo}`, field: 'gitRepo' })
+        fail('not_found', {
+          message: `No connected git account has access to ${name.owner}/${name.repo}. Check the name, or connect another account.`,
+          field: 'gitRepo',
+        })
   }
 }
 

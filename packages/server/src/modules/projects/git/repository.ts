@@ -177,7 +177,7 @@ function linkColumns(current: ProjectRow, { owner, repo }: GitLink, { settings }
 }
 
 export function refuseUnlinked(project: ProjectRow): void {
-  if (sourceKind(project) !== 'git') fail('not_found', { message: 'No repository is linked to this project' })
+  if (sourceKind(project) !== 'git') fail('not_found', { message: 'No repository is linked to this project. Link one first.' })
 }
 
 const isUnreachable = (error: unknown): error is Error => error instanceof GitError || error instanceof ProgramMissing

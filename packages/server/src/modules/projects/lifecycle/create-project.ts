@@ -155,5 +155,6 @@ export async function refuseAliasSlug(slug: string, db: Db): Promise<void> {
 }
 
 export function refuseInstanceSlug(slug: string, deps: ProjectsDeps): void {
-  if (isInstanceSlug(slug, deps)) fail('slug_taken', { field: 'slug', message: 'This slug is the host name of the instance' })
+  if (isInstanceSlug(slug, deps))
+    fail('slug_taken', { field: 'slug', message: 'This slug would be the host name of the instance. Choose another.' })
 }

@@ -63,7 +63,7 @@ class ScopeLoader {
       findProjectTemplate(db, serviceProjectId),
     ])
     if (!service || service.organizationId !== project?.organizationId || template?.port == null)
-      throw new UnresolvedVariable('A linked service does not exist any more. Delete the link.')
+      throw new UnresolvedVariable('A linked service no longer exists. Delete the link.')
     if (service.deletingSince !== null || service.presence !== 'here')
       throw new UnresolvedVariable(
         `The linked service ${service.slug} ${service.deletingSince === null ? 'was transferred to another instance' : 'is being deleted'}. Delete the link, or link another service.`,

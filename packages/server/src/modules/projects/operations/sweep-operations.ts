@@ -17,5 +17,7 @@ export const sweepOperationsJob = (deps: ProjectsDeps) =>
   job<NoPayload, unknown>(kind, {
     deadlineMs: 60_000,
     maxAttempts: 1,
-    run: async () => void (await deleteExpired(deps.database.db, nowOf(deps))),
+    async run() {
+      await deleteExpired(deps.database.db, nowOf(deps))
+    },
   })

@@ -200,7 +200,7 @@ export function refuseInvalidVariables(upserts: readonly Upsert[], deletes: read
     if (value.includes('\0') || !value.isWellFormed())
       refuse(`upserts.${index}.value`, 'contains a character that is not allowed in environment variables')
   })
-  deletes.forEach((key, index) => void refuseDuplicate(key, `deletes.${index}`))
+  for (const [index, key] of deletes.entries()) refuseDuplicate(key, `deletes.${index}`)
 }
 
 /** The new row of a key; null leaves it unchanged. The mask stands for the stored value and is never stored itself. */
