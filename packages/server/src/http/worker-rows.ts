@@ -9,7 +9,7 @@ const ownRows: Partial<Record<ModuleName, { except: readonly string[] } | { only
   // The worker is on the machine that runs the projects, and it alone opens connections to the outside.
   instance: { except: ['machine', 'version'] },
   access: {
-    // These rows depend on how the worker isolates projects (`one-person.ts`), or delete projects.
+    // These rows depend on how the worker isolates projects (`access/single-user.ts`), or delete projects.
     except: [
       'signUp',
       'completeSignUp',

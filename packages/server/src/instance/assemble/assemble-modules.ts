@@ -100,7 +100,7 @@ export function assembleModules(parts: Parts, inputs: ModuleInputs) {
     config.mode === 'self-hosted'
       ? createCloud({
           ...common,
-          uploads: projects.passableUploads,
+          uploads: projects.forwardableUploads,
           api: cloudApi,
           transferPorts,
           pollMs: retryLimits.pollMs,

@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { ProjectRow } from '../../platform/db/tables/projects.ts'
 import { Failure, refuse } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
-import { refuseSecondDeployer } from './one-person.ts'
+import { refuseSecondDeployer } from './single-user.ts'
 import { findMembership, findUserByEmail } from './store.ts'
 
 /** Called when the project is deleted. */
@@ -11,12 +11,12 @@ export const deleteGrants = (db: Db, projectId: string): Promise<unknown> =>
   db.deleteFrom('grants').where('projectId', '=', projectId).execute()
 
 /** An exported grant of a transferred project. It names the user by e-mail address, because ids differ between instances. */
-export interface TravellingGrant {
+export interface TransferredGrant {
   email: string
   level: Level
 }
 
-export const grantsOf = (db: Db, projectId: string): Promise<TravellingGrant[]> =>
+export const grantsOf = (db: Db, projectId: string): Promise<TransferredGrant[]> =>
   db
     .selectFrom('grants')
     .innerJoin('users', 'users.id', 'grants.userId')
@@ -28,10 +28,10 @@ export const grantsOf = (db: Db, projectId: string): Promise<TravellingGrant[]> 
 /** Replaces the grants of a project with imported ones. Returns those that do not apply in this organisation, with the reason. */
 export async function replaceGrants(
   { id: projectId, organizationId }: Pick<ProjectRow, 'id' | 'organizationId'>,
-  grants: readonly TravellingGrant[],
+  grants: readonly TransferredGrant[],
   db: Db,
   deps: Pick<AccessDeps, 'clock' | 'isSingleUser'>,
-): Promise<(TravellingGrant & { reason: string })[]> {
+): Promise<(TransferredGrant & { reason: string })[]> {
   await deleteGrants(db, projectId)
   const refused = []
   for (const grant of grants) {

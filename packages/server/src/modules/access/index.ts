@@ -4,14 +4,14 @@ import { createAuditLog } from './audit-log.ts'
 import { type Credential, createAuthenticator, holdsNow, roleOf } from './credentials.ts'
 import type { AccessDeps } from './deps.ts'
 import { createAdmin, createReadiness, createSetUpCheck, prepareFirstStart } from './first-start.ts'
-import { grantsOf, replaceGrants, type TravellingGrant } from './grants.ts'
+import { grantsOf, replaceGrants, type TransferredGrant } from './grants.ts'
 import { accessHandlers } from './handlers.ts'
 import { invitationMailJob } from './invitation-mail.ts'
 import { accessLoaders } from './loaders.ts'
-import { tooManyUsers } from './one-person.ts'
 import { passwordResetMailJob, resetAccount } from './password-reset.ts'
 import { findOperators, isSetupOrganization } from './setup-organization.ts'
 import { signUpMailJob } from './sign-up-mail.ts'
+import { tooManyUsers } from './single-user.ts'
 import { findOrganization, memberRepositories } from './store.ts'
 import { createStreamTokens, type StreamTokens } from './stream-tokens.ts'
 import { expiringTokens } from './tokens.ts'
@@ -20,7 +20,7 @@ export { deleteGrants } from './grants.ts'
 export { randomCode } from './random-code.ts'
 export { isSetupOrganization } from './setup-organization.ts'
 export { findOrganizationName, membersOf, organizationNames, quotaOverride } from './store.ts'
-export type { StreamTokens, TravellingGrant }
+export type { StreamTokens, TransferredGrant }
 
 /**
  * Access control. A *user* is a *member* of *organisations* with a *role*, which is a set of permissions; a *grant* changes a
@@ -42,7 +42,7 @@ export function createAccess(deps: AccessDeps) {
     /** Grants of a project that moves to another instance. */
     grants: {
       of: (db: Db, projectId: string) => grantsOf(db, projectId),
-      replace: (project: Parameters<typeof replaceGrants>[0], grants: readonly TravellingGrant[], db: Db) =>
+      replace: (project: Parameters<typeof replaceGrants>[0], grants: readonly TransferredGrant[], db: Db) =>
         replaceGrants(project, grants, db, deps),
     },
     /** Whether this is the set-up organisation, whose owners and admins operate the instance. */

@@ -8,12 +8,12 @@ import { hashToken } from '../../platform/secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
 import { invitationLink, mailInvitation } from './invitation-mail.ts'
 import { codeOf, idIn, isCodeOf } from './mailed-code.ts'
-import { refuseSecondPerson } from './one-person.ts'
 import { insertMember, insertUser } from './people.ts'
 import { provePassword } from './prove-password.ts'
 import { type SpendCode, withSecondFactor } from './second-factor.ts'
 import type { SessionClient } from './sessions.ts'
 import { openSession } from './sign-in.ts'
+import { refuseSecondUser } from './single-user.ts'
 import { findMembership, findUserByEmail, showInvitation } from './store.ts'
 
 const validForMs = 7 * 86_400_000
@@ -25,7 +25,7 @@ const validForMs = 7 * 86_400_000
 export async function invite({ email, role }: { email: string; role: Role }, caller: Caller, deps: AccessDeps) {
   const { database, clock, mailer } = deps
   if (role === 'owner' && caller.role !== 'owner') fail('forbidden', { message: 'Only an owner can invite owners' })
-  refuseSecondPerson(role, deps)
+  refuseSecondUser(role, deps)
   const existingUser = await findUserByEmail(database.db, email)
   if (existingUser && (await findMembership(database.db, existingUser.id, caller.organizationId)))
     fail('conflict', { message: 'This user is already a member', field: 'email' })
@@ -84,7 +84,7 @@ export async function acceptInvitation(acceptance: Acceptance, deps: AccessDeps)
         .returningAll()
         .executeTakeFirst()
       if (!invitation) fail('not_found', { message: invalidInvitationMessage })
-      refuseSecondPerson(invitation.role, deps)
+      refuseSecondUser(invitation.role, deps)
       const user = existingUser ?? (await insertUser(db, { email, passwordHash, name }, now))
       await insertMember(db, invitation.organizationId, user.id, invitation.role, now)
       await announce('member.joined', {

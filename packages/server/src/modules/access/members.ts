@@ -3,13 +3,13 @@ import type { Caller } from '../../http/handler.ts'
 import type { MemberRow } from '../../platform/db/tables/access.ts'
 import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
-import { refuseSecondPerson } from './one-person.ts'
+import { refuseSecondUser } from './single-user.ts'
 import { countOwners, findMemberWithUser, showMember } from './store.ts'
 
 export async function changeRole(member: MemberRow, role: Role, caller: Caller, deps: AccessDeps) {
   const { database } = deps
   if (role === 'owner' || member.role === 'owner') requireOwner(caller)
-  if (member.role === 'viewer') refuseSecondPerson(role, deps)
+  if (member.role === 'viewer') refuseSecondUser(role, deps)
   await database.transaction(async ({ db }) => {
     if (member.role === 'owner' && role !== 'owner') await requireOtherOwner(db, member.organizationId)
     await ofMember(db.updateTable('members').set({ role }), member).execute()

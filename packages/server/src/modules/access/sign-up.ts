@@ -8,12 +8,12 @@ import { hashToken } from '../../platform/secrets/token.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import type { AccessDeps, SignUpSettings } from './deps.ts'
 import { codeOf, idIn, isCodeOf } from './mailed-code.ts'
-import { refuseSecondOrganization } from './one-person.ts'
 import { insertMember, insertOrganization, insertUser } from './people.ts'
 import type { SessionClient } from './sessions.ts'
 import { findSetupOrganization } from './setup-organization.ts'
 import { openSession } from './sign-in.ts'
 import { linkTo, signUpMailKind } from './sign-up-mail.ts'
+import { refuseSecondOrganization } from './single-user.ts'
 import { findUserByEmail } from './store.ts'
 
 const hour = 3_600_000

@@ -1,8 +1,8 @@
 import type { BackupDestination } from '@berth/contract'
-import { answered } from './cloud-answer.ts'
+import { requireSuccess } from './cloud-answer.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Links } from './links.ts'
-import { requestCloud, requestWithAnyLink } from './request-cloud.ts'
+import { requestCloud, requestWithAnyToken } from './request-cloud.ts'
 import { linkedOrganizations } from './store.ts'
 
 const maxClouds = 10
@@ -17,7 +17,7 @@ export const backupsInCloud = (deps: CloudDeps, links: Links) => ({
     const query = new URLSearchParams({ projectId, ...(limit ? { limit: String(limit) } : {}), ...(cursor ? { cursor } : {}) })
     const answer = await requestCloud(deps.api, link.address, { method: 'GET', path: `/api/backup-destinations?${query}` })
     if (answer.status === 404) return null
-    const data = answered(answer) as BackupDestination[]
+    const data = requireSuccess(answer) as BackupDestination[]
     return { data, nextCursor: (answer.body.nextCursor as string | null) ?? null }
   },
 })
@@ -38,7 +38,7 @@ async function runInCloud(webhookToken: string, { api, database }: CloudDeps, li
   const abort = AbortSignal.timeout(withinMs)
   const runs = [...clouds].slice(0, maxClouds).map(async ([url, mayBeInside]) => {
     const address = { url, token: webhookToken, mayBeInside }
-    const { status, body } = await requestWithAnyLink(api, address, { method: 'POST', path: '/api/webhooks/backup', abort })
+    const { status, body } = await requestWithAnyToken(api, address, { method: 'POST', path: '/api/webhooks/backup', abort })
     const runId: unknown = body?.data?.runId
     return status < 300 && typeof runId === 'string' && /^bkr_[a-z2-7]{20}$/.test(runId)
       ? runId

@@ -4,7 +4,7 @@ import { LinkRevoked } from './request-cloud.ts'
 
 /** The data of a response; throws the cloud's own error message where it failed. */
 // biome-ignore lint/suspicious/noExplicitAny: each caller knows the shape
-export function answered({ status, body }: { status: number; body: any }): any {
+export function requireSuccess({ status, body }: { status: number; body: any }): any {
   if (status >= 200 && status < 300) return body?.data
   const reason = typeof body?.error === 'string' ? body.error.slice(0, 500) : `it answered ${status}`
   if (status === 401) throw new LinkRevoked()

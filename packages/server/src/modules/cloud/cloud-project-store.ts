@@ -19,5 +19,5 @@ export const cloudProjectsOf = (db: Db, organizationId: string): Promise<CloudPr
 export const deleteCloudProject = (db: Db, projectId: string): Promise<unknown> =>
   db.deleteFrom('cloudProjects').where('projectId', '=', projectId).execute()
 
-export const noteMissing = (db: Db, projectId: string, missingSince: number | null): Promise<unknown> =>
+export const recordMissing = (db: Db, projectId: string, missingSince: number | null): Promise<unknown> =>
   db.updateTable('cloudProjects').set({ missingSince }).where('projectId', '=', projectId).execute()

@@ -4,8 +4,8 @@ import { fail } from '../../platform/failure.ts'
 import { findAnyProject } from '../projects/index.ts'
 import type { CloudDeps } from './deps.ts'
 import { enqueueForget } from './forget-job.ts'
+import { forwardUpload } from './forward-upload.ts'
 import type { Links } from './links.ts'
-import { forwardUpload } from './pass-upload-on.ts'
 import { cloudUnreachable } from './request-cloud.ts'
 
 /** Forwards requests to the cloud for projects that are not on this instance. */

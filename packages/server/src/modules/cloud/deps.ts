@@ -10,14 +10,14 @@ import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
 
 /** Uploads of this instance that may be forwarded to the cloud. */
-export interface PassableUploads {
+export interface ForwardableUploads {
   find(
     sessionId: string,
     organizationId: string,
   ): Promise<Pick<UploadSessionRow, 'status' | 'sizeBytes' | 'cloudSessionId'> | undefined>
   /** Path of the tarball. */
   file(sessionId: string): string
-  noteCloudSession(sessionId: string, cloudSessionId: string): Promise<unknown>
+  recordCloudSession(sessionId: string, cloudSessionId: string): Promise<unknown>
 }
 
 /** Functions of the transfers module, which is above this one. */
@@ -36,7 +36,7 @@ export interface CloudDeps {
   /** Redacts the link's token from the instance's own log. */
   scrubber: Scrubber
   api: CloudApi
-  uploads: PassableUploads
+  uploads: ForwardableUploads
   /** Set by the code that assembles the instance, once the transfers module exists; empty where no project runs. */
   transferPorts: TransferPorts
   /** Poll interval while a project is transferred. */

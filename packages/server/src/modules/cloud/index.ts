@@ -10,7 +10,7 @@ import { Links } from './links.ts'
 import { hasLinks, linksEnding } from './store.ts'
 import { watchJob, watchSchedule } from './watch-job.ts'
 
-export { answered, isUnreachable } from './cloud-answer.ts'
+export { isUnreachable, requireSuccess } from './cloud-answer.ts'
 export { deleteCloudProject, findCloudProject, saveCloudProject } from './cloud-project-store.ts'
 export type { CloudDeps } from './deps.ts'
 export { accountOf, type Link } from './links.ts'

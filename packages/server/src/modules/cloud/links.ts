@@ -41,10 +41,15 @@ export class Links {
     if (cached !== undefined) return cached
     const link = this.read(organizationId)
     this.#cache.set(organizationId, link)
-    const isStillWanted = () => this.#cache.get(organizationId) === link
+    // The promise is replaced by its result, unless the link has changed and the cache was cleared meanwhile.
+    const isCurrent = () => this.#cache.get(organizationId) === link
     link.then(
-      (link) => isStillWanted() && this.#cache.set(organizationId, link),
-      () => isStillWanted() && this.#cache.delete(organizationId),
+      (result) => {
+        if (isCurrent()) this.#cache.set(organizationId, result)
+      },
+      () => {
+        if (isCurrent()) this.#cache.delete(organizationId)
+      },
     )
     return link
   }

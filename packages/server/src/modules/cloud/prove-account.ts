@@ -1,6 +1,6 @@
 import type { CloudAddress, CloudApi } from '../../drivers/cloud-api/cloud-api.ts'
 import { refuse } from '../../platform/failure.ts'
-import { requestCloud, requestWithAnyLink } from './request-cloud.ts'
+import { requestCloud, requestWithAnyToken } from './request-cloud.ts'
 
 export interface Account {
   organizationId: string
@@ -9,10 +9,10 @@ export interface Account {
 
 /** Checks that the URL is a cloud, and which account the token belongs to. A link is stored only after both checks. */
 export async function proveAccount(api: CloudApi, address: CloudAddress): Promise<Account> {
-  const health = await requestWithAnyLink(api, { ...address, token: 'none' }, { method: 'GET', path: '/api/health' })
+  const health = await requestWithAnyToken(api, { ...address, token: 'none' }, { method: 'GET', path: '/api/health' })
   if (health.body?.data?.mode !== 'cloud')
     refuse('url', 'is a Berth instance, but not a cloud. Use the URL of an instance with BERTH_MODE=cloud.')
-  const session = await requestWithAnyLink(api, address, { method: 'GET', path: '/api/auth/session' })
+  const session = await requestWithAnyToken(api, address, { method: 'GET', path: '/api/auth/session' })
   if (session.status === 401)
     refuse('token', 'is unknown to the cloud. Create a token there, in its dashboard or with POST /tokens.')
   const { organization, expiresAt, needsSecondFactor } = session.body?.data ?? {}

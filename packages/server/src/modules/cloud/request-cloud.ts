@@ -21,7 +21,7 @@ export async function requestCloud(
   request: CloudRequest,
   bounds?: AnswerBounds,
 ): Requested {
-  const answer = await requestWithAnyLink(api, address, request, bounds)
+  const answer = await requestWithAnyToken(api, address, request, bounds)
   if (answer.status === 401) throw new LinkRevoked()
   return answer
 }
@@ -40,7 +40,7 @@ export class CloudAnswerTooLong extends CloudUnreachable {}
  * Sends a request with any token, that of a link or not, and reads its whole response as JSON within the time limit of a short
  * response. Every transport error is 503 `cloud_unreachable`.
  */
-export async function requestWithAnyLink(
+export async function requestWithAnyToken(
   api: CloudApi,
   address: CloudAddress,
   request: CloudRequest,

@@ -1,4 +1,4 @@
-import { cloudProjectsOf, noteMissing } from './cloud-project-store.ts'
+import { cloudProjectsOf, recordMissing } from './cloud-project-store.ts'
 import type { CloudDeps } from './deps.ts'
 import { enqueueForget } from './forget-job.ts'
 import { accountOf, type Link } from './links.ts'
@@ -18,8 +18,8 @@ export async function watchMissing(link: Link, deps: CloudDeps, abort: AbortSign
   for (const { projectId, missingSince } of transferred.slice(0, maxPerRun)) {
     const { status } = await requestCloud(deps.api, link.address, { method: 'GET', path: `/api/projects/${projectId}`, abort })
     if (status !== 404) {
-      if (status === 200 && missingSince !== null) await noteMissing(deps.database.db, projectId, null)
-    } else if (missingSince === null) await noteMissing(deps.database.db, projectId, now)
+      if (status === 200 && missingSince !== null) await recordMissing(deps.database.db, projectId, null)
+    } else if (missingSince === null) await recordMissing(deps.database.db, projectId, now)
     else if (now - missingSince >= missingMs) await enqueueForget(projectId, deps)
   }
 }

@@ -1,10 +1,10 @@
 import { startJob } from './approve.ts'
+import { commentJob } from './comment-job.ts'
 import type { GitEventsDeps } from './deps.ts'
 import { enqueuePullRequestSearch, findPullRequestsJob } from './find-pull-requests.ts'
 import { handleJob } from './handle-job.ts'
 import { gitEventsHandlers } from './handlers.ts'
 import { reportJob } from './report-job.ts'
-import { commentJob } from './tell-pull-request.ts'
 import { expireJob, tidyJob, tidySchedule } from './tidy.ts'
 
 export type { GitEventsDeps, GitHostOperations } from './deps.ts'

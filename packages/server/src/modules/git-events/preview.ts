@@ -1,8 +1,8 @@
 import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
 import { Failure } from '../../platform/failure.ts'
+import { commentKey, commentKind } from './comment-job.ts'
 import type { GitEventsDeps, ProjectRow } from './deps.ts'
 import { changePullRequest, findPullRequest } from './store.ts'
-import { commentKey, commentKind } from './tell-pull-request.ts'
 
 /** Creates the environment of a pull request and deploys its current commit there. */
 export async function startPreview(project: ProjectRow, row: PullRequestRow, deps: GitEventsDeps): Promise<void> {

@@ -1,11 +1,11 @@
 import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
 import type { PullRequestDelivery } from '../git-host/index.ts'
 import { previewSlug } from '../projects/index.ts'
+import { commentKey, commentKind } from './comment-job.ts'
 import { type GitEventsDeps, nowOf, type ProjectRow } from './deps.ts'
 import { forEachProject } from './for-each-project.ts'
 import { lockOf, removePreview, startPreview } from './preview.ts'
 import { changePullRequest, findPullRequest, nextBlocked, putPullRequest } from './store.ts'
-import { commentKey, commentKind } from './tell-pull-request.ts'
 
 export const waitingReason =
   'The pull request comes from a fork. A user with project:admin must approve this commit before it is built.'

@@ -50,7 +50,7 @@ const recordAll = (
     return recorded
   })
 
-/** Inserts the rows; of two with one key, the first counts as new. */
+/** Inserts the rows and says which are new. Of two rows with one key, only the first is: `delete` returns true once per key. */
 async function insertOnce(db: Db, rows: readonly (Row | null)[]): Promise<boolean[]> {
   const inserted = await insertDeliveries(
     db,

@@ -2,11 +2,11 @@ import type { DeploymentStatus } from '@berth/contract'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { TransactionContext } from '../../platform/transaction.ts'
 import { deployedSource } from '../deployments/index.ts'
-import { contextOf, deploymentPage } from './at-the-host.ts'
+import { commentKey, commentKind } from './comment-job.ts'
 import type { CommitState, DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
 import { callGitHost } from './host-errors.ts'
+import { contextOf, deploymentPage } from './status-links.ts'
 import { findPullRequestAt } from './store.ts'
-import { commentKey, commentKind } from './tell-pull-request.ts'
 
 export const reportKind = sharedKind<{ deploymentId: string }>('git-events.report')
 

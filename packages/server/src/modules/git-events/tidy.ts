@@ -1,12 +1,12 @@
 import { deletionTime } from '../../platform/job-runner/clock-watch.ts'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
 import type { Schedule } from '../../platform/jobs/schedules.ts'
+import { commentKey, commentKind } from './comment-job.ts'
 import { type GitEventsDeps, nowOf } from './deps.ts'
 import { removePreview } from './preview.ts'
 import { startNextBlocked } from './pull-requests.ts'
 import { groupOfProject } from './receive.ts'
 import { changePullRequest, forgetDeliveries, listExpired } from './store.ts'
-import { commentKey, commentKind } from './tell-pull-request.ts'
 
 type NoPayload = Record<string, never>
 const kind = 'git-events.tidy'

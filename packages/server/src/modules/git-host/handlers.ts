@@ -1,6 +1,7 @@
 import type { contract, LocalLogin } from '@berth/contract'
 import { hasPermission } from '@berth/contract'
 import type { Caller, Handlers, RequestContext } from '../../http/handler.ts'
+import { withApiFailures } from './api-failures.ts'
 import { applicationHandlers } from './applications/handlers.ts'
 import { connect, defaultProvider } from './connect/connect.ts'
 import { pollDeviceLogin } from './connect/device-login.ts'
@@ -9,7 +10,6 @@ import { finishConnect } from './connect/redirect.ts'
 import { isThisMachine } from './connect/this-machine.ts'
 import type { GitHostDeps } from './deps.ts'
 import { disconnect } from './disconnect.ts'
-import { explaining } from './explain.ts'
 import { checkedOwner } from './names.ts'
 import { cloneToken } from './repositories/clone-token.ts'
 import { getFile, listFiles } from './repositories/files.ts'
@@ -17,10 +17,10 @@ import { listRepositories, listRepositoriesOf } from './repositories/lists.ts'
 import {
   createRepository,
   deleteRepository,
-  fetchAbout,
   getRepository,
   listBranches,
-  type Wanted,
+  type WantedRepository,
+  withRepository,
 } from './repositories/repositories.ts'
 import { showHome, showStatus } from './status.ts'
 import { deleteWebhook, listWebhooks, registerWebhook } from './webhooks/webhooks.ts'
@@ -28,7 +28,13 @@ import { deleteWebhook, listWebhooks, registerWebhook } from './webhooks/webhook
 /** Webhook deliveries are handled by the git-events module. */
 type GitHostHandlers = Omit<Handlers<typeof contract.gitHost>, 'receiveWebhook'>
 
-const wantedOf = ({ params, query }: { params: Wanted['params']; query: { provider?: Wanted['provider'] } }): Wanted => ({
+const wantedOf = ({
+  params,
+  query,
+}: {
+  params: WantedRepository['params']
+  query: { provider?: WantedRepository['provider'] }
+}): WantedRepository => ({
   params,
   provider: query.provider,
 })
@@ -70,7 +76,7 @@ function allHandlers(deps: GitHostDeps): GitHostHandlers {
     home: ({ query }, { caller }) => showHome(caller, query.provider, deps),
     localStatus: async (_, { caller }) => ({ data: await localStatus(caller, deps) }),
     pollConnect: async ({ query }, { caller }) => ({
-      data: await explaining(pollDeviceLogin(caller, query.provider ?? defaultProvider(deps), deps)),
+      data: await withApiFailures(pollDeviceLogin(caller, query.provider ?? defaultProvider(deps), deps)),
     }),
     connect: ({ body, query }, context) => {
       const provider = query.provider ?? defaultProvider(deps)
@@ -88,26 +94,28 @@ function allHandlers(deps: GitHostDeps): GitHostHandlers {
       context.audit({ objectKind: 'gitConnection', objectId: source })
       return { data: await disconnect(source, query.provider ?? null, context.caller, deps) }
     },
-    listRepositories: ({ query }, { caller }) => explaining(listRepositories(caller, query, deps)),
+    listRepositories: ({ query }, { caller }) => withApiFailures(listRepositories(caller, query, deps)),
     createRepository: async ({ body, query }, context) => {
       context.audit({ objectKind: 'repository', objectId: body.owner ? `${body.owner}/${body.name}` : body.name })
-      return { data: await explaining(createRepository(body, query.provider, context.caller, deps)) }
+      return { data: await withApiFailures(createRepository(body, query.provider, context.caller, deps)) }
     },
     listOrgRepositories: async ({ params, query }, { caller }) => ({
-      data: await explaining(listRepositoriesOf(caller, checkedOwner(params.org, 'org'), query.provider, deps)),
+      data: await withApiFailures(listRepositoriesOf(caller, checkedOwner(params.org, 'org'), query.provider, deps)),
     }),
     getRepository: async (input, { caller }) => ({
-      data: await explaining(getRepository(wantedOf(input), input.query.branches ?? false, caller, deps)),
+      data: await withApiFailures(getRepository(wantedOf(input), input.query.branches ?? false, caller, deps)),
     }),
     deleteRepository: async (input, context) => {
       context.audit({ objectKind: 'repository', objectId: `${input.params.owner}/${input.params.repo}` })
-      await explaining(deleteRepository(wantedOf(input), context.caller, deps))
+      await withApiFailures(deleteRepository(wantedOf(input), context.caller, deps))
       return undefined
     },
-    listBranches: async (input, { caller }) => ({ data: await explaining(listBranches(wantedOf(input), caller, deps)) }),
-    cloneToken: (input, { caller }) => explaining(cloneToken(wantedOf(input), caller, deps)),
-    listFiles: async (input, { caller }) => ({ data: await explaining(listFiles(wantedOf(input), input.query, caller, deps)) }),
-    getFile: async (input, { caller }) => ({ data: await explaining(getFile(wantedOf(input), input.query, caller, deps)) }),
+    listBranches: async (input, { caller }) => ({ data: await withApiFailures(listBranches(wantedOf(input), caller, deps)) }),
+    cloneToken: (input, { caller }) => withApiFailures(cloneToken(wantedOf(input), caller, deps)),
+    listFiles: async (input, { caller }) => ({
+      data: await withApiFailures(listFiles(wantedOf(input), input.query, caller, deps)),
+    }),
+    getFile: async (input, { caller }) => ({ data: await withApiFailures(getFile(wantedOf(input), input.query, caller, deps)) }),
     ...webhookHandlers(deps),
   }
 }
@@ -118,8 +126,8 @@ function webhookHandlers(deps: GitHostDeps): Pick<GitHostHandlers, 'listWebhooks
     caller: Caller,
     work: (location: Parameters<typeof registerWebhook>[0]) => Promise<Result>,
   ) =>
-    explaining(
-      fetchAbout(wantedOf(input), caller, deps, (name, access, host, { provider }) =>
+    withApiFailures(
+      withRepository(wantedOf(input), caller, deps, (name, access, host, { provider }) =>
         work({ organizationId: caller.organizationId, provider, name, access, host }),
       ),
     )

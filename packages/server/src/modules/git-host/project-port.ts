@@ -7,11 +7,11 @@ import { isoOrNull } from '../../platform/db/columns.ts'
 import type { GitConnectionRow, GitWebhookRow } from '../../platform/db/tables/git-host.ts'
 import { Failure } from '../../platform/failure.ts'
 import type { Secret } from '../../platform/secrets/secret.ts'
+import { withApiFailures } from './api-failures.ts'
 import { unreachableHook } from './applications/hook-reach.ts'
 import { organizationsWith } from './connections/connection-store.ts'
 import { sourcesFor, type ThroughSource, throughSource, throughSources, usableSources } from './connections/through-sources.ts'
 import type { GitHostDeps } from './deps.ts'
-import { explaining } from './explain.ts'
 import { hostTitles, isGitHostProvider } from './hosts/host-titles.ts'
 import { createHookStates, type HookState } from './webhooks/hook-states.ts'
 import { findWebhookOf, repositoryKey } from './webhooks/webhook-store.ts'
@@ -111,7 +111,7 @@ export function createProjectPort(deps: GitHostDeps) {
     const registered = throughSources(found?.rows ?? [], deps, (access, host, { provider }) =>
       registerWebhook({ organizationId, provider, name: found!.name, access, host }, deps),
     )
-    const { webhook, isNew } = await explaining(registered)
+    const { webhook, isNew } = await withApiFailures(registered)
     return { ...webhook, created: isNew }
   }
   return {
@@ -166,7 +166,7 @@ export function createProjectPort(deps: GitHostDeps) {
       const removed = throughSources(found.rows, deps, (access, host) =>
         deleteWebhook({ organizationId, provider, name, access, host }, webhook.hookId, deps),
       )
-      await explaining(removed).catch((error: unknown) => {
+      await withApiFailures(removed).catch((error: unknown) => {
         // The webhook no longer exists.
         if (!(error instanceof Failure) || error.code !== 'not_found') throw error
       })

@@ -7,6 +7,9 @@ export interface Viewer {
   role: Role
 }
 
+/** Ends the messages for a repository that does not exist or is hidden, so that they do not tell which of the two. */
+export const noAccessAdvice = 'Check the name, or connect another account.'
+
 export const allVisible: IsVisible = () => true
 
 export type IsVisible = (owner: string, repo: string) => boolean

@@ -9,7 +9,7 @@ import type { Log } from '../../platform/log.ts'
 import type { LogStore } from '../../platform/log-store/log-store.ts'
 import type { Scrubber } from '../../platform/secrets/scrubber.ts'
 import type { SecretBox } from '../../platform/secrets/secret-box.ts'
-import type { StreamTokens, TravellingGrant } from '../access/index.ts'
+import type { StreamTokens, TransferredGrant } from '../access/index.ts'
 import type { HostUrls } from './git-remote.ts'
 import type { ProjectPorts } from './project-ports.ts'
 
@@ -24,13 +24,13 @@ export interface ProjectsDeps {
   roleOf(userId: string, organizationId: string): Promise<Role | undefined>
   /** Grants on projects that are being moved; the access module owns them. */
   grants: {
-    of(db: Db, projectId: string): Promise<TravellingGrant[]>
+    of(db: Db, projectId: string): Promise<TransferredGrant[]>
     /** Replaces a project's grants; returns those that this organisation cannot have, and why. */
     replace(
       project: { id: string; organizationId: string },
-      grants: readonly TravellingGrant[],
+      grants: readonly TransferredGrant[],
       db: Db,
-    ): Promise<(TravellingGrant & { reason: string })[]>
+    ): Promise<(TransferredGrant & { reason: string })[]>
   }
   git: Git
   dns: Dns

@@ -211,13 +211,13 @@ export function createProjects(deps: ProjectsDeps) {
     /** Downloads an upload that was sent to the object store, before a row refers to it. */
     fetchUpload: (sessionId: string, organizationId: string) => fetchUploadById(sessionId, organizationId, deps),
     /** Uploads that name no project: they may belong to a project in the linked cloud. */
-    passableUploads: {
+    forwardableUploads: {
       find: async (sessionId: string, organizationId: string) => {
         const session = await findUploadSession(deps.database.db, organizationId, sessionId, nowOf(deps))
         return session?.projectId === null ? session : undefined
       },
       file: (sessionId: string) => new UploadFiles(deps).of(sessionId),
-      noteCloudSession: (sessionId: string, cloudSessionId: string) =>
+      recordCloudSession: (sessionId: string, cloudSessionId: string) =>
         deps.database.db.updateTable('uploadSessions').set({ cloudSessionId }).where('id', '=', sessionId).execute(),
     },
     /** Path of the tarball of a received upload. */

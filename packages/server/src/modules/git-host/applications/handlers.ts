@@ -13,7 +13,9 @@ type ApplicationHandlers = Pick<
 >
 
 const providerOf = ({ provider }: { provider: string }): GitHostProvider =>
-  isGitHostProvider(provider) ? provider : fail('not_found', { message: `There is no git host "${provider}"` })
+  isGitHostProvider(provider)
+    ? provider
+    : fail('not_found', { message: `Git host ${JSON.stringify(provider)} is not supported. Use github, gitlab or gitea.` })
 
 export function applicationHandlers(deps: GitHostDeps, browserOf: (context: RequestContext) => Browser): ApplicationHandlers {
   return {

@@ -4,10 +4,10 @@ import { GitHostError } from '../../../drivers/git-host/git-host-error.ts'
 import type { Caller } from '../../../http/handler.ts'
 import { iso } from '../../../platform/db/columns.ts'
 import { Failure, refuse } from '../../../platform/failure.ts'
+import { toApiFailure } from '../api-failures.ts'
 import { redirectUri } from '../connect/redirect-uri.ts'
 import { type Browser, consume, newState } from '../connect/state.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
-import { explained } from '../explain.ts'
 import { hostTitles } from '../hosts/host-titles.ts'
 import { refuseConfigured, showApplication, storeApplication } from './applications.ts'
 import { unreachableHook } from './hook-reach.ts'
@@ -94,7 +94,7 @@ function conversionFailure(error: unknown): unknown {
       field: 'code',
       cause: error,
     })
-  const failure = explained(error)
+  const failure = toApiFailure(error)
   if (!(failure instanceof Failure)) return failure
   return new Failure(failure.code, { ...failure.options, message: `${error.message}. ${next}` })
 }

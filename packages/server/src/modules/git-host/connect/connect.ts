@@ -2,10 +2,10 @@ import type { ConnectBody, ConnectReply, GitHostProvider } from '@berth/contract
 import type { Caller } from '../../../http/handler.ts'
 import { newId } from '../../../platform/db/ids.ts'
 import { Failure, fail } from '../../../platform/failure.ts'
+import { withApiFailures } from '../api-failures.ts'
 import { challengeOf, newNonce, verifierOf } from '../connections/by-cloud.ts'
 import { listConnections, putConnection } from '../connections/connection-store.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
-import { explaining } from '../explain.ts'
 import { hostTitles } from '../hosts/host-titles.ts'
 import { startDeviceLogin } from './device-login.ts'
 import { redirectUri } from './redirect-uri.ts'
@@ -26,9 +26,9 @@ export async function connect(request: RequestOptions, { source }: ConnectBody, 
   if (working.some((row) => source === undefined || row.source === source)) return { connected: true }
   if (source === 'cli') return connectLocalLogin(request, deps)
   const host = deps.hosts[provider]
-  if (source === undefined && host.app) return explaining(installFlow(request, deps))
+  if (source === undefined && host.app) return withApiFailures(installFlow(request, deps))
   if (host.signIn.code) return redirectFlow(request, deps)
-  if (host.signIn.device && deps.mode === 'self-hosted') return explaining(startDeviceLogin(request, deps))
+  if (host.signIn.device && deps.mode === 'self-hosted') return withApiFailures(startDeviceLogin(request, deps))
   if (await deps.cloudLinks?.isLinked(caller.organizationId))
     return cloudFlow(request, source === undefined ? 'app' : 'oauth', deps)
   if (source === undefined && (await mayUseLocalLogin(request, deps))) return connectLocalLogin(request, deps)
@@ -91,7 +91,10 @@ async function mayUseLocalLogin({ caller, provider }: RequestOptions, { people, 
 async function connectLocalLogin({ caller, provider }: RequestOptions, deps: GitHostDeps): Promise<ConnectReply> {
   const { localLogin, people } = deps
   if (!localLogin || provider !== 'github')
-    return fail('no_source', { message: 'This instance cannot use a command-line login', field: 'source' })
+    return fail('no_source', {
+      message: 'This instance cannot use a command-line login. Connect with another source.',
+      field: 'source',
+    })
   if (!(await people.isOperatorsOrganization(caller.organizationId)))
     fail('forbidden', { message: 'Only the organisation created at set-up can use the login of this machine', field: 'source' })
   const token = await localLogin.token().catch(() => null)
@@ -100,7 +103,7 @@ async function connectLocalLogin({ caller, provider }: RequestOptions, deps: Git
     return { connected: false, flow: 'terminal', command: localLogin.command, message }
   }
   deps.scrubber.register(token)
-  const account = await explaining(deps.hosts.github.account({ kind: 'token', id: `local ${newId('gcn')}`, token }))
+  const account = await withApiFailures(deps.hosts.github.account({ kind: 'token', id: `local ${newId('gcn')}`, token }))
   const now = nowOf(deps)
   await deps.database.transaction(async (transaction) => {
     await putConnection(transaction.db, {

@@ -5,9 +5,9 @@ import type { Caller } from '../../../http/handler.ts'
 import { fail, refuse } from '../../../platform/failure.ts'
 import { Secret } from '../../../platform/secrets/secret.ts'
 import { SecretBoxError } from '../../../platform/secrets/secret-box.ts'
+import { withApiFailures } from '../api-failures.ts'
 import { challengeOf, handoffLocation } from '../connections/by-cloud.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
-import { explaining } from '../explain.ts'
 import { hostTitles } from '../hosts/host-titles.ts'
 import { redirectUri } from './redirect-uri.ts'
 import { type ConnectFlow, consume, newState } from './state.ts'
@@ -64,13 +64,13 @@ export async function collectHandoff(
   const host = waiting && deps.hosts[waiting.provider].signIn.code
   if (!isOwner || !host || !(await consume(code, waiting.expiresAt, deps)))
     refuse('code', 'was already used, is older than five minutes, or belongs to another link. Connect again.')
-  return handOverTokens(await explaining(host.exchange(waiting.code, redirectUri(deps))), deps)
+  return handOverTokens(await withApiFailures(host.exchange(waiting.code, redirectUri(deps))), deps)
 }
 
 export async function refreshHandoff({ provider, refreshToken }: HandoffRefresh, deps: GitHostDeps): Promise<HandedTokens> {
   deps.scrubber.register(refreshToken)
   return handOverTokens(
-    await explaining(deps.hosts[provider].signIn.refresh(new Secret(refreshToken), { timeoutMs: 12_000 })),
+    await withApiFailures(deps.hosts[provider].signIn.refresh(new Secret(refreshToken), { timeoutMs: 12_000 })),
     deps,
   )
 }

@@ -2,9 +2,9 @@ import type { RedirectQuery } from '@berth/contract'
 import type { AccountTokens } from '../../../drivers/git-host/git-host.ts'
 import type { RequestContext } from '../../../http/handler.ts'
 import { Failure } from '../../../platform/failure.ts'
+import { withApiFailures } from '../api-failures.ts'
 import { tokensFrom, verifierOf } from '../connections/by-cloud.ts'
 import type { GitHostDeps } from '../deps.ts'
-import { explaining } from '../explain.ts'
 import { hostTitles } from '../hosts/host-titles.ts'
 import { consentCookie, type PendingAnswer, readConsentCookie } from './consent-cookie.ts'
 import { handOver } from './handoff.ts'
@@ -91,9 +91,9 @@ async function connectAccount(flow: ConnectFlow, answer: PendingAnswer, deps: Gi
   const host = deps.hosts[flow.provider]
   const code = codeOf(answer)
   const exchanged = flow.byCloud ? collected(flow, code, deps) : host.signIn.code?.exchange(code, redirectUri(deps))
-  const tokens = await explaining(exchanged ?? raise(new ConnectFailed('incomplete', 'The git host sent no code', 'code')))
+  const tokens = await withApiFailures(exchanged ?? raise(new ConnectFailed('incomplete', 'The git host sent no code', 'code')))
   deps.scrubber.register(tokens.accessToken, tokens.refreshToken)
-  const account = await explaining(host.account({ kind: 'token', id: `new ${flow.userId}`, token: tokens.accessToken }))
+  const account = await withApiFailures(host.account({ kind: 'token', id: `new ${flow.userId}`, token: tokens.accessToken }))
   await storeAccount(flow, { ...tokens, byCloud: flow.byCloud !== null }, account, deps)
 }
 
@@ -136,11 +136,11 @@ async function connectApp(
   if (!needsNoSignIn && !signIn.code)
     throw new ConnectFailed('forbidden', 'Only operators can connect an app that has no OAuth client')
   if (!needsNoSignIn && code === null) return signIn.code!.url(stateOf({ ...flow, installationId }, deps), redirectUri(deps))
-  const installation = await explaining(app.installation(installationId))
+  const installation = await withApiFailures(app.installation(installationId))
   if (code !== null && signIn.code) {
-    const { accessToken } = await explaining(signIn.code.exchange(code, redirectUri(deps)))
+    const { accessToken } = await withApiFailures(signIn.code.exchange(code, redirectUri(deps)))
     deps.scrubber.register(accessToken)
-    if (!(await explaining(app.isAdministeredBy(accessToken, installation))))
+    if (!(await withApiFailures(app.isAdministeredBy(accessToken, installation))))
       throw new ConnectFailed(
         'not_owner',
         `Only an owner of ${installation.account.login} can connect it. Ask an owner to do it.`,

@@ -5,7 +5,7 @@ import { fail } from '../../../platform/failure.ts'
 import { sourcesFor, throughSources, usableSources } from '../connections/through-sources.ts'
 import { type GitHostDeps, nowOf } from '../deps.ts'
 import { checkedName } from '../names.ts'
-import { refuseHidden, type Wanted } from './repositories.ts'
+import { refuseHidden, type WantedRepository } from './repositories.ts'
 
 /** Hosts issue tokens for an hour; the margin allows for clock skew. */
 const maxLifetimeMs = 65 * 60_000
@@ -14,12 +14,15 @@ const maxLifetimeMs = 65 * 60_000
  * Creates a read-only token for one repository, valid for less than an hour. Only an app can: no host can restrict an account's
  * token.
  */
-export async function cloneToken(wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<CloneToken> {
+export async function cloneToken(wanted: WantedRepository, caller: Caller, deps: GitHostDeps): Promise<CloneToken> {
   const name = checkedName(wanted.params)
   await refuseHidden(name, caller, deps)
   const all = await usableSources(caller.organizationId, wanted.provider, deps)
   const apps = sourcesFor(all, name.owner).filter(({ source }) => source === 'app')
-  if (apps.length === 0) fail('no_app_installation', { message: `The git host app is not installed for ${name.owner}` })
+  if (apps.length === 0)
+    fail('no_app_installation', {
+      message: `The git host app is not installed for ${name.owner}. Install it there, then try again.`,
+    })
   return throughSources(apps, deps, async (access, host) => {
     const { token, username, expiresAt } = await host.repositoryToken(access, name)
     deps.scrubber.register(token)

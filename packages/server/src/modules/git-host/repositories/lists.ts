@@ -14,7 +14,7 @@ import {
   usableSources,
 } from '../connections/through-sources.ts'
 import type { GitHostDeps } from '../deps.ts'
-import { allVisible, visibilityFor } from '../visibility.ts'
+import { allVisible, noAccessAdvice, visibilityFor } from '../visibility.ts'
 
 /** A full list may take many pages. */
 const limits = { timeoutMs: 30_000 }
@@ -79,7 +79,7 @@ export async function listRepositoriesOf(
   const visible = await visibilityFor(caller, deps)
   const rows = sourcesFor(all, owner)
   // Only apps are connected, and none on this account: treat it as not existing.
-  if (rows.length === 0) fail('not_found', { message: `No connected git account has access to ${owner}` })
+  if (rows.length === 0) fail('not_found', { message: `No connected git account has access to ${owner}. ${noAccessAdvice}` })
   // An app may be installed on some repositories only: merge the lists of all connections.
   const lists = await Promise.allSettled(
     rows.map((source) =>

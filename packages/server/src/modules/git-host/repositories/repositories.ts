@@ -6,17 +6,17 @@ import { fail, refuse } from '../../../platform/failure.ts'
 import { sourcesFor, type ThroughSource, throughSources, usableSources } from '../connections/through-sources.ts'
 import type { GitHostDeps } from '../deps.ts'
 import { checkedName } from '../names.ts'
-import { visibilityFor } from '../visibility.ts'
+import { noAccessAdvice, visibilityFor } from '../visibility.ts'
 import { showRepository } from './lists.ts'
 
-export interface Wanted {
+export interface WantedRepository {
   params: { owner: string; repo: string }
   provider: GitHostProvider | undefined
 }
 
 /** Queries the host about a repository that the caller may see, through the first connection that reaches it. */
-export async function fetchAbout<Result>(
-  { params, provider }: Wanted,
+export async function withRepository<Result>(
+  { params, provider }: WantedRepository,
   caller: Caller,
   deps: GitHostDeps,
   work: (name: RepositoryName, ...through: Parameters<ThroughSource<unknown>>) => Promise<Result>,
@@ -26,17 +26,24 @@ export async function fetchAbout<Result>(
   if (all.length === 0) fail('no_source')
   await refuseHidden(name, caller, deps)
   const rows = sourcesFor(all, name.owner)
-  if (rows.length === 0) fail('not_found', { message: `No connected git account has access to ${name.owner}/${name.repo}` })
+  if (rows.length === 0)
+    fail('not_found', { message: `No connected git account has access to ${name.owner}/${name.repo}. ${noAccessAdvice}` })
   return throughSources(rows, deps, (access, host, row) => work(name, access, host, row))
 }
 
 export async function refuseHidden({ owner, repo }: RepositoryName, caller: Caller, deps: GitHostDeps): Promise<void> {
   const isVisible = await visibilityFor(caller, deps)
-  if (!isVisible(owner, repo)) fail('not_found', { message: `No connected git account has access to ${owner}/${repo}` })
+  if (!isVisible(owner, repo))
+    fail('not_found', { message: `No connected git account has access to ${owner}/${repo}. ${noAccessAdvice}` })
 }
 
-export const getRepository = (wanted: Wanted, withBranches: boolean, caller: Caller, deps: GitHostDeps): Promise<Repository> =>
-  fetchAbout(wanted, caller, deps, async (name, access, host, row) => {
+export const getRepository = (
+  wanted: WantedRepository,
+  withBranches: boolean,
+  caller: Caller,
+  deps: GitHostDeps,
+): Promise<Repository> =>
+  withRepository(wanted, caller, deps, async (name, access, host, row) => {
     const [repository, branches] = await Promise.all([
       host.repository(access, name),
       withBranches ? host.branches(access, name) : undefined,
@@ -44,11 +51,11 @@ export const getRepository = (wanted: Wanted, withBranches: boolean, caller: Cal
     return { ...showRepository(repository, row), ...(branches ? { branches } : {}) }
   })
 
-export const listBranches = (wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<GitBranch[]> =>
-  fetchAbout(wanted, caller, deps, (name, access, host) => host.branches(access, name))
+export const listBranches = (wanted: WantedRepository, caller: Caller, deps: GitHostDeps): Promise<GitBranch[]> =>
+  withRepository(wanted, caller, deps, (name, access, host) => host.branches(access, name))
 
-export const deleteRepository = (wanted: Wanted, caller: Caller, deps: GitHostDeps): Promise<void> =>
-  fetchAbout(wanted, caller, deps, async (name, access, host) => {
+export const deleteRepository = (wanted: WantedRepository, caller: Caller, deps: GitHostDeps): Promise<void> =>
+  withRepository(wanted, caller, deps, async (name, access, host) => {
     await writeAuditRecord()
     await host.deleteRepository(access, name)
   })

@@ -4,7 +4,7 @@ import { sealedFor } from '../../../platform/db/sealed-columns.ts'
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import { fail } from '../../../platform/failure.ts'
 import type { TransactionContext } from '../../../platform/transaction.ts'
-import type { TravellingGrant } from '../../access/index.ts'
+import type { TransferredGrant } from '../../access/index.ts'
 import { carriedColumn } from '../carried-parts.ts'
 import { nowOf, type ProjectsDeps } from '../deps.ts'
 import { configColumns, defaults, refuseUnstorable } from '../fields.ts'
@@ -174,7 +174,7 @@ async function importGrants(
   warnings: string[],
   { db }: TransactionContext,
   deps: ProjectsDeps,
-): Promise<TravellingGrant[]> {
+): Promise<TransferredGrant[]> {
   if (!grants) return []
   const refused = await deps.grants.replace(project, grants, db)
   for (const { email, level, reason } of refused)

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { TransferExport, TransferImport } from '@berth/contract'
 import type { CloudAddress, CloudApi, CloudRequest } from '../../../drivers/cloud-api/cloud-api.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
-import { answered, cloudUnreachable, requestCloud } from '../../cloud/index.ts'
+import { cloudUnreachable, requestCloud, requireSuccess } from '../../cloud/index.ts'
 import type { TransferSource, TransferTarget } from './sides.ts'
 
 interface Remote {
@@ -23,7 +23,7 @@ const withBody = (method: string, path: string, body: object): CloudRequest => (
 
 export function remoteSource({ id, projectId, withData }: CloudTransferRow, { api, address }: Remote): TransferSource {
   const call = async (request: CloudRequest) =>
-    answered(await requestCloud(api, address, request, { maxBytes: filesBytes })) as TransferExport
+    requireSuccess(await requestCloud(api, address, request, { maxBytes: filesBytes })) as TransferExport
   const path = `/api/departures/${id}`
   return {
     startExport: (recipient) =>
@@ -42,14 +42,14 @@ export function remoteSource({ id, projectId, withData }: CloudTransferRow, { ap
 
 export function remoteTarget({ id, projectId }: CloudTransferRow, { api, address }: Remote): TransferTarget {
   const call = async (request: CloudRequest) =>
-    answered(await requestCloud(api, address, request, { maxBytes: filesBytes })) as TransferImport
+    requireSuccess(await requestCloud(api, address, request, { maxBytes: filesBytes })) as TransferImport
   const path = `/api/arrivals/${id}`
   return {
     openImport: () => call(withBody('PUT', path, { project: projectId })),
     get: () => call({ method: 'GET', path }),
     change: (change) => call(withBody('PATCH', path, change)),
     async write({ name, sizeBytes, sha256 }, bytes, abort) {
-      answered(
+      requireSuccess(
         await requestCloud(api, address, {
           method: 'PUT',
           path: `${path}/files/${encodeURIComponent(name)}?sha256=${sha256}`,
@@ -67,7 +67,7 @@ async function download(path: string, { api, address }: Remote, abort: AbortSign
     const { status, body } = await api.send(address, { method: 'GET', path, abort })
     if (status === 200) return body
     body.destroy()
-    return answered({ status, body: null })
+    return requireSuccess({ status, body: null })
   } catch (error) {
     throw cloudUnreachable(error)
   }

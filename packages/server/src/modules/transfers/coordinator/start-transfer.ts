@@ -7,7 +7,7 @@ import { cloudTransferJson } from '../../../platform/db/json-columns/transfers.t
 import type { ProjectRow } from '../../../platform/db/tables/projects.ts'
 import type { CloudTransferRow } from '../../../platform/db/tables/transfers.ts'
 import { Failure, fail } from '../../../platform/failure.ts'
-import { accountOf, answered, type Link, requestCloud } from '../../cloud/index.ts'
+import { accountOf, type Link, requestCloud, requireSuccess } from '../../cloud/index.ts'
 import type { CoordinatorDeps } from '../deps.ts'
 import { findTransfer, insertTransfer, runningTransfer } from '../rows/transfer-store.ts'
 import { transferKind } from './transfer-job.ts'
@@ -58,7 +58,7 @@ async function nameOf(
   }
   const response = await requestCloud(api, address, { method: 'GET', path: `/api/projects/${encodeURIComponent(projectId)}` })
   if (response.status === 404) fail('not_found')
-  const { name } = answered(response) as Project
+  const { name } = requireSuccess(response) as Project
   if (direction === 'to_cloud') fail('already_there', { message: 'The project is already in the cloud' })
   return String(name)
 }

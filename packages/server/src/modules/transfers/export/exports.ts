@@ -43,7 +43,7 @@ export async function startExport(
 async function refuseAbsent(projectId: string, { db }: TransactionContext): Promise<void> {
   const row = await findAnyProject(db, projectId)
   if (row?.presence !== 'here' && row?.presence !== 'departing')
-    fail('conflict', { message: 'The project was transferred to another instance' })
+    fail('conflict', { message: 'The project was transferred to another instance. Transfer it from there.' })
 }
 
 export async function changeExport(
@@ -62,7 +62,8 @@ async function requestRelease(row: TransferSideRow, deps: TransfersDeps): Promis
   if (row.state === 'releasing' || row.state === 'ready') return
   await deps.database.transaction(async (transaction) => {
     await lockProject(transaction, row.projectId)
-    if (!(await changeSideState(row, 'releasing', transaction, deps))) fail('conflict', { message: `The export is ${row.state}` })
+    if (!(await changeSideState(row, 'releasing', transaction, deps)))
+      fail('conflict', { message: `The project cannot be released, because its export is ${row.state}` })
     if (!(await deps.projects.changePresence(row.projectId, 'departing', transaction)))
       fail('conflict', { message: 'The project was deleted or transferred during the operation' })
     await enterStopped(row.id, transaction)
@@ -76,7 +77,7 @@ async function finishExport(row: TransferSideRow, deps: TransfersDeps): Promise<
   await deps.database.transaction(async (transaction) => {
     await lockProject(transaction, row.projectId)
     if (!(await changeSideState(row, 'departed', transaction, deps, { secrets: null, files: '[]' })))
-      fail('conflict', { message: `The export is ${row.state}` })
+      fail('conflict', { message: `The export cannot be completed, because it is ${row.state}` })
     await deps.projects.changePresence(row.projectId, 'departed', transaction)
     await endOperation(row.id, transaction)
     const runAt = new Date(nowOf(deps) + keptDays * 86_400_000)
@@ -91,7 +92,7 @@ export async function cancelExport(row: TransferSideRow, deps: TransfersDeps): P
   await deps.database.transaction(async (transaction) => {
     await lockProject(transaction, row.projectId)
     if (!(await changeSideState(row, 'aborted', transaction, deps, { secrets: null, files: '[]' })))
-      fail('conflict', { message: `The export is ${row.state}` })
+      fail('conflict', { message: `The export cannot be cancelled, because it is ${row.state}` })
     await transaction.cancelJob({ uniqueKey: exportKey(row.id, 'packing') })
     await transaction.cancelJob({ uniqueKey: exportKey(row.id, 'releasing') })
     await deps.projects.changePresence(row.projectId, 'here', transaction)

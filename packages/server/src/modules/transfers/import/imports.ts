@@ -75,7 +75,7 @@ async function requestStep(
   if (row.state === doing || row.state === done) return
   await deps.database.transaction(async (transaction) => {
     if (!(await changeSideState(row, doing, transaction, deps, changes)))
-      fail('conflict', { message: `The import is ${row.state}` })
+      fail('conflict', { message: `The import cannot become ${done}, because it is ${row.state}` })
     await transaction.enqueue(importKind.of(row), { id: row.id }, { uniqueKey: importKey(row.id, doing) })
   })
 }
@@ -86,7 +86,7 @@ async function activate(row: TransferSideRow, deps: TransfersDeps): Promise<void
     await deps.database.transaction(async (transaction) => {
       await lockProject(transaction, row.projectId)
       if (!(await changeSideState(row, 'active', transaction, deps, { secrets: null })))
-        fail('conflict', { message: `The import is ${row.state}` })
+        fail('conflict', { message: `The import cannot become active, because it is ${row.state}` })
       if (!(await deps.projects.changePresence(row.projectId, 'here', transaction)))
         fail('conflict', { message: 'The project was deleted during the transfer' })
       await deleteExports(transaction.db, row.projectId)
@@ -106,7 +106,7 @@ export async function cancelImport(row: TransferSideRow, deps: TransfersDeps): P
       await transaction.cancelJob({ uniqueKey: importKey(row.id, 'landing') })
       return changeSideState(row, 'aborted', transaction, deps, { secrets: null })
     })
-    if (!aborted) fail('conflict', { message: `The import is ${row.state}` })
+    if (!aborted) fail('conflict', { message: `The import cannot be cancelled, because it is ${row.state}` })
   }
   await cleanUp(row, deps)
 }

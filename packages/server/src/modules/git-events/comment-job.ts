@@ -1,9 +1,9 @@
 import type { DeploymentStatus } from '@berth/contract'
 import type { PullRequestRow } from '../../platform/db/tables/git-events.ts'
 import { job, sharedKind } from '../../platform/jobs/declare.ts'
-import { contextOf, deploymentPage } from './at-the-host.ts'
 import type { DeploymentRow, GitEventsDeps, ProjectRow } from './deps.ts'
 import { callGitHost } from './host-errors.ts'
+import { contextOf, deploymentPage } from './status-links.ts'
 import { findPullRequest } from './store.ts'
 
 export const commentKind = sharedKind<{ projectId: string; number: number }>('git-events.tell-pull-request')

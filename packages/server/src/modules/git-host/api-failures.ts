@@ -2,7 +2,7 @@ import { GitHostError } from '../../drivers/git-host/git-host-error.ts'
 import { Failure } from '../../platform/failure.ts'
 
 /** Converts a git host error to an API failure; other errors are returned unchanged. */
-export function explained(error: unknown): unknown {
+export function toApiFailure(error: unknown): unknown {
   if (!(error instanceof GitHostError)) return error
   const { errorKind, message, resetAt } = error
   const more = { message, cause: error }
@@ -27,9 +27,9 @@ export function explained(error: unknown): unknown {
   }
 }
 
-export async function explaining<Result>(work: Promise<Result>): Promise<Result> {
+export async function withApiFailures<Result>(work: Promise<Result>): Promise<Result> {
   return work.catch((error: unknown) => {
-    throw explained(error)
+    throw toApiFailure(error)
   })
 }
 

@@ -9,7 +9,7 @@ const mayDeploy = (role: Role) => role !== 'viewer'
 const howTo =
   'Install bubblewrap, use Docker or run Berth as root. If all users trust each other, set BERTH_TRUST_EVERYONE=true instead.'
 
-export function refuseSecondPerson(role: Role, { isSingleUser }: Pick<AccessDeps, 'isSingleUser'>): void {
+export function refuseSecondUser(role: Role, { isSingleUser }: Pick<AccessDeps, 'isSingleUser'>): void {
   if (isSingleUser && mayDeploy(role))
     fail('no_isolation', {
       message: `This machine does not isolate projects: a second user who can deploy could read every project and the keys of the instance. ${howTo}`,
@@ -19,7 +19,7 @@ export function refuseSecondPerson(role: Role, { isSingleUser }: Pick<AccessDeps
 
 /** A viewer with a higher level on one project counts as a second deployer. */
 export function refuseSecondDeployer(level: Level, role: Role, deps: Pick<AccessDeps, 'isSingleUser'>): void {
-  if (level !== 'read' && !mayDeploy(role)) refuseSecondPerson('member', deps)
+  if (level !== 'read' && !mayDeploy(role)) refuseSecondUser('member', deps)
 }
 
 export function refuseSecondOrganization({ isSingleUser }: AccessDeps): void {

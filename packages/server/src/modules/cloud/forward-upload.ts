@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { fail } from '../../platform/failure.ts'
-import { answered } from './cloud-answer.ts'
+import { requireSuccess } from './cloud-answer.ts'
 import type { CloudDeps } from './deps.ts'
 import type { Link } from './links.ts'
 import { requestCloud } from './request-cloud.ts'
@@ -17,7 +17,7 @@ export async function forwardUpload(
   if (upload.status !== 'received')
     fail('conflict', { field: 'uploadSessionId', message: 'This session has no upload yet. Upload the tarball first.' })
   if (upload.cloudSessionId) return upload.cloudSessionId
-  const cloudSession = answered(
+  const cloudSession = requireSuccess(
     await requestCloud(api, address, {
       method: 'POST',
       path: '/api/projects/folder/session',
@@ -26,7 +26,7 @@ export async function forwardUpload(
     }),
   ) as { sessionId: string }
   const cloudSessionId = String(cloudSession.sessionId)
-  answered(
+  requireSuccess(
     await requestCloud(api, address, {
       method: 'PUT',
       path: `/api/uploads/${encodeURIComponent(cloudSessionId)}`,
@@ -34,6 +34,6 @@ export async function forwardUpload(
       body: createReadStream(uploads.file(sessionId)),
     }),
   )
-  await uploads.noteCloudSession(sessionId, cloudSessionId)
+  await uploads.recordCloudSession(sessionId, cloudSessionId)
   return cloudSessionId
 }
