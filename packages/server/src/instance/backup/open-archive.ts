@@ -1,13 +1,12 @@
 import { createHash, type Hash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { InstanceBackupRefused } from '../../drivers/archive/instance-backup-refused.ts'
 import { readOrCreateIdentity } from '../../drivers/archive/instance-key.ts'
 import { openedFile, sealedFile } from '../../drivers/archive/sealed-file.ts'
 import { StoreFailure } from '../../drivers/archive-store/store-failure.ts'
 import { operatorText } from '../../drivers/runtime/engine-unreachable.ts'
-import { commandOutput } from '../../drivers/shell/command-output.ts'
-import { createRunCommand } from '../../drivers/shell/run-command.ts'
+import { tarEnd } from '../../drivers/tar/tar-header.ts'
 import { ArchiveDiffers, type InstanceArchive, type OpenInstanceArchive } from '../../modules/backups/index.ts'
 import { signalsSocketName } from '../../platform/database.ts'
 import { errorMessage } from '../../platform/error-message.ts'
@@ -16,6 +15,7 @@ import type { Config } from '../config/config.ts'
 import { machineFileName } from '../machine-identity.ts'
 import { databaseFileOf, databaseFiles, snapshotDatabase } from './database-copy.ts'
 import { contentOnEngine, type EngineContent, engineEntries, openEngineOf } from './engine-archive.ts'
+import { folderEntries } from './folder-entries.ts'
 import { maxCopyMs } from './postgres-copy.ts'
 
 /**
@@ -112,7 +112,8 @@ async function* archiveContent(
   abort: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   if (onEngine) yield* engineEntries(onEngine, await engineFor(config, 'backup'), abort)
-  yield* tarOf(config, snapshot, excludedFolders, abort)
+  yield* folderEntries(config, { snapshot, excludedFolders, excludedNames, abort })
+  yield tarEnd
 }
 
 const foldersIn = async (path: string): Promise<string[]> =>
@@ -131,29 +132,4 @@ export async function engineFor(config: Config, purpose: 'backup' | 'restore') {
       cause: error,
     })
   }
-}
-
-async function* tarOf(
-  config: Config,
-  snapshot: string,
-  excludedFolders: string[],
-  abort: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const { dataDir, environment, backupRoots } = config
-  const args = ['--create', '--sparse', '--numeric-owner', '--warning=no-file-changed']
-  const destinations = backupRoots.map((root) => relative(dataDir, root)).filter((path) => path !== '' && !path.startsWith('..'))
-  const excluded = [...excludedNames, ...destinations, ...excludedFolders].map((name) => `--exclude=./${name}`)
-  const content = [`--directory=${dataDir}`, '.', `--directory=${snapshot}`, databaseFileOf(config)]
-  yield* commandOutput(
-    createRunCommand(environment),
-    { program: 'tar', args: [...args, ...excluded, ...content] },
-    {
-      abort,
-      timeoutMs: maxCopyMs,
-      highWaterMark: 1024 * 1024,
-      maxOutputBytes: 16_384,
-      // Exit code 1: a file changed while tar read it.
-      acceptExitCodes: [0, 1],
-    },
-  )
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type Docker from 'dockerode'
 import { createRunCommand } from '../../shell/run-command.ts'
 import { openEngine, statusOf } from './engine.ts'
 import { namesOf } from './images.ts'
@@ -34,19 +35,29 @@ export async function removeEverythingOf(instance: string, socketPath: string): 
       .catch(() => undefined)
   const { Volumes } = await engine.listVolumes({ filters: JSON.stringify(filters) } as object)
   for (const { Name } of Volumes ?? []) await engine.getVolume(Name).remove()
-  for (const { Id } of await engine.listNetworks({ filters })) {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await engine.getNetwork(Id).remove().catch(ignoreMissing)
-        break
-      } catch (error) {
-        // The engine still finishes a request of a killed control plane, such as a start.
-        if (statusOf(error) !== 403 || attempt === maxAttempts) throw error
-        await removeContainers()
-        await pause(retryMs)
-      }
-    }
-  }
+  for (const { Id } of await engine.listNetworks({ filters })) await removeNetwork(engine.getNetwork(Id), removeContainers)
   const shell = createRunCommand({})
   if (process.getuid?.() === 0) await new EgressFilter({ instance, shell, isStrict: false, openPorts: [] }).remove()
+}
+
+async function removeNetwork(network: Docker.Network, removeContainers: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await network.remove().catch(ignoreMissing)
+    } catch (error) {
+      // The engine still finishes a request of a killed control plane, such as a start.
+      if (statusOf(error) !== 403 || attempt === maxAttempts) throw error
+      await removeContainers()
+      await pause(retryMs)
+      // A container that was removed while the engine restarted it can leave its endpoint behind.
+      if (attempt > 2) await disconnectAll(network)
+    }
+  }
+}
+
+async function disconnectAll(network: Docker.Network): Promise<void> {
+  const { Containers } = (await network.inspect()) as { Containers?: Record<string, { Name: string }> }
+  // The engine names an endpoint without a container by the container's former name.
+  for (const [id, { Name }] of Object.entries(Containers ?? {}))
+    await network.disconnect({ Container: id.startsWith('ep-') ? Name : id, Force: true }).catch(() => undefined)
 }

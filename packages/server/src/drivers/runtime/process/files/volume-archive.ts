@@ -49,7 +49,11 @@ async function* entryOf(folder: DirectoryHandle, name: Buffer, stat: Stats, path
     if (!file) return
     await using _closed = file
     const openStat = await file.stat()
-    if (isSparse(openStat)) return yield* sparseContent(file, header, path, options)
+    if (isSparse(openStat)) {
+      // Until a file system has allocated a new file's blocks, GNU tar would read the file as one hole.
+      await file.sync()
+      return yield* sparseContent(file, header, path, options)
+    }
     // A file that is being written may grow. Reads exactly the size in the header.
     const { size } = openStat
     yield encodeHeader({ ...header, type: 'file', size })
