@@ -86,7 +86,7 @@ async function moveOn(): Promise<void> {
     if (serving.length !== 1)
       scene.wrong.push(`after a move that ended as ${phase}: ${serving.length} sides serve (${JSON.stringify(answer)})`)
     location = serving[0] ?? location
-    const kept = await sides.kept(location, mover.slug)
+    const kept = await sides.answerOf(location, mover.slug)
     if (Object.values(kept?.files ?? {}).join() !== hash || kept?.secret !== 'of mover')
       scene.wrong.push(`after a move that ended as ${phase}: the project is not the same`)
     await scene.checkVictim()

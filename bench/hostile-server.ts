@@ -5,8 +5,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ContainerCreateOptions } from 'dockerode'
 import { openEngine } from '../packages/server/src/drivers/runtime/docker/engine.ts'
+import { type EngineReply, endlessReply, jsonReply, slowReply, startHostileEngine } from '../tests/kit/hostile-engine.ts'
 import { startHosting } from '../tests/kit/hosting.ts'
-import { dripping, endless, type Lie, says, startLyingEngine } from '../tests/kit/lying-engine.ts'
 import { partOf } from '../tests/kit/machine.ts'
 import { startSshd } from '../tests/kit/sshd.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
@@ -26,16 +26,16 @@ await writeFile(bombs, bombText())
 const rows: (string | number)[][] = []
 
 const idOf = (number: number) => number.toString(16).padStart(64, '0')
-const listed = (count: number): Lie => says(Array.from({ length: count }, (_, at) => ({ Id: idOf(at) })))
+const listed = (count: number): EngineReply => jsonReply(Array.from({ length: count }, (_, at) => ({ Id: idOf(at) })))
 const image = `sha256:${idOf(7)}`
-const described = (config: object, more: object = {}): Lie => {
+const described = (config: object, more: object = {}): EngineReply => {
   return ({ url = '' }, response) => {
     const Id = url.split('/')[2] ?? ''
     response.end(JSON.stringify({ Id, Name: `/c-${Id.slice(-4)}${bad}`, Image: image, Config: config, ...more }))
   }
 }
 const stackLabels = { 'com.docker.compose.service': bad, 'com.docker.compose.project.config_files': bombs }
-const bombed: Lie = ({ url = '' }, response) => {
+const bombed: EngineReply = ({ url = '' }, response) => {
   const Id = url.split('/')[2] ?? ''
   const Labels = {
     ...stackLabels,
@@ -44,12 +44,17 @@ const bombed: Lie = ({ url = '' }, response) => {
   }
   response.end(JSON.stringify({ Id, Name: '/x', Config: { Labels } }))
 }
-const cases: [string, Record<string, Lie>][] = [
-  ['endless /version', { '/version': endless }],
-  ['endless list of containers', { '/containers/json': endless }],
+const cases: [string, Record<string, EngineReply>][] = [
+  ['endless /version', { '/version': endlessReply }],
+  ['endless list of containers', { '/containers/json': endlessReply }],
   [
     'endless containers, volumes, networks',
-    { '/containers/json': listed(100), '/containers/:id/json': endless, '/volumes': endless, '/networks': endless },
+    {
+      '/containers/json': listed(100),
+      '/containers/:id/json': endlessReply,
+      '/volumes': endlessReply,
+      '/networks': endlessReply,
+    },
   ],
   [
     '2,000 containers of 1 MB',
@@ -70,17 +75,17 @@ const cases: [string, Record<string, Lie>][] = [
     },
   ],
   ['50 stacks of YAML bombs', { '/containers/json': listed(50), '/containers/:id/json': bombed }],
-  ['a byte every 50 ms', { '/containers/json': listed(50), '/containers/:id/json': dripping }],
+  ['a byte every 50 ms', { '/containers/json': listed(50), '/containers/:id/json': slowReply }],
 ]
-for (const [title, lies] of cases) if (title.includes(only)) await scanLying(title, lies)
+for (const [title, replies] of cases) if (title.includes(only)) await scanHostileEngine(title, replies)
 if ('a real container with a label of 50 MB'.includes(only)) await scanReal()
 console.log(table(['server', 'answer', 'seconds', 'MB more at the most', 'MB more after'], rows))
 const isGood = rows.every(([, , seconds, most]) => Number(seconds) < maxSeconds && Number(most) * 1e6 < maxBytes)
 if (existsSync(proof)) console.log('SOMETHING OF THE SERVER WAS RUN')
 process.exitCode = isGood && !existsSync(proof) ? 0 : 1
 
-async function scanLying(title: string, lies: Record<string, Lie>): Promise<void> {
-  await using engine = await startLyingEngine(lies)
+async function scanHostileEngine(title: string, replies: Record<string, EngineReply>): Promise<void> {
+  await using engine = await startHostileEngine(replies)
   await scan(title, engine.socket)
 }
 
@@ -123,7 +128,7 @@ async function scan(title: string, dockerSocket: string): Promise<void> {
 }
 
 /** Pages like an engine: a number of containers, starting after `before`. */
-function pages(count: number): Lie {
+function pages(count: number): EngineReply {
   return ({ url = '' }, response) => {
     const query = new URL(url, 'http://docker').searchParams
     const { before } = JSON.parse(query.get('filters') ?? '{}') as { before?: string[] }

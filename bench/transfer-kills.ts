@@ -52,7 +52,7 @@ try {
       console.log(rows.at(-1)?.join(' | '))
       const [only] = result.serving
       if (result.serving.length !== 1 || !only) wrong.push(`${name}: ${result.serving.length} sides serve`)
-      const kept = only && (await sides.kept(only, project.slug))
+      const kept = only && (await sides.answerOf(only, project.slug))
       if (JSON.stringify(Object.values(kept?.files ?? {}).sort()) !== JSON.stringify(hashes.toSorted()))
         wrong.push(`${name}: the data is not the same`)
       if (kept?.secret !== 'of bench') wrong.push(`${name}: the variable is not the same`)
@@ -115,7 +115,7 @@ async function reach(two: TwoHostings, id: string, phase: string, before: string
 /** Keeps polling after the first side serves: the second one must not start serving either. */
 async function settled(two: TwoHostings, slug: string): Promise<Side[]> {
   const check = async () => {
-    const kept = await Promise.all(sideNames.map(async (side) => ((await two.kept(side, slug)) ? side : null)))
+    const kept = await Promise.all(sideNames.map(async (side) => ((await two.answerOf(side, slug)) ? side : null)))
     return kept.filter((side) => side !== null)
   }
   for (const giveUpAt = performance.now() + 60_000; ; ) {

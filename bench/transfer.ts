@@ -35,12 +35,12 @@ async function moved(two: TwoHostings, from: Side, to: Side): Promise<(string | 
   if (status !== 200) throw new Error(`it was not moved: ${JSON.stringify(body)}`)
   const seconds = (performance.now() - begun) / 1000
   const down = await watching
-  const kept = await two.kept(to, slug)
+  const kept = await two.answerOf(to, slug)
   if (JSON.stringify(Object.values(kept?.files ?? {})) !== JSON.stringify([hash])) throw new Error('the bytes are not the same')
   if (kept?.secret !== 'of large') throw new Error('the variable is not the same')
   const { status: known, body: project } = await two[to].api('GET', `/projects/${id}`)
   if (known !== 200 || project.data.status !== 'live') throw new Error(`the project is not live under its id: ${known}`)
-  if (await two.kept(from, slug)) throw new Error('both sides serve')
+  if (await two.answerOf(from, slug)) throw new Error('both sides serve')
   const grown = (await Promise.all(pids.map(peakMb))).map((peak, at) => Math.round(peak - (before[at] ?? 0)))
   return [`${from} → ${to}`, seconds, megabytes / seconds, down, ...grown]
 }

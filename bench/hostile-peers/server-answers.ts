@@ -1,4 +1,4 @@
-import { type Lie, startLyingEngine } from '../../tests/kit/lying-engine.ts'
+import { type EngineReply, startHostileEngine } from '../../tests/kit/hostile-engine.ts'
 import { partOf } from '../../tests/kit/machine.ts'
 import { startSshd } from '../../tests/kit/sshd.ts'
 import type { Scenario } from './scenario.ts'
@@ -11,7 +11,7 @@ const large = JSON.stringify({
 const labels = Object.fromEntries(Array.from({ length: 1_200 }, (_, at) => [`label ${at}`, 'x'.repeat(60)]))
 
 const sends =
-  (text: string): Lie =>
+  (text: string): EngineReply =>
   (_, response) =>
     response.end(text)
 
@@ -21,8 +21,8 @@ export const serverAnswers: Scenario = {
   async run({ hosting, watch, defer }) {
     const sshd = await startSshd(partOf('sshd'))
     defer(() => sshd[Symbol.asyncDispose]())
-    const serverWith = async (name: string, lies: Record<string, Lie>): Promise<string> => {
-      const engine = await startLyingEngine(lies)
+    const serverWith = async (name: string, replies: Record<string, EngineReply>): Promise<string> => {
+      const engine = await startHostileEngine(replies)
       defer(() => engine[Symbol.asyncDispose]())
       const { host, port, user, privateKey } = sshd
       const { body } = await hosting.api('POST', '/servers', { name, host, port, user, privateKey, dockerSocket: engine.socket })

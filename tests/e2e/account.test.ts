@@ -36,7 +36,7 @@ describeNeeding(['chromium'], 'the account in a browser', () => {
     const secret = (await page.getByText(/^[A-Z2-7]{32}$/).textContent()) ?? ''
     await page.getByRole('img', { name: 'QR code of the key' }).waitFor()
     await addAxe(page)
-    expect(await violations(page, { ofColours: false })).toEqual([])
+    expect(await violations(page, { coloursOnly: false })).toEqual([])
     await page.getByRole('textbox', { name: 'Code' }).fill('000000')
     await page.getByRole('button', { name: 'Turn on' }).click()
     await page.getByText('Wrong code').waitFor()
@@ -143,7 +143,7 @@ describeNeeding(['chromium'], 'the account in a browser', () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Set up two-factor authentication' }).waitFor()
     await addAxe(page)
-    expect(await violations(page, { ofColours: false })).toEqual([])
+    expect(await violations(page, { coloursOnly: false })).toEqual([])
     await setUpTotp(page)
     await page.getByRole('button', { name: /Search or go to/ }).waitFor()
     expect(problems).toEqual([])

@@ -157,7 +157,7 @@ describeOnDocker('adopting containers of a server', () => {
 
   test('returns 502 for a user outside the docker group', async ({ skip }) => {
     if (process.getuid?.() !== 0) skip('only root can let another user in')
-    await using open = await startSshd(partOf('sshd'), { forEverybody: true })
+    await using open = await startSshd(partOf('sshd'), { forAllUsers: true })
     const withoutDocker = { port: open.port, privateKey: open.privateKey, user: 'nobody' }
     expect(await reason(withoutDocker)).toEqual([502, expect.stringMatching(/has no access to Docker.*group/)])
   })

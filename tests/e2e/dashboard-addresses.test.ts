@@ -47,7 +47,7 @@ describeNeeding(['chromium'], 'every address of the dashboard', () => {
         await page.emulateMedia({ colorScheme })
         await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor({ state: 'attached' })
         found.push(
-          ...(await violations(page, { ofColours: colorScheme === 'dark' })).map((one) => `${address} ${colorScheme}: ${one}`),
+          ...(await violations(page, { coloursOnly: colorScheme === 'dark' })).map((one) => `${address} ${colorScheme}: ${one}`),
         )
       }
       await page.setViewportSize(phone)

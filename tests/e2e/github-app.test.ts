@@ -61,7 +61,7 @@ describeNeeding(['chromium', 'git'], 'a GitHub App by manifest', () => {
     const second = page.getByRole('row').filter({ hasText: 'say second' }).filter({ hasText: 'live' })
     await second.waitFor({ timeout: 120_000 })
     expect((await hosting.get('shop.localhost')).text).toBe('second')
-    expect(problems.filter((problem) => !problem.startsWith(`elsewhere: ${host.url}/`))).toEqual([])
+    expect(problems.filter((problem) => !problem.startsWith(`other host: ${host.url}/`))).toEqual([])
 
     const secrets = [client.secret, host.apps.hook!.secret, 'BEGIN RSA PRIVATE KEY']
     await hosting.berth.stop()

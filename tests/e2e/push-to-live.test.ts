@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { filesWith, formsOf, onDockerWith, processesWith } from '../kit/canary.ts'
+import { dockerObjectsWith, encodedForms, filesWith, processesWith } from '../kit/canary.ts'
 import { type GitHubHost, startGitHubHost, tokens } from '../kit/git-hosts/github-host.ts'
 import { type Hosting, startHosting, writeApp } from '../kit/hosting.ts'
 import { describeOnRuntimes } from '../kit/runtimes.ts'
@@ -42,7 +42,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
     host.onGit = async ({ service, token }) => {
       if (service !== 'upload-pack') return
       fetched.tokens.add(token)
-      const forms = formsOf(token)
+      const forms = encodedForms(token)
       const { dataFolder } = hosting.berth
       fetched.found.push(...(await processesWith(forms)), ...(await filesWith(dataFolder, forms)))
       fetched.seenGit += (await processesWith([`${host.url}/acme/shop`])).filter((one) => one.includes('git')).length
@@ -112,7 +112,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
   })
 
   test('after the fetch the token is in no process, file, log, event, audit entry or commit status', async () => {
-    const forms = formsOf([...fetched.tokens][0]!)
+    const forms = encodedForms([...fetched.tokens][0]!)
     const { dataFolder } = hosting.berth
     expect(await processesWith(forms)).toEqual([])
     expect(await filesWith(dataFolder, forms)).toEqual([])
@@ -137,7 +137,7 @@ describeOnRuntimes('from git push to live', (runtime) => {
   if (runtime === 'docker')
     test('the token is in no layer, history or configuration of an image or container', async () => {
       const { dataFolder } = hosting.berth
-      expect((await onDockerWith(dataFolder, [marker])).some((path) => path.startsWith('layers '))).toBe(true)
-      expect(await onDockerWith(dataFolder, formsOf([...fetched.tokens][0]!))).toEqual([])
+      expect((await dockerObjectsWith(dataFolder, [marker])).some((path) => path.startsWith('layers '))).toBe(true)
+      expect(await dockerObjectsWith(dataFolder, encodedForms([...fetched.tokens][0]!))).toEqual([])
     })
 })

@@ -21,10 +21,10 @@ test('a project is transferred to the cloud and back with the same data, variabl
   const moved = await sides.move(id, 'cloud')
   const warnings = [expect.stringContaining('edge rule ban')]
   expect(moved).toEqual({ status: 200, body: { data: { projectId: id, location: 'cloud' }, warnings } })
-  const there = await sides.kept('cloud', slug)
+  const there = await sides.answerOf('cloud', slug)
   expect(there?.secret).toBe('of traveller')
   expect(Object.values(there?.files ?? {})).toEqual([first])
-  expect(await sides.kept('here', slug)).toBeUndefined()
+  expect(await sides.answerOf('here', slug)).toBeUndefined()
   expect((await here.api('GET', `/projects/${id}`)).body.data).toMatchObject({ id, location: 'cloud', status: 'live' })
 
   const second = await sides.fill('cloud', slug, 1_000_000)
@@ -32,11 +32,11 @@ test('a project is transferred to the cloud and back with the same data, variabl
     status: 200,
     body: { data: { projectId: id, location: 'local' }, warnings: [] },
   })
-  const back = await sides.kept('here', slug)
+  const back = await sides.answerOf('here', slug)
   expect(Object.values(back?.files ?? {}).sort()).toEqual([first, second].sort())
   expect(back?.secret).toBe('of traveller')
   expect(await rules()).toEqual(before)
-  expect(await sides.kept('cloud', slug)).toBeUndefined()
+  expect(await sides.answerOf('cloud', slug)).toBeUndefined()
 })
 
 test('after kill -9 of both sides during a transfer, the transfer continues, and exactly one side serves', async () => {
@@ -47,8 +47,8 @@ test('after kill -9 of both sides during a transfer, the transfer continues, and
   await Promise.all([sides.here.berth.kill9(), sides.cloud.berth.kill9()])
   await Promise.all([sides.here.berth.restart(), sides.cloud.berth.restart()])
   expect(await endOf(sides, id)).toMatchObject({ phase: 'done', error: null })
-  expect(Object.values((await sides.kept('cloud', slug))?.files ?? {})).toEqual([bytes])
-  expect(await sides.kept('here', slug)).toBeUndefined()
+  expect(Object.values((await sides.answerOf('cloud', slug))?.files ?? {})).toEqual([bytes])
+  expect(await sides.answerOf('here', slug)).toBeUndefined()
 })
 
 test('berth project export and import copy a project with its data as one encrypted file', async () => {
@@ -63,7 +63,7 @@ test('berth project export and import copy a project with its data as one encryp
     input: passphrase,
   })
   expect(exported).toMatchObject({ code: 0, stderr: '' })
-  expect((await sides.kept('here', slug))?.secret).toBe('of packed')
+  expect((await sides.answerOf('here', slug))?.secret).toBe('of packed')
 
   const there = await here.cli(['project', 'import', file, '--passphrase-stdin'], { input: passphrase })
   expect(there.code).not.toBe(0)
@@ -73,6 +73,6 @@ test('berth project export and import copy a project with its data as one encryp
   expect(wrong.stderr).toContain('cannot be decrypted')
   const imported = await here.cli(['project', 'import', file, '--passphrase-stdin'], { input: passphrase })
   expect(imported.code).toBe(0)
-  const back = await sides.kept('here', slug)
+  const back = await sides.answerOf('here', slug)
   expect([back?.secret, Object.values(back?.files ?? {})]).toEqual(['of packed', [bytes]])
 })

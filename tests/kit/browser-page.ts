@@ -42,7 +42,7 @@ export async function openPage(browser: Browser, { url, isExpected = () => false
   })
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url())
-    if (origin !== url && !['blob:', 'data:'].includes(protocol)) note(`elsewhere: ${request.url()}`)
+    if (origin !== url && !['blob:', 'data:'].includes(protocol)) note(`other host: ${request.url()}`)
   })
   page.on('response', (response) => {
     if (response.status() >= 400) note(`${response.status()} ${new URL(response.url()).pathname}`)
@@ -58,15 +58,15 @@ function repeatNavigations(page: Page): void {
       try {
         return await goto(...target)
       } catch (error) {
-        // The page of the failure itself interrupts a navigation that follows.
+        // Chromium shows an error page after a failure, and loading that page may interrupt the next navigation.
         if (!/ERR_NETWORK_CHANGED|chrome-error:\/\/chromewebdata/.test(String(error))) throw error
       }
   }
 }
 
 /**
- * Sends the pages' JSON writes from this process. Containers of other tests add and remove network interfaces; Chromium then fails
- * every request that waits for a connection (`ERR_NETWORK_CHANGED`), and the dashboard leaves it to its user to repeat a write.
+ * Sends the JSON writes of the pages from this process. Containers of other tests add and remove network interfaces; Chromium then
+ * fails every request that waits for a connection (`ERR_NETWORK_CHANGED`), and the dashboard does not repeat a write by itself.
  */
 async function sendWritesFromHere(context: BrowserContext): Promise<void> {
   await context.route(
@@ -91,14 +91,14 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.goto('/sign-in')
   await page.getByLabel('E-mail address').fill(email)
   await page.getByRole('textbox', { name: 'Password' }).fill(password)
-  const inside = page.getByRole('button', { name: /Search or go to/ })
+  const signedIn = page.getByRole('button', { name: /Search or go to/ })
   const isUnreachable = page.getByText('The server is unreachable')
   for (let presses = 0; presses < 3; presses++) {
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await inside.or(isUnreachable).first().waitFor()
-    if (!(await inside.isVisible())) continue
+    await signedIn.or(isUnreachable).first().waitFor()
+    if (!(await signedIn.isVisible())) continue
     // The signed-in page appears before the address changes. A navigation of the test in between would be interrupted.
     return page.waitForURL((url) => url.pathname !== '/sign-in')
   }
-  throw new Error('three times in a row, the server could not be reached')
+  throw new Error('sign-in failed: the dashboard reported the server as unreachable three times in a row')
 }

@@ -4,15 +4,16 @@ import { openEngine } from '../../packages/server/src/drivers/runtime/docker/eng
 import { readIdentity } from '../../packages/server/src/drivers/runtime/docker/identity.ts'
 import { partOf } from './machine.ts'
 
-/** Where a text is found: each of these answers with the places, so that a search for a text that must be there proves the search. */
+// Searches for secrets in processes, files and Docker. Each returns the places it found, so that a test can first prove the search
+// with a text that must be found.
 
-/** A token as it is, and as `user:token` in a header. */
-export const formsOf = (token: string): string[] => [
+/** Returns the token itself, and its encodings in an `Authorization: Basic` header (base64 of `user:token`). */
+export const encodedForms = (token: string): string[] => [
   token,
   ...['x-access-token', 'oauth2', 'git', ''].map((user) => Buffer.from(`${user}:${token}`).toString('base64').replace(/=+$/, '')),
 ]
 
-/** `<pid> <its program's words>` of each process of the machine whose argv or environment holds one of them. */
+/** Returns `<pid> <command line>` of each process on the machine whose arguments or environment contain one of the texts. */
 export async function processesWith(texts: readonly string[]): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const found = await Promise.all(
@@ -25,7 +26,7 @@ export async function processesWith(texts: readonly string[]): Promise<string[]>
   return found.flat()
 }
 
-/** Paths below the folder of files that hold one of them; files that are removed meanwhile are skipped. */
+/** Returns the paths of files below the folder that contain one of the texts. Files removed during the search are skipped. */
 export async function filesWith(folder: string, texts: readonly string[]): Promise<string[]> {
   const found: string[] = []
   for await (const path of filesBelow(folder)) {
@@ -35,7 +36,7 @@ export async function filesWith(folder: string, texts: readonly string[]): Promi
   return found
 }
 
-/** The folder is in use: files and folders are removed while it is read. */
+/** Lists the files below the folder. The instance is running, so an entry may be removed during the walk: it is skipped. */
 async function* filesBelow(folder: string): AsyncGenerator<string> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(unlessRemoved([]))) {
     const path = join(folder, entry.name)
@@ -51,8 +52,8 @@ const unlessRemoved =
     return value
   }
 
-/** Images and containers of the instance on Docker whose layers, history or settings hold one of them. */
-export async function onDockerWith(dataFolder: string, texts: readonly string[]): Promise<string[]> {
+/** Returns the images and containers of the instance on Docker whose layers, history or settings contain one of the texts. */
+export async function dockerObjectsWith(dataFolder: string, texts: readonly string[]): Promise<string[]> {
   const engine = openEngine(partOf('docker'))
   const filters = { label: [`berth.instance=${readIdentity(join(dataFolder, 'docker')).instance}`] }
   const has = (value: unknown) => texts.some((text) => JSON.stringify(value).includes(text))

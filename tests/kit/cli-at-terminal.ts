@@ -7,18 +7,18 @@ import type { Hosting } from './hosting.ts'
 const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin', 'berth.js')
 
 /**
- * A command of the real CLI at a terminal: util-linux's `script` gives it one. Each answer is typed once its question is on the
- * screen. Returns the exit code and the whole output.
+ * Runs a command of the real CLI at a pseudo-terminal, which util-linux's `script` provides. Each answer is typed once its prompt is
+ * on the screen. Returns the exit code and the whole output.
  */
 export async function cliAtTerminal(
   { berth, home }: Pick<Hosting, 'berth' | 'home'>,
   args: readonly string[],
   { cwd, answers }: { cwd: string; answers: readonly { to: string; type: string }[] },
 ): Promise<{ code: number | null; screen: string }> {
-  // `script` takes its command as one word, so that it is a file.
+  // `script` passes its command to a shell as one string; the path of a program file needs no quoting.
   const program = join(home, `at-terminal-${process.hrtime.bigint()}.mjs`)
   const argv = [process.execPath, launcher, ...args]
-  // Without a size, everything on it would be written letter below letter.
+  // A new pseudo-terminal has no width: the output would wrap after each character.
   const size =
     "import { execFileSync } from 'node:child_process'\nexecFileSync('stty', ['cols', '160', 'rows', '40'], { stdio: 'inherit' })"
   const text = `#!${process.execPath}\n${size}\nprocess.argv = ${JSON.stringify(argv)}\nawait import(${JSON.stringify(pathToFileURL(launcher))})\n`

@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 
-/** The arguments of every call of a built-in module's function while `work` runs, also where others imported it by name. */
+/** Returns the arguments of every call of a built-in module's function while `work` runs, including calls through a named import. */
 export async function callsOf(module: object, name: string, work: () => unknown): Promise<unknown[][]> {
   const functions = module as Record<string, (...args: unknown[]) => unknown>
   const real = functions[name] as (...args: unknown[]) => unknown
@@ -20,7 +20,7 @@ export async function callsOf(module: object, name: string, work: () => unknown)
   return calls
 }
 
-/** How many bytes are read from opened files while `work` runs: what a read costs, on a busy machine as on a quiet one. */
+/** Counts the bytes read from opened files while `work` runs: unlike time, this does not depend on the load of the machine. */
 export async function bytesRead(work: () => unknown): Promise<number> {
   const handle = await fs.open(import.meta.filename)
   const prototype = Object.getPrototypeOf(handle) as fs.FileHandle

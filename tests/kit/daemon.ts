@@ -18,13 +18,13 @@ export interface DaemonOptions {
 
 export interface Daemon extends AsyncDisposable {
   readonly pid: number
-  /** Everything it has written so far, both streams in the order of arrival. */
+  /** Everything that the program has written so far, both streams in the order of arrival. */
   output(): string
   isRunning(): boolean
   signal(signal: NodeJS.Signals): void
-  /** Resolves with the exit status once it has ended. */
+  /** Resolves with the exit status once the program has ended. */
   ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
-  /** Sends it a signal (default: SIGTERM), and kills its whole process group if it does not end within the time. */
+  /** Sends the program a signal (default: SIGTERM), and kills its whole process group if it does not end in time. */
   stop(withinMs?: number, signal?: NodeJS.Signals): Promise<void>
 }
 
@@ -49,13 +49,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-/** False for a zombie process. */
+/** Whether a process runs; false for a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch (error) {
-    // Without /proc only the signal can tell.
+    // The signal succeeded but /proc is missing, as on other systems than Linux: zombies cannot be told apart there.
     return (error as NodeJS.ErrnoException).syscall === 'open' && process.platform !== 'linux'
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Deployment } from '@berth/contract'
 import { type Hosting, isOver, keepRequesting, type Load, serving, writeApp } from './hosting.ts'
 
-/** Deployments that succeed, and the ways in which one fails. */
+/** Kinds of deployments in the order in which they are run: some succeed, the others fail each in its own way. */
 export const mix = ['good', 'crashing', 'slow', 'unhealthy', 'cancelled', 'good'] as const
 export type Manner = (typeof mix)[number]
 
@@ -19,7 +19,7 @@ export interface MixResult {
   load: Load
 }
 
-/** Deploys one project repeatedly under constant load, in every manner in turn. */
+/** Deploys one project repeatedly under constant load, with each kind of deployment in turn. */
 export async function deployUnderLoad(hosting: Hosting, count: number, { everyMs = 5, ...more } = {}): Promise<MixResult> {
   const name = 'mix'
   const folder = `${hosting.folder}/${name}`
@@ -32,7 +32,7 @@ export async function deployUnderLoad(hosting: Hosting, count: number, { everyMs
     ...more,
   })
   const first = await hosting.settled(await hosting.deploy(project.id))
-  if (first.status !== 'live') throw new Error(`the first one is not live: ${JSON.stringify(first.error)}`)
+  if (first.status !== 'live') throw new Error(`the first deployment is not live: ${JSON.stringify(first.error)}`)
   const host = `${project.slug}.localhost`
   const requests = keepRequesting(hosting.berth.edgeUrl, host, { everyMs })
   const outcomes: MixResult['outcomes'] = []
@@ -50,7 +50,7 @@ export async function deployUnderLoad(hosting: Hosting, count: number, { everyMs
         await pause(200)
         await hosting.api('POST', `/deployments/${id}/cancel`)
       }
-      const deployment = await untilWhole(hosting, id)
+      const deployment = await untilOldStopped(hosting, id)
       const seconds = (performance.now() - begun) / 1000
       outcomes.push({ manner, deployment, servedAfter: (await hosting.get(host)).text, seconds })
     }
@@ -76,20 +76,20 @@ export function problemsOf({ outcomes, load }: MixResult): string[] {
   for (const [at, { manner, deployment, servedAfter }] of outcomes.entries()) {
     const { status, error, requestsDuringSwitch: during } = deployment
     const report = (message: string) => problems.push(`${at + 1} (${manner}): ${message}`)
-    if (status !== expected[manner]) report(`it is ${status}: ${JSON.stringify(error)}`)
+    if (status !== expected[manner]) report(`ended as ${status}, expected ${expected[manner]}: ${JSON.stringify(error)}`)
     if (expected[manner] === 'live') {
       serving = `version ${at + 1}`
       if (!during || during.failed > 0) report(`requests during the switch: ${JSON.stringify(during)}`)
-    } else if (during) report(`it recorded a switch: ${JSON.stringify(during)}`)
-    if (servedAfter !== serving) report(`${servedAfter} was served after it and not ${serving}`)
+    } else if (during) report(`recorded a switch although it never went live: ${JSON.stringify(during)}`)
+    if (servedAfter !== serving) report(`afterwards the project served "${servedAfter}", expected "${serving}"`)
   }
   // A switch lasts some milliseconds: on a busy machine a single switch may get no request, but not all of them.
   if (!outcomes.some(({ deployment }) => deployment.requestsDuringSwitch?.total)) problems.push('no switch counted a request')
   return problems
 }
 
-/** Waits until a live deployment is drained and the old one stopped before the next begins, so that its figures are complete. */
-async function untilWhole(hosting: Hosting, id: string): Promise<Deployment> {
+/** Resolves once the deployment has ended and, if it is live, the old version is drained and stopped: its figures are complete then. */
+async function untilOldStopped(hosting: Hosting, id: string): Promise<Deployment> {
   const deployment = await hosting.settled(id)
   if (deployment.status !== 'live') return deployment
   return hosting.settled(id, ({ steps }) => steps.find(({ name }) => name === 'retire')?.status === 'succeeded')

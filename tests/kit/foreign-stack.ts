@@ -17,7 +17,7 @@ export interface ForeignStack extends AsyncDisposable {
   byHand(name: string, settings: Docker.ContainerCreateOptions, isStarted?: boolean): Promise<string>
 }
 
-/** Responds with the content of a file and appends a line to it at every start. */
+/** Source of a service that appends a line to a file at every start and responds with the content of the file. */
 const keeper = (file: string, port: number) =>
   `const fs=require('fs');fs.appendFileSync('${file}','start\\n');require('http').createServer((q,r)=>r.end(fs.readFileSync('${file}'))).listen(${port})`
 const api =
@@ -47,7 +47,7 @@ export async function startForeignStack(name: string): Promise<ForeignStack> {
   const network = await engine.createNetwork({ Name: `${name}_default` })
 
   const start = async (container: string, settings: Docker.ContainerCreateOptions, isStarted = true) => {
-    // Query and body separately, since the client would put everything into the URL as well.
+    // With separate query and body, the client does not repeat all settings in the URL.
     const created = await engine.createContainer({
       _query: { name: container },
       _body: { Image: image, ...settings },
@@ -109,8 +109,8 @@ export async function startForeignStack(name: string): Promise<ForeignStack> {
     byHand: start,
     async inspectAll() {
       const all = await Promise.all(made.map(inspect))
-      // A health check runs a program inside from time to time: both fields change by themselves. Mounts come in any order.
-      return all.map(({ State: { Health: _moves, ...state }, ExecIDs: _move, Mounts, ...rest }) => ({
+      // A running health check changes Health and ExecIDs. The engine lists mounts in any order.
+      return all.map(({ State: { Health: _health, ...state }, ExecIDs: _execIds, Mounts, ...rest }) => ({
         ...rest,
         State: state,
         Mounts: Mounts.sort((one, other) => one.Destination.localeCompare(other.Destination)),

@@ -6,7 +6,7 @@ export async function freePort(): Promise<number> {
   return port!
 }
 
-/** Free loopback ports that differ from each other, and from those of every test process that runs. */
+/** Returns free loopback ports that differ from each other, and from the ports of every other running test process. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listen))
   const ports = servers.map((server) => (server.address() as AddressInfo).port)
@@ -15,8 +15,8 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * Port range below that of outgoing connections and below that of the Docker runtime. A test listens on its port some time after it
- * got it, and not while a killed instance is down: until then a connection or a container must not take it.
+ * Port range below that of outgoing connections and below that of the Docker runtime. A test does not listen on its port all the
+ * time: its server starts later, and a killed instance is down for a while. No connection or container may take the port meanwhile.
  */
 const [lowest, highest] = [12_000, 20_000]
 

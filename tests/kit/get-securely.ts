@@ -19,7 +19,7 @@ export interface SecureRequest {
   body?: string
 }
 
-/** Trusts only the given root, and calls the edge whatever the name resolves to. */
+/** Sends an HTTPS request for `hostname` to the edge on loopback, without DNS. Trusts only the certificate authority in `root`. */
 export function getSecurely(port: number, hostname: string, root: string, more: SecureRequest = {}): Promise<SecureAnswer> {
   const { path = '/', method = 'GET', headers = {}, body } = more
   return new Promise((resolve, reject) => {

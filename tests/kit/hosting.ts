@@ -13,7 +13,7 @@ const launcher = join(import.meta.dirname, '..', '..', 'packages', 'cli', 'bin',
 const examples = join(import.meta.dirname, '..', '..', 'examples')
 const admin = { email: 'owner@example.test', password: 'correct horse battery' }
 
-/** Settings that make the owner at the first start. */
+/** Settings with which an instance creates its owner at the first start. */
 export const ownerSettings = { BERTH_ADMIN_EMAIL: admin.email, BERTH_ADMIN_PASSWORD: admin.password }
 
 export interface ApiAnswer {
@@ -46,7 +46,7 @@ export interface Hosting extends AsyncDisposable {
   makeProject(body: object): Promise<Project>
   deploy(projectId: string, body?: object): Promise<string>
   deployment(id: string): Promise<Deployment>
-  /** Resolves once it has ended, or when `until` returns true. */
+  /** Resolves once the deployment has ended, or when `until` returns true. */
   settled(id: string, until?: (deployment: Deployment) => boolean): Promise<Deployment>
   get(host: string, path?: string, headers?: Record<string, string>): Promise<Page>
 }
@@ -68,7 +68,7 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
   const sources = join(folder.path, 'sources')
   const home = join(folder.path, 'home')
   await Promise.all([mkdir(sources), mkdir(home)])
-  // The other user who runs the instance must be able to read the sources.
+  // An instance that runs as another user must be able to read the sources.
   if (options.user !== undefined) await chmod(folder.path, 0o755)
   const berth = await startBerth({
     ...options,
@@ -84,7 +84,7 @@ export async function startHosting({ runtime = 'process', ...options }: HostingO
   })
   const removeFromDocker = runtime === 'docker' ? dockerRemover(berth.dataFolder) : undefined
   const end = async () => {
-    // Workloads of a killed control plane are adopted by the next one, which ends them with itself.
+    // Also stops the workloads of killed control planes: each new control plane has adopted those of the one before.
     await berth[Symbol.asyncDispose]()
     await removeFromDocker?.()
     await Promise.all([folder.remove(), rm(runtimeFolder(berth.dataFolder), { recursive: true, force: true })])
@@ -281,5 +281,5 @@ export async function processGroupsOf(text: string): Promise<Set<string>> {
 }
 
 function failed(what: string, answer: unknown): never {
-  throw new Error(`instead of ${what} came ${JSON.stringify(answer)}`)
+  throw new Error(`${what} was expected, the instance answered ${JSON.stringify(answer)}`)
 }

@@ -65,7 +65,10 @@ export function lookUp(part: Part): { value: string } | { reason: string } {
   return { reason: settings[`${name}_MISSING`] ?? 'the test machine is not running: scripts/test-machine.sh start' }
 }
 
-/** Read each time: `npx vitest` beside a machine that was started by hand finds it without environment variables. */
+/**
+ * Settings in the file of a running test machine. The file is read at each call: `npx vitest` then finds a machine that was started
+ * by hand, without environment variables.
+ */
 function machineFile(): Record<string, string> {
   const folder = process.env.BERTH_TEST_MACHINE_DIR ?? join(import.meta.dirname, '..', '..', '.test-machine')
   let text: string

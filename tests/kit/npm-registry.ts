@@ -8,9 +8,9 @@ import { serve } from './http-server.ts'
 export interface NpmRegistry extends AsyncDisposable {
   url: string
   /** Requested paths, in order. */
-  readonly asked: string[]
+  readonly requested: string[]
   publish(name: string, version: string, contents: Published): Promise<void>
-  /** Requests from now on are accepted and never answered. */
+  /** Stops responding: later requests are accepted and get no response. */
   hang(): void
 }
 
@@ -39,7 +39,7 @@ export async function startNpmRegistry(): Promise<NpmRegistry> {
   const { url } = server
   return {
     url,
-    asked: requested,
+    requested,
     hang() {
       hangs = true
     },

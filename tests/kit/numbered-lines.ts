@@ -11,7 +11,7 @@ setInterval(() => console.log('line ' + ++line), 50)
 process.on('SIGTERM', () => process.exit(0))
 `
 
-/** Numbers of the newest 5,000 lines in the project's log, each with how often it is there. */
+/** Numbers of the newest 5,000 lines in the project's log, each with how often it occurs. */
 export async function numberedLinesOf({ api }: Pick<Hosting, 'api'>, projectId: string): Promise<Map<number, number>> {
   const { body } = await api('GET', `/projects/${projectId}/logs?tail=5000`)
   const counts = new Map<number, number>()
@@ -22,7 +22,10 @@ export async function numberedLinesOf({ api }: Pick<Hosting, 'api'>, projectId: 
   return counts
 }
 
-/** Reads the log again and again, since one answer has the newest lines only; without an answer while the instance is down. */
+/**
+ * Collects the numbered lines of a project's log. The log is read every second, since one response has only the newest lines; a read
+ * that fails is skipped, since the instance may be down.
+ */
 export function collectNumberedLines(hosting: Pick<Hosting, 'api'>, projectId: string) {
   const lines = new Map<number, number>()
   let isStopped = false

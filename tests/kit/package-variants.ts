@@ -11,7 +11,7 @@ const clone = join(import.meta.dirname, '..', '..')
 export interface Packed {
   version: string
   file: string
-  /** Makes the same package with another version number, and code that its command line runs first. */
+  /** Makes the same package with another version number; its command line runs `code` first. Returns the path of the package. */
   variant(version: string, code?: string): Promise<string>
   /** Installs the package of the clone as `npm install -g` does. Returns its launcher. */
   install(): Promise<string>
@@ -54,7 +54,7 @@ export const npmEnvironment = (home: string) => ({
   npm_config_offline: 'true',
 })
 
-/** Each bundle holds the version once. */
+/** Replaces the version in the manifests and in the bundles, into which the build has inlined it. */
 function replaceVersion(folder: string, from: string, to: string): void {
   const replace = (file: string, search: string, replacement: string) => {
     const path = join(folder, file)

@@ -20,11 +20,11 @@ export interface Pebble extends AsyncDisposable {
   readonly directoryUrl: string
   /** CA of the directory's own https: give it to the client as NODE_EXTRA_CA_CERTS. */
   readonly caFile: string
-  /** The root, in PEM, of the certificates that it issues; a new one at every start. */
+  /** Root certificate (PEM) of the certificates that this authority issues. Pebble makes a new one at every start. */
   rootCertificate(): Promise<string>
-  /** Sets the address of a name in its DNS; null: 127.0.0.1 again. */
+  /** Sets the address to which the authority's name server resolves a name; null: 127.0.0.1 again. */
   pointName(hostname: string, address: string | null): Promise<void>
-  /** The name server of the authority, and the address at which it takes TXT records (`set-txt` and `clear-txt`). */
+  /** The name server of the authority, and the URL at which it accepts TXT records (`set-txt` and `clear-txt`). */
   readonly dnsServer: string
   readonly dnsManagementUrl: string
   /** Output so far: each order is a line. */
@@ -57,7 +57,7 @@ export async function startPebble({ pebble, challtestsrv, httpPort, tlsPort }: P
     args: [...dnsArgs, '-http01', '', '-https01', '', '-tlsalpn01', ''],
     ready: { port: dnsManagementPort! },
   })
-  // Without these it delays and rejects requests and reuses authorizations at random, to test clients' retries.
+  // By default Pebble delays requests, rejects requests and reuses authorizations at random, to test the retries of clients.
   const env = { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_AUTHZREUSE: '0' }
   const args = ['-config', config, '-dnsserver', `127.0.0.1:${dnsPort}`]
   const authority = await startDaemon({ program: pebble, args, env, ready: { port: port! } }).catch(async (error) => {

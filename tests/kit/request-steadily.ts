@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** Response times in milliseconds, measured by a separate thread, so that the test's own work is not included. */
+/** Measures response times in milliseconds in a separate thread, so that the test's own work is not included. */
 export interface SteadyRequests extends AsyncDisposable {
   /** The response times since the last call. */
   take(): Promise<number[]>
@@ -40,12 +40,12 @@ const { hostname, port } = new URL(url)
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 let tookMs = []
 parentPort.on('message', () => { parentPort.postMessage(tookMs); tookMs = [] })
-const ask = () => {
+const send = () => {
   const begun = performance.now()
-  const end = (took) => { tookMs.push(took); setTimeout(ask, pauseMs) }
+  const end = (took) => { tookMs.push(took); setTimeout(send, pauseMs) }
   request({ hostname, port, path, headers, agent }, (response) => {
     response.resume().on('end', () => end(response.statusCode === 200 ? performance.now() - begun : Infinity))
   }).on('error', () => end(Infinity)).end()
 }
-ask()
+send()
 `

@@ -63,8 +63,8 @@ export async function subnetsOnDocker(dataFolder: string): Promise<string[]> {
 }
 
 /**
- * Removes a project's network as an operator would by hand: every container of the project is disconnected first. Containers of
- * other projects keep it.
+ * Removes a project's network as an operator would by hand: every container of the project is disconnected first. The network stays
+ * if containers of other projects use it.
  */
 export async function removeNetworkOf(projectId: string): Promise<void> {
   const engine = openEngine(partOf('docker'))

@@ -25,13 +25,13 @@ export async function addServerBox(hosting: Hosting, { password }: { password?: 
   const login = password === undefined ? { privateKey } : { password }
   const body = { name: 'box', host, port: link.port, user, ...login, dockerSocket: partOf('docker') }
   const answer = await hosting.api('POST', '/servers', body)
-  if (answer.status !== 201) throw new Error(`instead of the server came ${JSON.stringify(answer)}`)
+  if (answer.status !== 201) throw new Error(`the server was not added: ${JSON.stringify(answer)}`)
   const serverId: string = answer.body.data.id
   return {
     serverId,
     sshd,
     link,
-    /** Call it before the instance is removed, since its data folder tells which objects belong to it. */
+    /** Must run before the instance is removed: the objects to remove from the engine are named in its data folder. */
     async [Symbol.asyncDispose]() {
       link.mend()
       const remove = serverRemover(hosting.berth.dataFolder, serverId)

@@ -29,12 +29,12 @@ export interface Sshd extends AsyncDisposable {
 }
 
 export interface SshdOptions {
-  /** Further lines of its configuration, which come first and take precedence. */
+  /** Further configuration lines, placed first: sshd uses the first value of each setting. */
   config?: readonly string[]
   /** The key may log in as every user of this machine; only root can start such an sshd. */
-  forEverybody?: boolean
+  forAllUsers?: boolean
   /**
-   * The password of this user, which may log in as well, in a password file that only this sshd sees; needs bubblewrap, and root.
+   * Also allows this user to log in with the password, through a password file that only this sshd sees. Needs bubblewrap and root.
    */
   password?: string
 }
@@ -42,7 +42,7 @@ export interface SshdOptions {
 /** A real sshd on a high loopback port with its own keys. `program` is an absolute path, as sshd requires. */
 export async function startSshd(
   program: string,
-  { config: lines = [], forEverybody = false, password }: SshdOptions = {},
+  { config: lines = [], forAllUsers = false, password }: SshdOptions = {},
 ): Promise<Sshd> {
   const folder = await tempFolder('sshd')
   const port = await freePort()
@@ -52,8 +52,8 @@ export async function startSshd(
   await makeKey(clientKey)
   const authorized = join(folder.path, 'authorized-keys')
   await writeFile(authorized, await readFile(`${clientKey}.pub`))
-  await chmod(authorized, forEverybody ? 0o644 : 0o600)
-  if (forEverybody) await chmod(folder.path, 0o755)
+  await chmod(authorized, forAllUsers ? 0o644 : 0o600)
+  if (forAllUsers) await chmod(folder.path, 0o755)
   const config = join(folder.path, 'config')
   const passwords = password === undefined ? [] : ['PasswordAuthentication yes', 'PermitRootLogin yes']
   await writeFile(config, [...lines, ...passwords, configText({ port, hostKey, authorized })].join('\n'))
@@ -65,7 +65,7 @@ export async function startSshd(
     daemon ??= await startDaemon({ ...command, ready: /Server listening on/ })
   }
   const stop = async () => {
-    // Each connection is a process with its own session, which does not end with the listening one.
+    // Each connection has a process in a session of its own, which does not end with the listening process.
     const sessions = daemon ? (await descendants(daemon.pid)).slice(1) : []
     await daemon?.stop(3000)
     for (const pid of sessions) end(pid)
@@ -94,21 +94,21 @@ export async function startSshd(
   }
 }
 
-/** The machine's password file is not changed: the program sees another file in its place. */
+/** Runs the program with a password file of its own in place of /etc/shadow, which stays unchanged. */
 async function withPassword(password: string, { program, args }: { program: string; args: string[] }, folder: string) {
   const { stdout } = await run('openssl', ['passwd', '-6', password])
   const shadow = join(folder, 'shadow')
   const lines = [`${userInfo().username}:${stdout.trim()}`, 'sshd:*'].map((line) => `${line}:19000:0:99999:7:::\n`)
   await writeFile(shadow, lines.join(''), { mode: 0o600 })
-  const around = ['--dev-bind', '/', '/', '--bind', shadow, '/etc/shadow', '--cap-add', 'ALL', '--die-with-parent', '--']
-  return { program: partOf('bwrap'), args: [...around, program, ...args] }
+  const sandbox = ['--dev-bind', '/', '/', '--bind', shadow, '/etc/shadow', '--cap-add', 'ALL', '--die-with-parent', '--']
+  return { program: partOf('bwrap'), args: [...sandbox, program, ...args] }
 }
 
 function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The process has already ended.
   }
 }
 

@@ -16,7 +16,7 @@ export interface BerthOptions {
   readyWithinMs?: number
   /** Further arguments of `berth up`. */
   args?: readonly string[]
-  /** The uid to start it as; only root can set it. */
+  /** The uid that the instance runs as; only root can set one. */
   user?: number
   /** The launcher of an installed package, in place of the clone's. */
   launcher?: string
@@ -26,7 +26,7 @@ export interface Berth extends AsyncDisposable {
   readonly url: string
   readonly edgeUrl: string
   readonly dataFolder: string
-  /** The main process: the supervisor, or the only one with another BERTH_ROLE than all. */
+  /** The main process: the supervisor, or the only process if BERTH_ROLE is not `all`. */
   readonly pid: number
   /** The two processes of a supervised instance. */
   readonly processes: InstanceProcesses
@@ -34,13 +34,13 @@ export interface Berth extends AsyncDisposable {
   output(): string
   /** Kills the control plane immediately, like a power failure. */
   kill9(): Promise<void>
-  /** SIGINT, which stops the edge and the projects too; resolves with the exit code once it has ended. */
+  /** Sends SIGINT, which also stops the edge and the projects. Resolves with the exit code once the instance has ended. */
   stop(): Promise<number | null>
   /** Starts again on the same folder and ports. A running instance gets SIGTERM first: its edge and projects keep serving. */
   restart(env?: NodeJS.ProcessEnv): Promise<void>
 }
 
-/** Starts the built product as a user does. `await using berth = await startBerth()`: it is always ended. */
+/** Starts the built product as a user does. `await using berth = await startBerth()` stops it at the end of the block. */
 export async function startBerth({
   env = {},
   dataFolder,
@@ -101,7 +101,7 @@ function asUser(user: number | undefined, [program, ...args]: [string, ...string
   return { program: '/usr/bin/setpriv', args: [`--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--', program, ...args] }
 }
 
-/** An instance across its restarts. Workloads of a killed one keep running until the test is over, as on a real machine. */
+/** An instance across its restarts. After a kill, its workloads keep running until the test is over, as on a real machine. */
 class Instance {
   #start: (env?: NodeJS.ProcessEnv) => Promise<Daemon>
   #daemon: Daemon
@@ -121,7 +121,7 @@ class Instance {
   }
 
   async kill9() {
-    // The supervisor first: it would start the others again. They would end with it, but only between two turns of their event loops.
+    // The supervisor first: it would restart the others. They also end after it, but not before their event loops notice.
     const { worker, api } = instanceProcesses(this.pid)
     this.#daemon.signal('SIGKILL')
     for (const pid of [worker, api]) if (pid !== undefined) killIfAlive(pid)
@@ -140,8 +140,11 @@ class Instance {
   }
 
   async endAll() {
-    // The second signal: without waiting for the projects.
-    if (this.#daemon.isRunning()) for (const _ of ['edge', 'projects']) this.#daemon.signal('SIGINT')
+    if (this.#daemon.isRunning()) {
+      this.#daemon.signal('SIGINT')
+      // After a second signal the instance does not wait for the projects.
+      this.#daemon.signal('SIGINT')
+    }
     for (const daemon of [this.#daemon, ...this.#earlier]) await daemon.stop(undefined, 'SIGINT')
   }
 }

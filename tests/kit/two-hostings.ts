@@ -12,15 +12,15 @@ export interface TwoHostings extends AsyncDisposable {
   cloud: Hosting
   /** Creates a live project on the local instance that stores the received text in a volume, and returns it on request. */
   makeKeeper(name: string): Promise<{ id: string; slug: string }>
-  /** The project's report on a side; undefined if it does not serve there. */
-  kept(side: Side, slug: string): Promise<Kept | undefined>
+  /** Returns the project's response on a side; undefined if the project does not serve there. */
+  answerOf(side: Side, slug: string): Promise<KeeperAnswer | undefined>
   /** Writes random bytes into the project's volume; returns their hash. */
   fill(side: Side, slug: string, bytes: number): Promise<string>
   move(id: string, to: Side): Promise<{ status: number; body: unknown }>
   transfer(id: string): Promise<Transfer | null>
 }
 
-export interface Kept {
+export interface KeeperAnswer {
   secret: string
   files: Record<string, string>
 }
@@ -69,7 +69,7 @@ export async function startTwoHostings(env: NodeJS.ProcessEnv = {}, { runtime }:
   try {
     const { token } = (await cloud.api('POST', '/tokens', { name: 'link' })).body.data
     const linked = await here.api('PUT', '/cloud/link', { url: cloud.berth.url, token })
-    if (linked.status !== 200) throw new Error(`not linked: ${JSON.stringify(linked)}`)
+    if (linked.status !== 200) throw new Error(`the instance was not linked to the cloud: ${JSON.stringify(linked)}`)
   } catch (error) {
     await end()
     throw error
@@ -91,7 +91,7 @@ export async function startTwoHostings(env: NodeJS.ProcessEnv = {}, { runtime }:
       if (deployment.status !== 'live') throw new Error(`not live: ${JSON.stringify(deployment.error)}`)
       return project
     },
-    async kept(side, slug) {
+    async answerOf(side, slug) {
       const page = await sides[side].get(`${slug}.localhost`).catch(() => undefined)
       return page?.status === 200 ? JSON.parse(page.text) : undefined
     },
@@ -119,12 +119,12 @@ export async function startTwoHostings(env: NodeJS.ProcessEnv = {}, { runtime }:
   }
 }
 
-/** The newest move, once it has ended; instances that are down meanwhile are expected to come back. */
+/** Resolves with the newest transfer once it has ended. An instance may be down meanwhile: failed reads are repeated. */
 export async function endOf(sides: TwoHostings, id: string, withinMs = 240_000): Promise<Transfer> {
   for (const giveUpAt = performance.now() + withinMs; ; ) {
     const transfer = await sides.transfer(id).catch(() => null)
     if (transfer && (transfer.phase === 'done' || transfer.phase === 'failed')) return transfer
-    if (performance.now() > giveUpAt) throw new Error(`the move is still ${JSON.stringify(transfer)}`)
+    if (performance.now() > giveUpAt) throw new Error(`the transfer has not ended: ${JSON.stringify(transfer)}`)
     await pause(100)
   }
 }

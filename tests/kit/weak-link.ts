@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A connection to a server that can be cut. */
+/** A TCP proxy in front of a server, whose connections a test can cut. */
 export interface WeakLink extends AsyncDisposable {
   readonly port: number
   /**
@@ -11,7 +11,7 @@ export interface WeakLink extends AsyncDisposable {
   mend(): void
 }
 
-/** A loopback port that forwards to another one. */
+/** Starts a proxy on a loopback port that forwards to another loopback port. */
 export async function startWeakLink(port: number): Promise<WeakLink> {
   let manner: 'reset' | 'silent' | null = null
   const pairs = new Set<[Socket, Socket]>()

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { tempFolder } from './temp-folder.ts'
 import { joinPair, partPair } from './weak-link.ts'
 
-/** A socket that forwards to that of an engine, and can be disconnected. */
+/** A Unix socket that forwards to the socket of a Docker engine, and that a test can disconnect. */
 export interface WeakSocket extends AsyncDisposable {
   readonly path: string
-  /** `gone`: as when the engine was killed. `silent`: connections are accepted and nothing passes, as when it was stopped with SIGSTOP. */
+  /** `gone`: as if the engine were killed. `silent`: connections are accepted but carry no data, as if SIGSTOP had stopped the engine. */
   cut(manner: 'gone' | 'silent'): Promise<void>
   mend(): Promise<void>
 }

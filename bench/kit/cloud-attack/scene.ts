@@ -118,7 +118,7 @@ export async function setAttackScene(sides: TwoHostings, seed: number) {
     async serving(slug: string): Promise<Side[]> {
       const check = async () =>
         (
-          await Promise.all((['here', 'cloud'] as const).map(async (side) => ((await sides.kept(side, slug)) ? side : null)))
+          await Promise.all((['here', 'cloud'] as const).map(async (side) => ((await sides.answerOf(side, slug)) ? side : null)))
         ).filter((side) => side !== null)
       for (const giveUpAt = Date.now() + 90_000; ; await pause(250)) {
         const serving = await check()

@@ -120,7 +120,7 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
           validate('again', await request(mallory, 'GET', `/gitprovider/repos/${theirs}${path}`), [400])
         await deploy(mallory, own.id)
         const again = host.calls.slice(after).filter(({ token }) => token === used).length
-        if (again > 0 || host.refusedGit.includes(used)) wrong.push(`a revoked token was used ${again} times more`)
+        if (again > 0 || host.rejectedGitTokens.includes(used)) wrong.push(`a revoked token was used ${again} times more`)
         if ((await request(mallory, 'GET', '/gitprovider/status')).body.state !== 'error')
           wrong.push('status does not say that it was revoked')
         await request(mallory, 'POST', '/gitprovider/disconnect')

@@ -43,7 +43,7 @@ export class DeviceLogins {
     return { json: { access_token: login.state.token, token_type: 'bearer', scope: 'repo' } }
   }
 
-  /** Codes that have not been entered yet. */
+  /** User codes that wait for `approve` or `deny`. */
   waiting(): string[] {
     return [...this.#logins.values()].filter(({ state }) => state === 'pending').map(({ userCode }) => userCode)
   }

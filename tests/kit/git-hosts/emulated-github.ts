@@ -3,7 +3,7 @@ import { createEmulator, type SeedConfig } from 'emulate'
 import { freePort } from '../free-port.ts'
 
 export interface EmulatedGitHub {
-  /** Where it listens, on loopback. */
+  /** Loopback address of the emulator. */
   readonly url: string
   readonly privateKey: string
   close(): Promise<void>
@@ -58,7 +58,7 @@ export async function startEmulatedGitHub(publicUrl: string): Promise<EmulatedGi
   }
   const emulator = await onLoopback(() => createEmulator({ service: 'github', port, baseUrl: publicUrl, seed }))
   const privateKey = emulator.generatedSecrets.find(({ kind }) => kind === 'github.app_private_key')?.value
-  if (!privateKey) throw new Error('emulate made no key for the app')
+  if (!privateKey) throw new Error('the emulator generated no private key for the app')
   return { url: `http://127.0.0.1:${port}`, privateKey, close: () => emulator.close() }
 }
 

@@ -4,7 +4,7 @@ import { type CommitOptions, startGitServer } from '../git-server.ts'
 import { serve } from '../http-server.ts'
 import { DeviceLogins } from './device-logins.ts'
 import { app, client, startEmulatedGitHub, tokens } from './emulated-github.ts'
-import { type GitVisit, isForGit, type Moved, passGit } from './git-door.ts'
+import { type BranchUpdate, forwardGit, type GitCall, isForGit } from './git-proxy.ts'
 import { CreatedApps } from './github-apps.ts'
 import { suppliedRoutes } from './github-routes.ts'
 import type { AppHook, GitHubState } from './github-state.ts'
@@ -15,17 +15,17 @@ export { app, client, tokens }
 
 /** A GitHub host for tests. Its `url` serves the API, the pages and git. */
 export interface GitHubHost extends GitHubState, AsyncDisposable {
-  /** Settings of an instance that uses this host, with the named parts. */
+  /** Settings with which an instance connects to this host; `parts` are the connection methods to configure. */
   settings(...parts: ('app' | 'oauth' | 'device')[]): Record<string, string>
   /** `METHOD /path` of every API call, with its token. */
   readonly calls: { what: string; token: string | null; status: number }[]
   createRepository(name: string, files?: Record<string, string>, options?: { private?: boolean }): Promise<string>
   /** Commits, and sends a signed delivery to every hook of the repository; returns the commit. */
   push(name: string, files: Record<string, string | null>, options?: CommitOptions): Promise<string>
-  /** Awaited before git gets a response of the host; null: git continues at once. */
-  onGit: ((visit: GitVisit) => Promise<void>) | null
+  /** Awaited before the host responds to a git client; null: the host responds immediately. */
+  onGit: ((call: GitCall) => Promise<void>) | null
   /** Tokens of git requests that were rejected. */
-  readonly refusedGit: string[]
+  readonly rejectedGitTokens: string[]
   /** Deliveries caused by a `git push` over HTTP, with each hook's response. */
   readonly pushed: PushDelivery[]
   /** Sends a signed delivery to every hook of the repository, and returns each response. */
@@ -35,7 +35,7 @@ export interface GitHubHost extends GitHubState, AsyncDisposable {
   /** The URL to which the host redirects the browser after authorization. */
   authorize(url: string, login: keyof typeof tokens): Promise<URL>
   revoke(token: string): void
-  /** Responds instead of the host while it is set; undefined: as usual. */
+  /** If set, called first for each API call; its answer is sent instead of the host's. Undefined: the host answers. */
   intercept: ((call: Call, response: ServerResponse) => Answer | 'handled' | undefined) | null
   close(): Promise<void>
 }
@@ -58,7 +58,7 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     answer(request, response).catch((error) => response.writeHead(500).end(String(error)))
   })
   const emulated = await startEmulatedGitHub(server.url)
-  const good = new Set<string>(Object.values(tokens))
+  const validTokens = new Set<string>(Object.values(tokens))
   const host: GitHubHost = {
     url: server.url,
     settings: (...parts) => ({
@@ -78,13 +78,13 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     calls: [],
     intercept: null,
     onGit: null,
-    refusedGit: [],
+    rejectedGitTokens: [],
     pushed: [],
     apps: new CreatedApps({
       ...{ url: server.url, privateKey: emulated.privateKey },
       authorize: (url, login) => host.authorize(url, login),
     }),
-    revoke: (token) => void good.delete(token),
+    revoke: (token) => void validTokens.delete(token),
     async createRepository(name, files = { 'README.md': `# ${name}\n` }, options = {}) {
       const [owner, repo] = name.split('/') as [string, string]
       const isUser = owner in tokens
@@ -135,7 +135,7 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     },
     [Symbol.asyncDispose]: () => host.close(),
   }
-  const routes = Object.entries({ ...host.apps.routes(), ...suppliedRoutes(host, emulated.url, good) }).map(
+  const routes = Object.entries({ ...host.apps.routes(), ...suppliedRoutes(host, emulated.url, validTokens) }).map(
     ([pattern, route]) => ({
       match: matching(pattern),
       route,
@@ -144,10 +144,10 @@ export async function startGitHubHost(): Promise<GitHubHost> {
 
   answer = async (request, response) => {
     if (isForGit(new URL(request.url!, server.url).pathname))
-      return passGit(request, response, {
-        ...{ git, good, onMoved: tellOf },
-        onVisit: async (visit) => host.onGit?.(visit),
-        onRefused: (token) => token && host.refusedGit.push(token),
+      return forwardGit(request, response, {
+        ...{ git, validTokens, onUpdate: deliverPush },
+        onCall: async (call) => host.onGit?.(call),
+        onRejectedToken: (token) => token && host.rejectedGitTokens.push(token),
       })
     const call = await readCall(request)
     const intercepted = host.intercept?.(call, response)
@@ -157,18 +157,18 @@ export async function startGitHubHost(): Promise<GitHubHost> {
     host.calls.push({ what: `${call.method} ${call.path}`, token: call.token, status })
   }
 
-  function tellOf(moved: Moved): void {
-    const [id, payload] = [randomUUID(), pushPayload(moved)]
-    host.deliver(moved.repository, 'push', payload, id).then(
-      (answers) => host.pushed.push({ id, commit: moved.commit, payload, answers }),
-      (error) => host.pushed.push({ id, commit: moved.commit, payload, answers: [{ status: 0, body: String(error) }] }),
+  function deliverPush(update: BranchUpdate): void {
+    const [id, payload] = [randomUUID(), pushPayload(update)]
+    host.deliver(update.repository, 'push', payload, id).then(
+      (answers) => host.pushed.push({ id, commit: update.commit, payload, answers }),
+      (error) => host.pushed.push({ id, commit: update.commit, payload, answers: [{ status: 0, body: String(error) }] }),
     )
   }
 
   async function routed(call: Call): Promise<Answer> {
     // The emulator verifies a JSON web token of the app; every other token must have been issued and not revoked.
     const isJwt = call.token?.split('.').length === 3
-    if (call.token && !isJwt && !good.has(call.token)) return { status: 401, json: { message: 'Bad credentials' } }
+    if (call.token && !isJwt && !validTokens.has(call.token)) return { status: 401, json: { message: 'Bad credentials' } }
     for (const { match, route } of routes) {
       const params = match(call)
       const given = params && (await route({ ...call, params }))
@@ -179,7 +179,14 @@ export async function startGitHubHost(): Promise<GitHubHost> {
   return host
 }
 
-const pushPayload = ({ repository, branch, commit, message, author, before }: Omit<Moved, 'before'> & { before?: string }) => ({
+const pushPayload = ({
+  repository,
+  branch,
+  commit,
+  message,
+  author,
+  before,
+}: Omit<BranchUpdate, 'before'> & { before?: string }) => ({
   ...{ ref: `refs/heads/${branch}`, before, after: commit, deleted: false },
   repository: { id: 1, full_name: repository },
   head_commit: { id: commit, message, author: { name: author } },

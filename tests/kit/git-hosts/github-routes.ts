@@ -6,8 +6,11 @@ import { type Answer, type Call, paged, type Route } from './web-app.ts'
 
 const notFound: Answer = { status: 404, json: { message: 'Not Found' } }
 
-/** Routes that the emulator lacks, or that must match the real git repositories. Undefined: the emulator's own response. */
-export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set<string>): Record<string, Route> {
+/**
+ * Routes that the emulator lacks, or whose responses must match the real git repositories. If a route returns undefined, the
+ * emulator responds.
+ */
+export function suppliedRoutes(host: GitHubState, emulatedUrl: string, validTokens: Set<string>): Record<string, Route> {
   const installationTokens = new Set<string>()
   const folder = ({ owner, repo }: Record<string, string>) => host.git.folderOf(`${owner}/${repo}`)
   const request = async (path: string, token: string | null) => {
@@ -74,14 +77,14 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
         return { json: { error: 'incorrect_client_credentials' } }
       const answer = await passOn(call, emulatedUrl)
       const token = (answer.json as { access_token?: string }).access_token
-      if (token) good.add(token)
+      if (token) validTokens.add(token)
       return answer
     },
     'POST /app/installations/:id/access_tokens': async (call) => {
       const answer = await passOn(call, emulatedUrl)
       const token = (answer.json as { token?: string }).token
       if (token) {
-        good.add(token)
+        validTokens.add(token)
         installationTokens.add(token)
       }
       return answer
@@ -114,7 +117,7 @@ export function suppliedRoutes(host: GitHubState, emulatedUrl: string, good: Set
       const { items, headers } = paged(call, await repositoriesOf(call.token), host.url)
       return { json: items, headers }
     },
-    // Only public ones, also for the user themselves.
+    // As on GitHub, only public repositories are listed here, even to their owner.
     'GET /users/:name/repos': async (call) => {
       const own = [...host.repositories.values()].filter(
         (one) => !one.private && one.owner.login.toLowerCase() === call.params.name!.toLowerCase(),

@@ -24,7 +24,7 @@ export interface Answer {
 
 export type Route = (call: Call) => Promise<Answer | undefined> | Answer | undefined
 
-/** `GET /repos/:owner/:repo/contents/:path*`: the last name may match the rest of the path. */
+/** Returns a matcher of calls for a pattern such as `GET /repos/:owner/:repo/contents/:path*`; `*` matches the rest of the path. */
 export function matching(pattern: string) {
   const [method, path] = pattern.split(' ') as [string, string]
   const names: string[] = []
@@ -52,7 +52,7 @@ export async function readCall(request: IncomingMessage): Promise<Call> {
   }
 }
 
-/** Sends the response with an ETag, or a 304 if the caller has it already; returns the status that was sent. */
+/** Sends the response with an ETag, or a 304 if the caller already has the same body. Returns the status that was sent. */
 export function reply(call: Call, response: ServerResponse, { status = 200, json, text, headers = {} }: Answer): number {
   const body = json === undefined ? (text ?? '') : JSON.stringify(json)
   const etag = `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"`
@@ -64,7 +64,7 @@ export function reply(call: Call, response: ServerResponse, { status = 200, json
   return isKnown ? 304 : status
 }
 
-/** Reports the number of pages in GitHub's way. */
+/** Returns one page of the items, with GitHub's `link` header to the next and the last page. */
 export function paged<Item>(call: Call, items: readonly Item[], url: string, size = Number(call.query.get('per_page') ?? 30)) {
   const page = Number(call.query.get('page') ?? 1)
   const last = Math.max(Math.ceil(items.length / size), 1)

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => scene?.end())
 beforeEach(() => {
   heard = []
-  scene.instance.drivers.runtime.whileInside = async ({ argv }) => {
+  scene.instance.drivers.runtime.onExec = async ({ argv }) => {
     heard.push(argv.join(' '))
     return { exitCode: 0, stderrTail: '' }
   }

@@ -10,8 +10,8 @@ export class Killable extends Lives {
     const { drivers } = instance
     const { wrap } = drivers.aroundStores
     drivers.aroundStores.wrap = (store) => this.#mortal(wrap(store))
-    const inside = drivers.runtime.whileInside
-    drivers.runtime.whileInside = (...given) => this.step(this.current, () => (this.inside ?? inside)(...given))
+    const inside = drivers.runtime.onExec
+    drivers.runtime.onExec = (...given) => this.step(this.current, () => (this.inside ?? inside)(...given))
   }
 
   /** Runs a user's request on a control plane that is alive. */
@@ -20,7 +20,7 @@ export class Killable extends Lives {
   }
 
   readonly #isPerson = new AsyncLocalStorage<true>()
-  inside: TestInstance['drivers']['runtime']['whileInside'] | undefined
+  inside: TestInstance['drivers']['runtime']['onExec'] | undefined
 
   #mortal(store: ArchiveStore): ArchiveStore {
     if (this.#isPerson.getStore()) return store

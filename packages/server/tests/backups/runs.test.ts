@@ -14,7 +14,7 @@ afterAll(() => scene?.end())
 beforeEach(() => scene.fill({ 'a.txt': 'hello', 'folder/b.bin': '\u0000\u0001two' }))
 afterEach(() => {
   scene.instance.drivers.aroundStores.wrap = (store) => store
-  scene.instance.drivers.runtime.whileInside = async () => ({ exitCode: 127, stderrTail: '' })
+  scene.instance.drivers.runtime.onExec = async () => ({ exitCode: 127, stderrTail: '' })
 })
 
 const db = () => scene.instance.database.db
@@ -287,7 +287,7 @@ describe('commands inside the service', () => {
   let heard: string[]
   beforeEach(() => {
     heard = []
-    scene.instance.drivers.runtime.whileInside = async ({ argv, stdin }) => {
+    scene.instance.drivers.runtime.onExec = async ({ argv, stdin }) => {
       let script = ''
       for await (const chunk of stdin ?? []) script += Buffer.from(chunk).toString()
       heard.push([...argv, script.trim()].join(' ').trim())

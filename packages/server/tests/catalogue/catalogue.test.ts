@@ -13,7 +13,7 @@ afterAll(() => scene.end())
 beforeEach(async () => {
   scene.instance.drivers.runtime.kind = 'docker'
   // The health checks of the templates.
-  scene.instance.drivers.runtime.whileInside = async () => ({ exitCode: 0, stderrTail: '' })
+  scene.instance.drivers.runtime.onExec = async () => ({ exitCode: 0, stderrTail: '' })
   people = await makePeople(scene.instance)
 })
 

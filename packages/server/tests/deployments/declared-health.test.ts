@@ -24,7 +24,7 @@ beforeAll(async () => {
   const { runtime } = drivers
   const start = runtime.start.bind(runtime)
   runtime.start = async (request) => Object.assign(await start(request), { health })
-  runtime.whileInside = async ({ argv }) =>
+  runtime.onExec = async ({ argv }) =>
     argv[0] === 'check-me' && isWell ? { exitCode: 0, stderrTail: '' } : { exitCode: 1, stderrTail: 'no database' }
   scene = await setScene({ drivers, watchIntervals: quickWatch })
   Object.assign(scene.instance, { drivers })

@@ -26,9 +26,9 @@ afterEach(() => {
 })
 
 const owner = () => scene.people.owner
-type Inside = Scene['instance']['drivers']['runtime']['whileInside']
+type Inside = Scene['instance']['drivers']['runtime']['onExec']
 const inside = (program: Inside) => {
-  scene.instance.drivers.runtime.whileInside = program
+  scene.instance.drivers.runtime.onExec = program
 }
 /** Runs until it is aborted; reports when it has begun and how it ended. */
 function endless() {

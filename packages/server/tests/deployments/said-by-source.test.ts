@@ -15,15 +15,15 @@ const app = { 'package.json': JSON.stringify({ scripts: { start: 'node server.js
 const onFly = { 'fly.toml': '[http_service]\n[[http_service.checks]]\npath = "/healthz"\n' }
 
 test('its health path is requested, unless the settings have one', async () => {
-  const { illPaths } = scene.instance.drivers.runtime
-  illPaths.add('/healthz')
+  const { failingPaths } = scene.instance.drivers.runtime
+  failingPaths.add('/healthz')
   try {
     const ill = await scene.deployFiles('ill', { ...app, ...onFly }, { healthCheck: { timeoutSeconds: 1 } })
     expect(ill.error).toMatchObject({ code: 'unhealthy', message: expect.stringContaining('GET /healthz') })
     const chosen = await scene.deployFiles('chosen', { ...app, ...onFly }, { healthCheck: { path: '/up', timeoutSeconds: 1 } })
     expect(chosen).toMatchObject({ status: 'live', error: null })
   } finally {
-    illPaths.delete('/healthz')
+    failingPaths.delete('/healthz')
   }
 })
 

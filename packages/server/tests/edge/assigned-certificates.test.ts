@@ -244,7 +244,7 @@ describe('with a DNS provider', () => {
     await start({ BERTH_PUBLIC_URL: '' }, { dnsChallenge }, dns)
     await expect.poll(() => authority.orders).toEqual([`*.${base}`])
     expect(authority.proofs).toEqual([{ type: 'dns-01', response: expect.any(String) }])
-    expect(dns.asked).toContain(`_acme-challenge.${base}`)
+    expect(dns.queriedNames).toContain(`_acme-challenge.${base}`)
     expect(dns.records.get(`_acme-challenge.${base}`)).toEqual([])
     const shop = await deployed('shop')
     await expect.poll(() => freeOf(shop)).toMatchObject({ tls: 'active', url: `https://shop.${base}` })

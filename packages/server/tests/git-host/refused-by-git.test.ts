@@ -28,7 +28,7 @@ test('a cached token of the app with which git was refused is dropped, and anoth
   expect(token).toMatch(/^ghs_/)
   scene.host.revoke(token)
   expect([await head(), await head()]).toEqual([expect.any(String), expect.any(String)])
-  expect(scene.host.refusedGit).toEqual([token])
+  expect(scene.host.rejectedGitTokens).toEqual([token])
   expect(given.at(-1)).toMatch(/^ghs_/)
 })
 
@@ -40,7 +40,7 @@ test('an account with which git was refused is checked once, and not used until 
   expect(await head()).toBeNull()
   expect((await scene.request('GET /gitprovider/status')).body).toMatchObject({ sources: { oauth: false, app: true } })
   expect(await head()).toBeNull()
-  expect(scene.host.refusedGit.filter((one) => one === token)).toHaveLength(1)
+  expect(scene.host.rejectedGitTokens.filter((one) => one === token)).toHaveLength(1)
   await connectAccount(scene)
   expect(await head()).toMatch(/^[0-9a-f]{40}$/)
 })

@@ -16,7 +16,10 @@ export interface AnsweringServer {
   lastQuery(): unknown
 }
 
-/** The HTTP side alone: every caller is the owner, every object exists, every handler answers the smallest reply of its row, after `before`. */
+/**
+ * Starts the HTTP server without modules: every caller is the owner, every object exists, and each handler returns the smallest valid
+ * reply of its route once `before` has resolved.
+ */
 export async function startAnsweringServer(before: () => Promise<void> = async () => {}): Promise<AnsweringServer> {
   let last: unknown
   let lastQuery: unknown

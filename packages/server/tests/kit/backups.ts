@@ -3,15 +3,15 @@ import type { RestoreRow, RunRow } from '../../src/platform/db/tables/backups.ts
 import type { TestInstance } from './instance.ts'
 import type { People } from './people.ts'
 
-interface Of {
+interface ProjectOwner {
   people: Pick<People, 'organizationId'>
   projectId: string
 }
 
-/** The row of a run that has just ended, without stored data. */
+/** Inserts the row of a run that has just failed, without stored data. */
 export function makeRun(
   { database: { db } }: Pick<TestInstance, 'database'>,
-  { people, projectId, ...given }: Of & Partial<RunRow>,
+  { people, projectId, ...given }: ProjectOwner & Partial<RunRow>,
 ): Promise<RunRow> {
   const now = Date.now()
   return db
@@ -53,10 +53,10 @@ export function makeRun(
     .executeTakeFirstOrThrow()
 }
 
-/** The row of a restore that was just cancelled. */
+/** Inserts the row of a restore that was just cancelled. */
 export function makeRestore(
   { database: { db } }: Pick<TestInstance, 'database'>,
-  { people, projectId, ...given }: Of & Partial<RestoreRow> & Pick<RestoreRow, 'runId'>,
+  { people, projectId, ...given }: ProjectOwner & Partial<RestoreRow> & Pick<RestoreRow, 'runId'>,
 ): Promise<RestoreRow> {
   const now = Date.now()
   return db

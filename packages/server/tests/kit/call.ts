@@ -16,7 +16,7 @@ export interface Answer {
   headers: Record<string, string | string[] | number | undefined>
 }
 
-/** Calls a route of the table, `at` as in its row; `token` null: without signing in. */
+/** Calls the route with the given `at` (`METHOD /path`, as in the contract). `token` null: the caller is not signed in. */
 export async function call(
   { app }: Pick<TestInstance, 'app'>,
   token: string | null,

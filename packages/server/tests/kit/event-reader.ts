@@ -16,7 +16,7 @@ export interface EventReader {
   close(): void
 }
 
-/** Reads a stream of server-sent events over real HTTP; with a body, from a row that takes one. */
+/** Reads a stream of server-sent events over real HTTP. With a body, the request is a POST. */
 export async function readEvents(url: string, headers: Record<string, string> = {}, body?: object): Promise<EventReader> {
   const sent = body && { method: 'POST', headers: { ...headers, 'content-type': 'application/json' } }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -7,14 +7,14 @@ export interface TableSizes {
   /** Further deployments and backup runs of the first project. */
   ofFirstProject: number
   members: number
-  /** Deliveries of each member; the oldest tenth is the feed. 2,000 are kept. */
+  /** Deliveries of each member; the oldest tenth are in-app deliveries (the feed). An instance keeps at most 2,000 of a member. */
   deliveriesPerMember: number
   auditEntries: number
 }
 
 export interface LargeOrganization {
   organizationId: string
-  /** A project that was made with the API: the others are copies of it. */
+  /** A project created with the API; the others are copies of its rows. */
   projectId: string
   /** Member whose feed entries are older than the deliveries to other channels. */
   userId: string
@@ -96,7 +96,7 @@ const addDeployment = (db: Db, number: number) =>
       ${sql.lit(number === deploymentsPerProject ? 'live' : 'superseded')}, ${source}, '{}', '[]', 0, "createdAt" + ${sql.lit(number)}
     from projects where id like 'prj_copy%'`.execute(db)
 
-/** The newest is live, and every tenth is a preview's. */
+/** Adds deployments to one project: the newest is live, and every tenth belongs to a preview. */
 const addDeployments = (db: Db, projectId: string, count: number) =>
   sql`insert into deployments (${deploymentColumns}) with ${series(count)}
     select 'dep_first' || n, id, "organizationId", case when n % 10 = 1 then 'preview-1' else 'production' end, n, 'push',
@@ -121,7 +121,7 @@ async function addDeliveries(
     with ${series(deliveriesPerMember)}
     select 'ann_' || n, ${text(organizationId)}, 'deploy.failed', 'prj_copy' || n, 'Deployment failed', 'The build failed', '{}',
       1700000000000 + n, n from series`.execute(db)
-  // The announcement number is its time. Of each member's entries, the last five of the feed are unseen.
+  // An announcement's number orders it in time. Each member has not seen the newest five entries of the feed.
   const number = sql`announcements.sequence`
   await sql`insert into deliveries (id, "announcementId", "organizationId", "userId", "channelId", "channelKind", category, status, attempts, "joinedCount", "createdAt", "sentAt", "seenAt")
     select 'ndl_' || members."userId" || '_' || ${number}, announcements.id, announcements."organizationId", members."userId",

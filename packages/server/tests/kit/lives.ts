@@ -2,7 +2,7 @@ import type { Parts } from '../../src/instance/assemble/assemble.ts'
 import type { TestInstance } from './instance.ts'
 import { keepSchedules } from './kept-schedules.ts'
 
-/** A control plane, from its start to its end. */
+/** A control plane from its start to its end, with the steps it has taken and the step at which it dies. */
 export interface Life {
   steps: number
   at: number
@@ -14,8 +14,8 @@ export interface Life {
 
 /**
  * Control planes that can be killed between any two steps that are visible from outside: a transaction, and every call that goes
- * through `step`. Promises that a killed one awaits never settle, and its later calls have no effect; its rows stay unchanged,
- * including leases.
+ * through `step`. Promises that a killed control plane awaits never settle, and its later calls have no effect. Its rows stay
+ * unchanged, including leases.
  */
 export class Lives {
   protected readonly instance: TestInstance
@@ -32,8 +32,8 @@ export class Lives {
   }
 
   /**
-   * Starts a control plane, which resumes existing work. At step `at` it dies, or `instead` runs while it waits; by default
-   * neither.
+   * Starts a control plane, which resumes existing work. At step `at` it dies; with `instead`, that function runs there instead. By
+   * default neither happens.
    */
   async start(at = Number.POSITIVE_INFINITY, instead?: () => Promise<void>): Promise<Life> {
     const life: Life = {
@@ -59,7 +59,7 @@ export class Lives {
     return life
   }
 
-  /** Resolves when it has no work left, or is dead. */
+  /** Resolves when the control plane has no work left or is dead. */
   async idle(life: Life): Promise<'idle' | 'dead'> {
     return Promise.race([life.plane.jobs.whenIdle().then(() => 'idle' as const), life.died.promise.then(() => 'dead' as const)])
   }
@@ -87,7 +87,7 @@ export class Lives {
     if (life.isDead) await new Promise(() => undefined)
   }
 
-  /** A dead process renews no lease. On PostgreSQL the next one waits for its expiry. */
+  /** Expires the leases of dead processes, which renew none, so that the next control plane does not wait for them. */
   async #expireLeases(): Promise<void> {
     await this.instance.database.db
       .updateTable('jobs')

@@ -6,7 +6,7 @@ export type Revision = keyof typeof revisions
 
 export interface McpOptions {
   revision?: Revision
-  /** Answers the server's questions; without it, the client does not support them. */
+  /** Answers the server's elicitations; without it, the client does not support them. */
   onQuestion?: (message: string) => ElicitResult
   /** The query of the address. */
   query?: string
@@ -55,5 +55,5 @@ export async function callTool(client: Client, name: string, given: object = {},
   }
 }
 
-/** The text between the marks of a result. */
+/** Returns the data of a result: the text between its `--- data` and `--- end of data` lines. */
 export const dataIn = (text: string): string => /^--- data (\w+)\n([\s\S]*)\n--- end of data \1$/m.exec(text)?.[2] ?? text

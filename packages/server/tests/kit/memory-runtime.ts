@@ -37,7 +37,7 @@ export interface MemoryDrivers extends Drivers {
   /** Servers on which projects may run; a test adds them. */
   servers: Map<string, InMemoryRuntime>
   edge: InMemoryEdge
-  /** Wraps every destination that is opened; a test makes it fail. */
+  /** Wraps every destination that is opened, so that a test can make its calls fail. */
   aroundStores: { wrap(store: ArchiveStore): ArchiveStore }
 }
 
@@ -58,7 +58,7 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
     probe: memoryProbe(() => [runtime, ...servers.values()]),
     aroundStores,
     stores: { ...stores, open: async (config) => aroundStores.wrap(await stores.open(config)) },
-    // Small parts, so that small volumes have several.
+    // Small parts, so that the archive of a small volume has several.
     archives: openArchives(`${workFolder}/backup.key`, silentLog, 64 * 1024),
     workFolder,
   }
@@ -68,7 +68,7 @@ export function memoryDrivers(workFolder: string): MemoryDrivers {
 export const memoryProbe =
   (runtimes: () => InMemoryRuntime[]): Probe =>
   async ({ port, path, healthyBelow = 400 }, _timeoutMs, abort) => {
-    if (abort.aborted) return { healthy: false, status: null, reason: 'it was not asked' }
+    if (abort.aborted) return { healthy: false, status: null, reason: 'the check was aborted' }
     const status = runtimes()
       .map((runtime) => runtime.statusAt(port, path))
       .find((found) => found !== null)
@@ -119,7 +119,7 @@ export class InMemoryRuntime implements Runtime {
   /** Whether started workloads run as root. */
   runsAsRoot = false
   /** Paths that respond with a 500, even if the others are healthy. */
-  readonly illPaths = new Set<string>()
+  readonly failingPaths = new Set<string>()
   /** Whether any workload responds. */
   isListening = true
   #nextPort: number
@@ -250,13 +250,13 @@ export class InMemoryRuntime implements Runtime {
     return () => this.#listeners.delete(listener)
   }
 
-  /** An instance exits by itself, and stays so. */
+  /** Simulates an instance that exits by itself and is not restarted. */
   exit(instanceId: string, exitCode: number, reason: InstanceEnd['reason'] = 'exit'): void {
     const kept = this.running.get(instanceId) as Kept
     const lastEnd = { at: new Date(this.#endTime()).toISOString(), exitCode, reason }
     const outOfMemory = reason === 'out_of_memory'
     kept.instance = { ...kept.instance, state: 'exited', address: null, exitCode, outOfMemory, lastEnd }
-    for (const listener of this.#listeners) listener({ instance: kept.instance, kind: 'exited', reason: 'a test wanted it' })
+    for (const listener of this.#listeners) listener({ instance: kept.instance, kind: 'exited', reason: 'requested by a test' })
   }
 
   #lastEnd = 0
@@ -266,13 +266,13 @@ export class InMemoryRuntime implements Runtime {
     return this.#lastEnd
   }
 
-  /** An instance crashes and has no address until the test lets it come back at another one. */
+  /** Simulates an instance that crashes. It has no address until the test calls `comeBack`, which gives it another one. */
   crash(instanceId: string, exitCode = 1, why: InstanceEnd['reason'] = 'exit'): { comeBack(): void } {
     const lastEnd = { at: new Date(this.#endTime()).toISOString(), exitCode, reason: why }
     const kept = this.running.get(instanceId) as Kept
     const change = (changes: Partial<Instance>, kind: InstanceChange['kind']) => {
       kept.instance = { ...kept.instance, ...changes }
-      for (const listener of this.#listeners) listener({ instance: kept.instance, kind, reason: 'a test wanted it' })
+      for (const listener of this.#listeners) listener({ instance: kept.instance, kind, reason: 'requested by a test' })
     }
     change({ state: 'restarting', address: null, restarts: kept.instance.restarts + 1, lastEnd }, 'restarted')
     return {
@@ -285,7 +285,7 @@ export class InMemoryRuntime implements Runtime {
     if (!isUsed) this.artifacts.delete(reference)
   }
 
-  /** Behaves like an engine: a pulled image has no label that names its owner. */
+  /** Omits pulled images, as a Docker engine does: they have no label that names their owner. */
   listArtifacts = async () => [...this.artifacts.values()].filter(({ reference }) => !reference.includes('@sha256:'))
 
   async removeBuilds(projectId: string): Promise<void> {
@@ -326,34 +326,31 @@ export class InMemoryRuntime implements Runtime {
   }
 
   /** Runs as the program inside an instance; set by a test. */
-  whileInside: (
-    command: ExecCommand,
-    instanceId: string,
-    abort: AbortSignal,
-  ) => Promise<{ exitCode: number; stderrTail: string }> = async () => ({
-    exitCode: 127,
-    stderrTail: 'there are no programs in memory',
-  })
+  onExec: (command: ExecCommand, instanceId: string, abort: AbortSignal) => Promise<{ exitCode: number; stderrTail: string }> =
+    async () => ({
+      exitCode: 127,
+      stderrTail: 'there are no programs in memory',
+    })
 
   async exec(instanceId: string, command: ExecCommand, abort: AbortSignal): Promise<{ exitCode: number; stderrTail: string }> {
     if (!this.running.has(instanceId)) throw new StartFailed(`The instance ${instanceId} does not run`)
-    return this.whileInside(command, instanceId, abort)
+    return this.onExec(command, instanceId, abort)
   }
 
   /** Ids of adopted foreign containers that were restored. */
-  readonly givenBack: string[] = []
+  readonly rolledBackTakeovers: string[] = []
   readonly foreign: NonNullable<Runtime['foreign']> = {
     inspect: async () => ({ isRunning: true, restart: { name: 'always', retries: 0 } }),
     stop: async () => undefined,
-    rollbackTakeover: async (containerId) => void this.givenBack.push(containerId),
+    rollbackTakeover: async (containerId) => void this.rolledBackTakeovers.push(containerId),
   }
 
   async close(): Promise<void> {}
 
-  /** Null: nothing listens there. */
+  /** Returns the HTTP status of the workload on the port; null if nothing listens there. */
   statusAt(port: number, path = ''): number | null {
     const isThere = this.isListening && [...this.running.values()].some(({ instance }) => instance.address?.port === port)
-    return isThere ? (this.isHealthy && !this.illPaths.has(path) ? 200 : 500) : null
+    return isThere ? (this.isHealthy && !this.failingPaths.has(path) ? 200 : 500) : null
   }
 }
 
@@ -364,13 +361,13 @@ export class InMemoryEdge implements EdgeDriver {
   readonly #wakeListeners = new Set<(projectId: string, hostname: string) => void>()
   readonly #certificateListeners = new Set<(hostname: string) => void>()
 
-  /** The addresses that it claims to listen on. */
+  /** The addresses that this edge reports to listen on. */
   listening: EdgeListening = { http: { host: '127.0.0.1', port: 4080 }, https: null }
   start = async () => this.listening
 
   /** Runs before a table takes effect; a test makes it wait or fail. */
   beforeApply: (table: EdgeTable) => Promise<void> = async () => {}
-  /** Hosts that it rejects, with the reason. */
+  /** Hosts that this edge rejects, with the reason. */
   refused: Record<string, string> = {}
 
   async apply(table: EdgeTable, abort?: AbortSignal) {

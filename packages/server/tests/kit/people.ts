@@ -20,7 +20,7 @@ export interface People extends Record<Role, Person> {
 
 /** The password of every user created here. */
 export const password = 'correct horse battery'
-/** A single cheap hash for all: a real hash would take longer than most tests. */
+/** Hash with little work, shared by all users: a real hash would take longer than most tests. */
 const passwordHash = hashPassword(password, { cost: 64, blockSize: 8, parallelization: 1 })
 
 /**

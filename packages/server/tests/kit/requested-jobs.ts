@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Database } from '../../src/platform/database.ts'
 
 /**
- * Whether a job is queued or running that no schedule started: a retry, a clean-up, or the rest of an operation. A test that lets
- * hours pass for it stops as soon as there is none: each hour also runs every scheduled job of the instance.
+ * Whether a job that no schedule started is queued or running: a retry, a clean-up, or the rest of an operation. A test that moves
+ * the clock for such jobs stops when there is none left, since each simulated hour also runs every scheduled job of the instance.
  */
 export async function hasRequestedJobs({ db }: Pick<Database, 'db'>): Promise<boolean> {
   const found = await db

@@ -7,7 +7,7 @@ interface Schema {
   required?: string[]
 }
 
-/** The smallest value that a schema takes, patterns and formats aside. */
+/** Returns the smallest value that matches a schema. Patterns and formats are ignored. */
 export function sampleOf(schema: Schema): unknown {
   if (schema.const !== undefined) return schema.const
   if (schema.enum) return schema.enum[0]

@@ -25,7 +25,7 @@ export function cookieOf({ headers, status, body }: Answer): string {
 export const callAs = (instance: TestInstance, cookie: string, at: `${Method} /${string}`, input: CallInput = {}) =>
   call(instance, null, at, { ...input, headers: { host, origin: `http://${host}`, cookie, ...input.headers } })
 
-/** The code of an authenticator app at a time, or some steps later. */
+/** Returns the code that an authenticator app shows at a time, or `steps` periods later. */
 export const codeOf = (secret: string, now: number, steps = 0): string => totpCode(secret, totpStepAt(now) + steps)
 
 /** Turns two-factor authentication on with the user's token. */

@@ -7,7 +7,7 @@ export interface Statement {
   parameters: readonly unknown[]
 }
 
-/** The selects of the root database that run during `work`, each once with the same parameters. */
+/** Returns the selects that run on the root database during `work`, without repetitions. */
 export async function selectsDuring(db: Db, work: () => Promise<unknown>): Promise<Statement[]> {
   const found = new Map<string, Statement>()
   const note = (statement: Statement) => {
@@ -43,12 +43,12 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-/** Rows that PostgreSQL reads of its tables for the statement: the larger number of both kinds of plan of a prepared statement. */
+/** Counts the rows that PostgreSQL reads from tables for the statement: the larger count of the custom and the generic plan. */
 export async function rowsReadBy(db: Db, { sql: text, parameters }: Statement): Promise<{ rows: number; plan: string }> {
   return db.connection().execute(async (connection) => {
     const run = async (statement: string) => (await sql.raw<Record<string, unknown>>(statement).execute(connection)).rows
     let most = { rows: 0, plan: '' }
-    // The tables of a test are so small that reading all of one may be the best plan.
+    // The tables of a test are so small that a sequential scan may be the best plan.
     await run('set enable_seqscan = off')
     await run(`prepare measured as ${text}`)
     for (const mode of ['force_custom_plan', 'force_generic_plan']) {

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib'
 import { tarEnd, tarEntry } from '../../src/drivers/tarball/hostile-corpus.ts'
 
 /**
- * A gzipped tarball of one file of so many bytes. Stored, not compressed: its size on the wire is the size of the content,
- * and it comes in chunks, so that sending it takes no memory.
+ * Streams a gzipped tarball with one file of the given size. The content is not compressed, so that as many bytes are sent as the
+ * file has, and it is generated in chunks, so that sending it takes no memory.
  */
 export async function* storedTarball(bytes: number): AsyncGenerator<Buffer> {
   let [sum, size] = [0, 0]

@@ -1,6 +1,9 @@
 import type { TestInstance } from './instance.ts'
 
-/** Everything that is stored but the audit log, the times of use of tokens, and counted attempts, sorted by its text. */
+/**
+ * Returns all stored rows as sorted texts, to compare the database before and after a call. Left out: the audit log, times of last
+ * use, and counted attempts of two-factor codes.
+ */
 export async function storedIn({ database: { db } }: Pick<TestInstance, 'database'>): Promise<string[]> {
   const found: string[] = []
   for (const { name } of await db.introspection.getTables()) {

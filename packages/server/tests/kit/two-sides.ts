@@ -28,7 +28,7 @@ export async function startTwoSides(
     ...{ here, cloud, people, cloudPeople, hereUrl, cloudUrl },
     async link(token = cloudPeople.owner.token) {
       const { status, body } = await linkTo(here, people.owner.token, { url: cloudUrl, token })
-      if (status !== 200) throw new Error(`not linked: ${JSON.stringify(body)}`)
+      if (status !== 200) throw new Error(`the instance was not linked to the cloud: ${status} ${JSON.stringify(body)}`)
     },
     async stop() {
       await here.stop()

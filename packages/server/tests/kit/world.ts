@@ -27,7 +27,7 @@ interface Scene {
   ids: Partial<Record<ObjectKind, string>>
 }
 
-/** Makers in the order of creation. A kind that a module loads and that is missing here fails `objects of others`. */
+/** Makers in the order of creation. If a kind that a module loads is missing here, objects-of-others.test.ts fails. */
 const makers: Partial<Record<ObjectKind, (scene: Scene) => Promise<string>>> = {
   organization: async ({ people }) => people.organizationId,
   member: async ({ people }) => people.member.userId,
@@ -114,11 +114,11 @@ export async function makeWorld(instance: TestInstance, people: People, without:
   }
 }
 
-/** The objects of the world do not change by themselves, except `lastUsedAt` of its own token. */
+/** Builds the input of a call that names the world's objects. Without calls, only `lastUsedAt` of the caller's token changes. */
 function inputFor(row: AnyRoute, ids: World['ids']): CallInput {
   const id = (row.on && ids[row.on as ObjectKind]) ?? 'of_a_kind_not_built_yet'
   const names = [...row.path.matchAll(/:(\w+)/g)].map(([, name]) => name as string)
-  // If there are two params, the first is the project of the object.
+  // If the path has two params, the first is the project of the object.
   const params = Object.fromEntries(names.map((name, at) => [name, at < names.length - 1 ? (ids.project as string) : id]))
   const sample = row.body ? (sampleBodies[row.at] ?? {}) : undefined
   const body = row.upload ? 'not gzip' : row.inBody ? { ...sample, [row.inBody]: id } : sample
@@ -129,7 +129,7 @@ async function made({ instance, people, projectId }: Scene, at: 'POST /tokens' |
   const input = { params: { id: projectId, projectId }, body: { ...sampleBodies[at], ...more } }
   const { status, body } = await call(instance, people.owner.token, at as 'POST /tokens', input)
   const id = body.data?.id ?? body.data?.deploymentId ?? body.data?.sessionId
-  if (status > 202 || !id) throw new Error(`${at} made nothing: ${status} ${JSON.stringify(body)}`)
+  if (status > 202 || !id) throw new Error(`${at} created no object: ${status} ${JSON.stringify(body)}`)
   return id as string
 }
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => scene.end())
 beforeEach(async () => {
   scene.instance.drivers.runtime.kind = 'docker'
-  scene.instance.drivers.runtime.whileInside = async () => ({ exitCode: 0, stderrTail: '' })
+  scene.instance.drivers.runtime.onExec = async () => ({ exitCode: 0, stderrTail: '' })
   people = await makePeople(scene.instance)
 })
 

@@ -236,7 +236,7 @@ describe('POST /migration/adopt', () => {
       { name: 'shop-web-1', kept: true },
     ])
     expect((await call(instance, people.owner.token, 'DELETE /projects/:id', { params })).status).toBe(200)
-    expect(runtime.givenBack).toEqual([stopped])
+    expect(runtime.rolledBackTakeovers).toEqual([stopped])
   })
 
   test('deleting an adopted project with its volumes lists the volumes of the server as kept', async () => {

@@ -11,7 +11,7 @@ describe('the address of a connected domain', () => {
   test('verify names the missing record: the TXT record, the address, or both', async () => {
     const { ours } = await begin(settings)
     const target = `${ours.project.slug}.apps.example.test`
-    dns.leads.set(target, [server])
+    dns.addressRecords.set(target, [server])
     const proof = proofOf(await ours.connect())
     await settled()
     const neither = await ours.verify()
@@ -19,13 +19,13 @@ describe('the address of a connected domain', () => {
     expect(neither.reason).toContain(`create the TXT record ${proof.name}`)
     expect(neither.reason).toContain(`${name} does not resolve yet: create the CNAME record ${name} with the value ${target}`)
 
-    dns.leads.set(name, [server])
+    dns.addressRecords.set(name, [server])
     const noProof = await ours.verify()
     expect(noProof).toMatchObject({ verified: false, pointsHere: true, reason: expect.stringContaining(proof.name) })
     expect(noProof.reason).not.toContain('CNAME')
 
     publish(proof)
-    dns.leads.set(name, ['93.184.216.34', '10.0.0.9'])
+    dns.addressRecords.set(name, ['93.184.216.34', '10.0.0.9'])
     const elsewhere = await ours.verify()
     // A wrong address blocks nothing: a proxy may answer there.
     expect(elsewhere).toMatchObject({ verified: true, pointsHere: false, state: 'active' })
@@ -33,10 +33,10 @@ describe('the address of a connected domain', () => {
       /resolves to 93\.184\.216\.34, not to this server: create the CNAME record .*, unless a proxy/,
     )
 
-    dns.leads.set(name, ['10.0.0.9'])
+    dns.addressRecords.set(name, ['10.0.0.9'])
     expect((await ours.verify()).reason).toContain(`${name} resolves to a private address, not to this server`)
 
-    dns.leads.set(name, [server])
+    dns.addressRecords.set(name, [server])
     expect(await ours.verify()).toMatchObject({ verified: true, pointsHere: true, state: 'active', reason: null })
   })
 
@@ -54,18 +54,18 @@ describe('the address of a connected domain', () => {
     await settled()
     await ours.verify()
     expect(await pointsHere()).toEqual([0, true])
-    dns.isAway = true
+    dns.isUnreachable = true
     await ours.verify()
     expect(await pointsHere()).toEqual([0, true])
-    dns.isAway = false
-    dns.leads.set(name, ['2001:db8:0:0:0:0:0:7'])
+    dns.isUnreachable = false
+    dns.addressRecords.set(name, ['2001:db8:0:0:0:0:0:7'])
     await scene.pass(6 * hours + 2 * minutes)
     await expect.poll(pointsHere).toEqual([1, false])
   })
 
   test('is not reported by an instance that does not know its own address', async () => {
     const { ours } = await begin(settings)
-    dns.leads.set(name, ['198.51.100.4'])
+    dns.addressRecords.set(name, ['198.51.100.4'])
     await ours.connect()
     await settled()
     const shown = await ours.verify()

@@ -110,12 +110,12 @@ describe('claims of two organisations', () => {
     publish(proofOf(mine), proofOf(second))
     await theirs.retry()
     expect(servedAt()).toBe(ours.project.id)
-    dns.isAway = true
+    dns.isUnreachable = true
     publish(proofOf(second))
     await theirs.retry()
     expect(servedAt()).toBe(ours.project.id)
     // The owner's record may disappear, as long as no other organisation's record exists.
-    dns.isAway = false
+    dns.isUnreachable = false
     publish()
     await theirs.retry()
     expect([servedAt(), await ours.told()]).toEqual([ours.project.id, []])
@@ -192,9 +192,9 @@ test('checks are durable jobs with growing pauses', async () => {
   const { ours } = await begin({ BERTH_MODE: 'cloud' })
   await ours.connect()
   const requested = async (ms: number, times: number) => {
-    const before = dns.asked.length
+    const before = dns.queriedNames.length
     for (let at = 0; at < times; at++) await scene.pass(ms / times)
-    return dns.asked.length - before
+    return dns.queriedNames.length - before
   }
   const [first, second] = [await requested(10 * minutes, 10), await requested(10 * days, 10)]
   expect(first).toBeGreaterThanOrEqual(2)

@@ -29,12 +29,12 @@ describe('POST /projects/:id/domains/:hostname/verify', () => {
     const { ours } = await begin()
     const proof = proofOf(await ours.connect())
     await settled()
-    dns.isAway = true
+    dns.isUnreachable = true
     expect(await ours.verify()).toMatchObject({ verified: false, reason: expect.stringMatching(/name servers did not answer/) })
-    dns.isAway = false
+    dns.isUnreachable = false
     publish(proof)
     await ours.verify()
-    dns.isAway = true
+    dns.isUnreachable = true
     expect(await ours.verify()).toMatchObject({ verified: true, state: 'active' })
   })
 
@@ -43,9 +43,9 @@ describe('POST /projects/:id/domains/:hostname/verify', () => {
     await ours.connect('other.customer.test')
     await ours.connect()
     await settled()
-    dns.asked.length = 0
+    dns.queriedNames.length = 0
     await ours.verify()
-    expect(dns.asked).toEqual([`_berth.${name}`])
+    expect(dns.queriedNames).toEqual([`_berth.${name}`])
   })
 })
 

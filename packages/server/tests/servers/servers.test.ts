@@ -1,7 +1,7 @@
 // gate: also on PostgreSQL, since it is what reads and writes the tables of servers
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { says, startLyingEngine } from '../../../../tests/kit/lying-engine.ts'
+import { jsonReply, startHostileEngine } from '../../../../tests/kit/hostile-engine.ts'
 import { describeNeeding, partOf } from '../../../../tests/kit/machine.ts'
 import { type Sshd, startSshd } from '../../../../tests/kit/sshd.ts'
 import { makeKeyPair } from '../../src/drivers/shell/test-ssh-server.ts'
@@ -216,11 +216,11 @@ describeNeeding(['sshd', 'docker'], 'POST /servers/:id/check', () => {
   })
 
   test('concurrent checks share their result: one runs, and one more for all that were requested meanwhile', async () => {
-    await using engine = await startLyingEngine({ '/version': says({ Version: '99.1' }) })
+    await using engine = await startHostileEngine({ '/version': jsonReply({ Version: '99.1' }) })
     const { id } = await real({ dockerSocket: engine.socket })
     const answers = await Promise.all(Array.from({ length: 6 }, () => check(id)))
     for (const { body } of answers) expect(body.data).toMatchObject({ reachable: true, docker: { version: '99.1' } })
-    expect(engine.asked.filter((path) => path === '/version')).toHaveLength(2)
+    expect(engine.requested.filter((path) => path === '/version')).toHaveLength(2)
   })
 
   test('after a scan with a changed host key, a scan succeeds as soon as the host has its old key again', async () => {

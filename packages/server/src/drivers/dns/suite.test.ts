@@ -26,9 +26,9 @@ describeDns('the name servers of API tests', async () => {
   return {
     dns,
     write: (name, texts) => void dns.records.set(name, texts),
-    point: (name, addresses) => void dns.leads.set(name, addresses),
+    point: (name, addresses) => void dns.addressRecords.set(name, addresses),
     goAway() {
-      dns.isAway = true
+      dns.isUnreachable = true
     },
     close: async () => {},
   }

@@ -30,7 +30,7 @@ describeNeeding(['sshd', 'docker'], 'a link to a server', () => {
   let sshd: Sshd
   let folder: TempFolder
   beforeAll(async () => {
-    sshd = await startSshd(partOf('sshd'), { forEverybody: true })
+    sshd = await startSshd(partOf('sshd'), { forAllUsers: true })
     folder = await tempFolder('server-link')
   })
   afterAll(async () => {

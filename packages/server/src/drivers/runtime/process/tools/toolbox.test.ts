@@ -90,7 +90,7 @@ describe.each(ways)('requested tools, isolation $kind', ({ kind, skip }) => {
     expect(output.filter((line) => line === 'v22.5.0')).toHaveLength(2)
     expect(output).toContain('pnpm 9.1.0')
     expect(await kept()).toEqual(['node-22.5.0', 'pnpm-9.1.0'])
-    expect(registry.asked.filter((path) => path.endsWith('.tgz')).sort()).toEqual([
+    expect(registry.requested.filter((path) => path.endsWith('.tgz')).sort()).toEqual([
       `/${nodePackage}/-/22.5.0.tgz`,
       '/pnpm/-/9.1.0.tgz',
     ])
@@ -158,7 +158,7 @@ describe.each(ways)('requested tools, isolation $kind', ({ kind, skip }) => {
       registry.hang()
       const abort = new AbortController()
       const given = build('one', node22, abort.signal)
-      await expect.poll(() => registry.asked.length).toBeGreaterThan(0)
+      await expect.poll(() => registry.requested.length).toBeGreaterThan(0)
       abort.abort(new Error('cancelled'))
       await expect(given).rejects.toThrow('cancelled')
     },

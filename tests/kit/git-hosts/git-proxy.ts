@@ -5,15 +5,15 @@ import type { GitServer } from '../git-server.ts'
 
 const run = promisify(execFile)
 
-/** A request of git, with its token. */
-export interface GitVisit {
+/** A request of a git client, with the token that it sent. */
+export interface GitCall {
   repository: string
   service: 'upload-pack' | 'receive-pack'
   token: string
 }
 
-/** A branch that a push has moved. */
-export interface Moved {
+/** A branch that a push has created or moved. */
+export interface BranchUpdate {
   repository: string
   branch: string
   before: string
@@ -22,32 +22,35 @@ export interface Moved {
   author: string
 }
 
-export interface PassGitOptions {
+export interface ForwardGitOptions {
   git: GitServer
-  good: ReadonlySet<string>
+  validTokens: ReadonlySet<string>
   /** Awaited before git gets its response. */
-  onVisit(visit: GitVisit): Promise<void>
+  onCall(call: GitCall): Promise<void>
   /** Called with an invalid token, or '' without one. */
-  onRefused(token: string): void
+  onRejectedToken(token: string): void
   /** Called once the response of a push was sent. */
-  onMoved(moved: Moved): void
+  onUpdate(update: BranchUpdate): void
 }
 
 export const isForGit = (pathname: string) => /\.git\/(info\/refs|git-(upload|receive)-pack)$/.test(pathname)
 
-/** Git sends a token as a password; the real git server behind it accepts every request. */
-export async function passGit(request: IncomingMessage, response: ServerResponse, options: PassGitOptions): Promise<void> {
-  const { git, good, onVisit, onRefused, onMoved } = options
+/**
+ * Forwards a request of a git client to the real git server, which accepts every request, after checking the token here. Git sends
+ * the token as a password.
+ */
+export async function forwardGit(request: IncomingMessage, response: ServerResponse, options: ForwardGitOptions): Promise<void> {
+  const { git, validTokens, onCall, onRejectedToken, onUpdate } = options
   const [, encoded = ''] = (request.headers.authorization ?? '').split(' ')
   const token = Buffer.from(encoded, 'base64').toString().split(':')[1] ?? ''
-  if (!good.has(token)) {
-    onRefused(token)
+  if (!validTokens.has(token)) {
+    onRejectedToken(token)
     response.writeHead(401, { 'www-authenticate': 'Basic realm="GitHub"' }).end()
     return
   }
   const [, repository = '', path = ''] = /^\/(.+)\.git\/(.*)$/.exec(request.url!) ?? []
   const isPush = request.method === 'POST' && path === 'git-receive-pack'
-  await onVisit({ repository, service: path.includes('receive-pack') ? 'receive-pack' : 'upload-pack', token })
+  await onCall({ repository, service: path.includes('receive-pack') ? 'receive-pack' : 'upload-pack', token })
   const before = isPush ? await branchesOf(git.folderOf(repository)) : null
   const { host: _, connection: __, authorization: ___, 'transfer-encoding': ____, ...headers } = request.headers
   const body = request.method === 'GET' ? undefined : Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
@@ -58,7 +61,7 @@ export async function passGit(request: IncomingMessage, response: ServerResponse
   })
   response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
   response.end(Buffer.from(await answer.arrayBuffer()))
-  if (before) for (const moved of await movedSince(before, repository, git)) onMoved(moved)
+  if (before) for (const update of await updatesSince(before, repository, git)) onUpdate(update)
 }
 
 async function branchesOf(folder: string): Promise<Map<string, string>> {
@@ -71,7 +74,7 @@ async function branchesOf(folder: string): Promise<Map<string, string>> {
   )
 }
 
-async function movedSince(before: ReadonlyMap<string, string>, repository: string, git: GitServer): Promise<Moved[]> {
+async function updatesSince(before: ReadonlyMap<string, string>, repository: string, git: GitServer): Promise<BranchUpdate[]> {
   const folder = git.folderOf(repository)
   const changed = [...(await branchesOf(folder))].filter(([branch, commit]) => before.get(branch) !== commit)
   return Promise.all(
