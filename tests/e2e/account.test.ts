@@ -96,7 +96,7 @@ describeNeeding(['chromium'], 'the account in a browser', () => {
     await page.getByRole('button', { name: 'Create passkey' }).click()
     await page.getByText('Wrong password').waitFor()
     await addAxe(page)
-    expect(await violations(page, { ofColours: false })).toEqual([])
+    expect(await violations(page, { coloursOnly: false })).toEqual([])
     await page.getByRole('textbox', { name: 'Your password' }).fill(ownerSignIn.password)
     await page.getByRole('button', { name: 'Create passkey' }).click()
     await page.getByRole('table', { name: 'Passkeys' }).getByText('Laptop').waitFor()
