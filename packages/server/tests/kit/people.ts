@@ -1,7 +1,7 @@
 import type { Role } from '@berth/contract'
 import { insertMember, insertOrganization, insertUser } from '../../src/modules/access/people.ts'
 import { randomCode } from '../../src/modules/access/random-code.ts'
-import { noteSetupOrganization } from '../../src/modules/access/setup-organization.ts'
+import { recordSetupOrganization } from '../../src/modules/access/setup-organization.ts'
 import { newId } from '../../src/platform/db/ids.ts'
 import { hashPassword } from '../../src/platform/secrets/password.ts'
 import { hashToken } from '../../src/platform/secrets/token.ts'
@@ -32,7 +32,7 @@ export async function makePeople({ database }: Pick<TestInstance, 'database'>): 
   return database.transaction(async ({ db }) => {
     const now = Date.now()
     const { id: organizationId } = await insertOrganization(db, `Test ${randomCode(10)}`, now)
-    await noteSetupOrganization(db, organizationId)
+    await recordSetupOrganization(db, organizationId)
     const join = async (role: Role): Promise<Person> => {
       const email = `${role}-${randomCode(10)}@example.test`
       const { id: userId } = await insertUser(db, { email, passwordHash: hash }, now)

@@ -48,8 +48,8 @@ export function createAuthenticator({ database, clock, log }: AccessDeps): Authe
 }
 
 /**
- * Re-evaluates a caller who authenticated earlier, with the current credential and membership. Null too while the organisation
- * requires a second factor that the user lacks.
+ * Re-evaluates a caller who authenticated earlier, with the current credential and membership. Null if one of them no longer
+ * exists, and while the organisation requires a second factor that the user lacks.
  */
 export async function renewed(db: Db, credential: Credential, now: number): Promise<Caller | null> {
   const caller = await callerNow(db, credential, now)

@@ -8,7 +8,7 @@ import type { AccessDeps } from './deps.ts'
 import { insertMember, insertOwner } from './people.ts'
 import { randomCode } from './random-code.ts'
 import type { SessionClient } from './sessions.ts'
-import { findSetupOrganization, noteSetupOrganization } from './setup-organization.ts'
+import { findSetupOrganization, recordSetupOrganization } from './setup-organization.ts'
 import { openSession } from './sign-in.ts'
 import { findUserByEmail, hasUsers } from './store.ts'
 
@@ -94,7 +94,7 @@ export async function setUp({ code, email, password, organization, client }: Set
       .executeTakeFirst()
     if (!used) fail('not_found', { message: wrongCode })
     const owner = await insertOwner(db, { email, passwordHash, organization }, clock.now().getTime())
-    await noteSetupOrganization(db, owner.organizationId)
+    await recordSetupOrganization(db, owner.organizationId)
     return { ...owner, session: await openSession(db, owner.userId, client, deps) }
   })
 }
@@ -122,7 +122,7 @@ export async function createAdmin(
       return { userId: existing.id, organizationId: setUp.id }
     }
     const owner = await insertOwner(db, { email, passwordHash, organization }, now)
-    await noteSetupOrganization(db, owner.organizationId)
+    await recordSetupOrganization(db, owner.organizationId)
     return owner
   })
 }

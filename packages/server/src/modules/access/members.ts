@@ -1,5 +1,6 @@
 import type { Role } from '@berth/contract'
 import type { Caller } from '../../http/handler.ts'
+import type { Db } from '../../platform/db/schema.ts'
 import type { MemberRow } from '../../platform/db/tables/access.ts'
 import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
@@ -38,9 +39,7 @@ function requireOwner(caller: Caller): void {
   if (caller.role !== 'owner') fail('forbidden', { message: 'Only an owner can add or remove owners' })
 }
 
-type TransactionContext = Parameters<Parameters<AccessDeps['database']['transaction']>[0]>[0]
-
-async function requireOtherOwner(db: TransactionContext['db'], organizationId: string): Promise<void> {
+async function requireOtherOwner(db: Db, organizationId: string): Promise<void> {
   // Two owners who demote each other at once would leave none: updating the organisation's row serializes them.
   await db
     .updateTable('organizations')
@@ -54,5 +53,6 @@ interface Filterable<Q> {
   where(column: 'organizationId' | 'userId', operator: '=', value: string): Q
 }
 
+/** Limits a query to the rows of one member. */
 const ofMember = <Q extends Filterable<Q>>(query: Q, { organizationId, userId }: MemberRow): Q =>
   query.where('organizationId', '=', organizationId).where('userId', '=', userId)

@@ -41,7 +41,7 @@ export async function beginTotp(caller: Caller, { database, secretBox, publicUrl
     )
     .returning('userId')
     .executeTakeFirst()
-  if (!saved) refuseSecond()
+  if (!saved) refuseSecondSetUp()
   return { secret, uri: totpUri(secret, { issuer: `Berth ${hostOf(publicUrl())}`.trim(), account: email }) }
 }
 
@@ -55,7 +55,7 @@ export async function confirmTotp(code: string, caller: Caller, attempt: Attempt
   const { userId } = caller
   const row = await findTotp(database.db, userId)
   if (!row) return fail('conflict', { message: 'Two-factor authentication is not being set up. Start with POST /auth/totp.' })
-  if (row.confirmedAt !== null) refuseSecond()
+  if (row.confirmedAt !== null) refuseSecondSetUp()
   const now = clock.now().getTime()
   return limitAttempts(attempt, deps, async () => {
     if (stepOfTotpCode(secretOf(row, deps), digitsOf(code), now) === null) refuseCode()
@@ -112,8 +112,7 @@ export async function withSecondFactor<Result>(
   if (code === undefined) return fail('second_factor_required')
   return limitAttempts(attempt, deps, async () => {
     await countAttempt(row, attempt, deps)
-    const result = await work((db) => spendCode(db, row, code, deps))
-    return result
+    return work((db) => spendCode(db, row, code, deps))
   })
 }
 
@@ -138,7 +137,7 @@ async function spendCode(db: Db, row: TotpFactorRow, code: string, deps: AccessD
   return 'totp'
 }
 
-/** Counted before the code is checked, also by attempts at the same time and on other control planes. */
+/** Counts an attempt before its code is checked, so that concurrent attempts, also at other control planes, are all counted. */
 async function countAttempt({ userId }: TotpFactorRow, attempt: Attempt, deps: AccessDeps): Promise<void> {
   // A known device is limited by its own counter, so an attacker who knows the password cannot lock the owner out.
   if (knownDeviceName(attempt, deps)) return
@@ -147,17 +146,17 @@ async function countAttempt({ userId }: TotpFactorRow, attempt: Attempt, deps: A
     deps.database.db
       .updateTable('totpFactors')
       .set((eb) => {
-        const isOver = eb('attemptsSince', '<=', now - maxAttempts.withinMs)
+        const isHourOver = eb('attemptsSince', '<=', now - maxAttempts.withinMs)
         return {
           attempts: eb
             .case()
-            .when(isOver)
+            .when(isHourOver)
             .then(1)
             .else(eb('attempts', '+', 1))
             .end(),
           attemptsSince: eb
             .case()
-            .when(isOver.or('attempts', '=', 0))
+            .when(isHourOver.or('attempts', '=', 0))
             .then(now)
             .else(eb.ref('attemptsSince'))
             .end(),
@@ -199,4 +198,5 @@ function refuseToken({ scopes, tokenId, needsSecondFactor }: Caller): void {
 }
 
 const refuseCode = (): never => fail('unauthorized', { field: 'code', message: 'Wrong code' })
-const refuseSecond = (): never => fail('conflict', { message: 'Two-factor authentication is already on. Turn it off first.' })
+const refuseSecondSetUp = (): never =>
+  fail('conflict', { message: 'Two-factor authentication is already on. Turn it off first.' })

@@ -19,7 +19,7 @@ const maxUserAgent = 300
 
 export function sessionClientOf({ ip, headers }: RequestContext): SessionClient {
   const userAgent = headers['user-agent']
-  // Terminals show it: control characters are replaced.
+  // The CLI prints the user agent: control characters could change the terminal.
   return { ip, userAgent: typeof userAgent === 'string' ? userAgent.slice(0, maxUserAgent).replace(/[^\x20-\x7e]/g, '?') : null }
 }
 

@@ -12,7 +12,7 @@ export const isSetupOrganization = async (db: Db, organizationId: string): Promi
   (await findSetupOrganization.first(db, {}))?.id === organizationId
 
 /** Records the set-up organisation. One that was recorded earlier stays. */
-export const noteSetupOrganization = (db: Db, organizationId: string): Promise<unknown> =>
+export const recordSetupOrganization = (db: Db, organizationId: string): Promise<unknown> =>
   db
     .insertInto('instance')
     .values({ key, value: organizationId })
