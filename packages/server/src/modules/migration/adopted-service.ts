@@ -20,17 +20,18 @@ export interface AdoptionParts {
   dependsOn: string[]
   volumes: AdoptedVolumes
   /** Names of the project's variables. */
-  taken: Set<string>
-  /** Internal networks of the server, without internet access. */
-  closed: ReadonlySet<string>
+  variableNames: Set<string>
+  /** Networks of the server without internet access. */
+  internalNetworks: ReadonlySet<string>
 }
 
 /** A container as a service of a project: its own settings, without those of its image. */
-export function adoptService(named: NamedService, { image, dependsOn, volumes, taken, closed }: AdoptionParts): AdoptedService {
+export function adoptService(named: NamedService, parts: AdoptionParts): AdoptedService {
+  const { image, dependsOn, volumes, variableNames, internalNetworks } = parts
   const { container, name, replicas } = named
   const warnings: string[] = []
   const warn = (message: string) => void warnings.push(`${name}: ${message}`)
-  const { environment, variables } = adoptVariables(name, { container, image, taken }, warn)
+  const { environment, variables } = adoptVariables(name, { container, image, variableNames }, warn)
   const service: Service = {
     name,
     image: imageOf(container, image, warn),
@@ -51,7 +52,7 @@ export function adoptService(named: NamedService, { image, dependsOn, volumes, t
   if (replicas.length > 0) warn(`it had ${replicas.length + 1} replicas; the project runs one`)
   warnOfPorts(container, warn)
   warnUnsupported(container, image, warn)
-  warnOfNetworks(named, closed, warn)
+  warnOfNetworks(named, internalNetworks, warn)
   return { service, variables, warnings }
 }
 
@@ -111,32 +112,34 @@ function warnOfPorts({ ports }: ReadContainer, warn: (message: string) => void):
 }
 
 function warnUnsupported(container: ReadContainer, image: ReadImage | undefined, warn: (message: string) => void): void {
-  const { rights, user, workingDir, stopSignal, stopGraceSeconds, unusual, limits: given } = container
+  const { rights, user, workingDir, stopSignal, stopGraceSeconds, unusual, limits: containerLimits } = container
   if (rights.capAdd.length > 0) warn(`the capabilities ${rights.capAdd.map(plainText).join(', ')} are not granted`)
   if (user !== (image?.user ?? '')) warn(`it ran as user ${plainText(user) || 'root'}; it will run as the user of its image`)
   if (image && workingDir !== image.workingDir)
     warn(`its working directory was ${plainText(workingDir)}; it will use the one of its image`)
   if (rights.readOnly) warn('its file system was read-only; it will be writable')
-  if (given.memoryBytes === 0) warn('it had no memory limit; it gets the limit of the project')
+  if (containerLimits.memoryBytes === 0) warn('it had no memory limit; it gets the limit of the project')
   if (image && stopSignal !== image.stopSignal)
     warn(`its stop signal was ${plainText(stopSignal)}; it will use the one of its image`)
   if (stopGraceSeconds !== null) warn(`its stop timeout was ${stopGraceSeconds} s; it will be 10 s`)
-  if (given.pids > 0) warn(`its process limit was ${given.pids}; it gets the limit of every project`)
+  if (containerLimits.pids > 0) warn(`its process limit was ${containerLimits.pids}; it gets the limit of every project`)
   if (unusual.length > 0) warn(`these settings are not adopted: ${unusual.join(', ')}`)
 }
 
-/** Services of a project find each other by service name only. */
+/** Warns of names and limits of the networks that the project will not have: its services reach each other by service name only. */
 function warnOfNetworks(
   { container, labels, name }: NamedService,
-  closed: ReadonlySet<string>,
+  internalNetworks: ReadonlySet<string>,
   warn: (message: string) => void,
 ): void {
-  const all = Object.keys(container.networks)
-  if (all.length > 1) warn('its networks are merged into one: all services of the project can reach each other')
-  if (all.length > 0 && all.every((one) => closed.has(one))) warn('its network was internal; it will have internet access')
-  const isByCompose =
+  const networks = Object.keys(container.networks)
+  if (networks.length > 1) warn('its networks are merged into one: all services of the project can reach each other')
+  if (networks.length > 0 && networks.every((network) => internalNetworks.has(network)))
+    warn('its network was internal; it will have internet access')
+  // Compose names its containers so: such a name is not an alias that a user chose.
+  const isNamedByCompose =
     labels && container.name.replaceAll('_', '-') === `${labels.project}-${labels.service}-${labels.number}`.replaceAll('_', '-')
-  const aliases = new Set([...(isByCompose ? [] : [container.name]), ...Object.values(container.networks).flat()])
+  const aliases = new Set([...(isNamedByCompose ? [] : [container.name]), ...Object.values(container.networks).flat()])
   const droppedNames = [...aliases].filter((one) => one !== name && one !== '' && !container.id.startsWith(one))
   if (droppedNames.length > 0)
     warn(

@@ -20,11 +20,11 @@ const maxKeyLength = 255
 
 /**
  * Stores each value as a variable of the project that the service refers to: two services may have different values under one
- * name. `taken` holds the names of all services of the adoption, since WEB_API_KEY may be web's API_KEY or web-api's KEY.
+ * name. `variableNames` are those of all services of the adoption, since WEB_API_KEY may be web's API_KEY or web-api's KEY.
  */
 export function adoptVariables(
   service: string,
-  { container, image, taken }: { container: ReadContainer; image: ReadImage | undefined; taken: Set<string> },
+  { container, image, variableNames }: { container: ReadContainer; image: ReadImage | undefined; variableNames: Set<string> },
   warn: (message: string) => void,
 ): AdoptedVariables {
   const result: AdoptedVariables = { environment: {}, variables: [] }
@@ -39,9 +39,9 @@ export function adoptVariables(
       )
       continue
     }
-    const stored = unusedName(`${prefix}_${key.replace(/[^A-Za-z0-9_]/g, '_')}`, taken, '_')
-    result.environment[key] = `\${${stored}}`
-    result.variables.push({ key: stored, value })
+    const projectKey = unusedName(`${prefix}_${key.replace(/[^A-Za-z0-9_]/g, '_')}`, variableNames, '_')
+    result.environment[key] = `\${${projectKey}}`
+    result.variables.push({ key: projectKey, value })
   }
   return result
 }

@@ -23,16 +23,17 @@ export function adoptionOf(
   adoptedBy: ReadonlyMap<string, string>,
 ): Adoption {
   const { services, renamed } = nameServices(chooseServices(serviceNames, discovery, adoptedBy))
-  const [volumes, taken] = [new AdoptedVolumes(), new Set<string>()]
-  const closed = new Set(discovery.docker.networks.filter(({ internal }) => internal).map(({ name }) => name))
+  const volumes = new AdoptedVolumes()
+  const variableNames = new Set<string>()
+  const internalNetworks = new Set(discovery.docker.networks.filter(({ internal }) => internal).map(({ name }) => name))
   const parts = services.map((named) => ({
     named,
     adopted: adoptService(named, {
       image: discovery.docker.images.get(named.container.imageId),
       dependsOn: dependencyNames(named, services, discovery),
       volumes,
-      taken,
-      closed,
+      variableNames,
+      internalNetworks,
     }),
   }))
   exposeOne(parts.map(({ adopted }) => adopted.service))
@@ -62,11 +63,12 @@ function sharedWithOthers(
   volumes: ReadonlyMap<string, AdoptedVolume>,
   { docker }: Discovery,
 ): string[] {
-  const taken = new Set(parts.flatMap(({ named }) => [named.container, ...named.replicas].map(({ id }) => id)))
+  const adoptedIds = new Set(parts.flatMap(({ named }) => [named.container, ...named.replicas].map(({ id }) => id)))
   const sources = new Set([...volumes.values()].map((volume) => ('volume' in volume ? volume.volume : volume.path)))
   return docker.containers
     .filter(
-      ({ id, state, mounts }) => !taken.has(id) && state === 'running' && mounts.some((one) => sources.has(one.source ?? '')),
+      ({ id, state, mounts }) =>
+        !adoptedIds.has(id) && state === 'running' && mounts.some((one) => sources.has(one.source ?? '')),
     )
     .map(({ name }) => `the container ${plainText(name)} uses the same data, is not adopted and keeps running`)
 }
