@@ -10,7 +10,7 @@ import { cancelRestore, enqueueApply } from './restores/apply.ts'
 import * as restores from './restores/restore-store.ts'
 import { cancelRun } from './runs/cancel-run.ts'
 import * as runs from './runs/run-store.ts'
-import { enqueue } from './runs/start-run.ts'
+import { enqueueRun } from './runs/start-run.ts'
 
 /** Policies and runs of a project. Stored runs are kept on deletion: a restore brings the deleted project back. */
 export const backupsPart = (deps: BackupsDeps): ProjectPart => ({
@@ -81,7 +81,7 @@ async function resumeWaiting(projectId: string, deps: BackupsDeps): Promise<void
         'The project was transferred while this run was queued. Its backups now run at the target.',
         deps,
       ).catch(() => undefined)
-    else await enqueueOrRetry((transaction) => enqueue(run, run, transaction), deps)
+    else await enqueueOrRetry((transaction) => enqueueRun(run, run.trigger, transaction), deps)
   }
   for (const restore of await restores.listUnfinished(db, projectId))
     if (await isWaiting(restore.id)) await enqueueOrRetry((transaction) => enqueueApply(restore, transaction), deps)

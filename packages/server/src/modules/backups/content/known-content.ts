@@ -13,10 +13,10 @@ export async function knownContent(
   data: Pick<ProjectData, 'units' | 'volumes'>,
 ): Promise<KnownContent> {
   const [units, rows] = [await data.units(project.id), await data.volumes(project.id)]
-  const stored = projectJson.services(project)
-  const mounted = stored.flatMap((service) => service.volumes ?? []).filter(({ type }) => type === 'volume')
+  const services = projectJson.services(project)
+  const mounted = services.flatMap((service) => service.volumes ?? []).filter(({ type }) => type === 'volume')
   return {
-    services: new Set([...stored.map(({ name }) => name), ...units.map(({ service }) => service).filter(Boolean)]),
+    services: new Set([...services.map(({ name }) => name), ...units.map(({ service }) => service).filter(Boolean)]),
     volumes: new Set([
       ...projectJson.volumes(project).map(({ name }) => name),
       ...mounted.flatMap(({ source }) => source ?? []),

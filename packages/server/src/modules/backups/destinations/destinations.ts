@@ -32,7 +32,7 @@ export async function createDestination(body: DestinationBody, caller: Caller, d
     name: body.name.trim(),
     kind: body.kind,
     ...sealConfig(id, stored, deps),
-    mayBeHere: mayBeHere,
+    mayBeHere,
     lastCheck: null,
     createdAt: now,
     updatedAt: now,

@@ -77,7 +77,8 @@ export async function changePolicy(row: PolicyRow, changes: PolicyChanges, deps:
     }
     if (fields.cronExpression !== undefined || fields.timezone !== undefined) checkSchedule(schedule, deps.clock.now())
     if (fields.destinationId !== undefined) await refuseDestination(transaction.db, row.organizationId, fields.destinationId)
-    const { encryption: _always, ...columns } = fields
+    // The policy has no column for it, because every backup is encrypted.
+    const { encryption: _, ...columns } = fields
     const webhook = webhookAfter(current, { enableWebhook, rotateWebhookToken })
     const changed = await store.updatePolicy(transaction.db, row.id, {
       ...columns,

@@ -83,7 +83,7 @@ export async function endRestore(id: string, ending: RestoreEnding, deps: Backup
 export const notifyCancelled = (restore: RestoreRow, transaction: TransactionContext): Promise<void> =>
   notify(
     restore,
-    `${restore.errorMessage ?? 'It was cancelled'}.\n\n${dataStateTexts[restore.dataState]}`,
+    `${restore.errorMessage ?? 'The restore was cancelled'}.\n\n${dataStateTexts[restore.dataState]}`,
     'restore.failed',
     transaction,
   )

@@ -34,8 +34,8 @@ export async function withArchive<Result>(
 
 function refuseLost({ recipient }: RunRow, { recipients }: Archives): void {
   if (recipient === null || recipients.includes(recipient)) return
-  const which = recipient === lostRecipient ? 'a key that is missing' : `the key ${recipient}, which this instance does not have`
-  throw new BackupFailed('key_lost', `This run was encrypted to ${which}. ${howToRestoreKey}`)
+  const key = recipient === lostRecipient ? 'a key that is missing' : `the key ${recipient}, which this instance does not have`
+  throw new BackupFailed('key_lost', `This run was encrypted to ${key}. ${howToRestoreKey}`)
 }
 
 async function manifestOf(run: RunRow, store: ArchiveStore, archives: Archives, abort: AbortSignal): Promise<Manifest> {
@@ -43,11 +43,14 @@ async function manifestOf(run: RunRow, store: ArchiveStore, archives: Archives, 
   let bytes = 0
   for await (const chunk of store.get(run.manifestName as string, abort)) {
     bytes += chunk.length
-    if (bytes > maxManifestBytes) throw new BackupFailed('manifest_damaged', 'The manifest is too large')
+    if (bytes > maxManifestBytes) throw new BackupFailed('manifest_damaged', 'The manifest is too large. Restore another run.')
     chunks.push(chunk)
   }
   const sealed = Buffer.concat(chunks)
   if (createHash('sha256').update(sealed).digest('hex') !== run.manifestSha256)
-    throw new BackupFailed('manifest_damaged', 'The manifest at the destination was changed after it was stored')
+    throw new BackupFailed(
+      'manifest_damaged',
+      'The manifest at the destination was changed after it was stored. Restore another run.',
+    )
   return readManifest(Buffer.from(await archives.unseal(sealed, maxManifestBytes)).toString('utf8'), run)
 }

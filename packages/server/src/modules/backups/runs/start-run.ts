@@ -34,7 +34,7 @@ export async function startOrJoin(
   await lockProject(transaction, policy.projectId)
   const existing = await findUnfinished(transaction.db, policyId)
   if (!existing) return { run: await queueRun(policy, request, transaction, deps), isNew: true }
-  if (existing.status === 'queued') await enqueue(existing, request, transaction)
+  if (existing.status === 'queued') await enqueueRun(existing, request.trigger, transaction)
   return { run: existing, isNew: false }
 }
 
@@ -49,7 +49,7 @@ export async function startOrQueue(
   await lockProject(transaction, policy.projectId)
   const queued = await findUnfinished(transaction.db, policyId, ['queued'])
   if (!queued) return queueRun(policy, request, transaction, deps)
-  await enqueue(queued, request, transaction)
+  await enqueueRun(queued, request.trigger, transaction)
   return queued
 }
 
@@ -73,7 +73,7 @@ export async function queueRun(
   // The run before a deployment is part of the deployment's operation.
   const isWaiting =
     request.trigger !== 'pre_deploy' && (await beginOperation({ ...requested, subjectId: run.id }, transaction, deps)).isWaiting
-  if (!isWaiting) await enqueue(run, request, transaction)
+  if (!isWaiting) await enqueueRun(run, request.trigger, transaction)
   transaction.signal(runTopic(run.id), { transition: { status: run.status, at: iso(run.statusSince) } })
   return run
 }
@@ -86,10 +86,10 @@ const operationOf = ({ projectId }: PolicyRow, { trigger }: RunRequest) => ({
   isAutomatic: trigger !== 'manual',
 })
 
-/** Enqueues a run. A requested run precedes all scheduled ones, also if it was a scheduled one until now. */
-export function enqueue(
+/** Enqueues the job of a run. With another trigger than `schedule` it precedes all scheduled runs, also if it was one of them. */
+export function enqueueRun(
   { id, projectId, organizationId }: RunRow,
-  { trigger }: Pick<RunRequest, 'trigger'>,
+  trigger: RunRequest['trigger'],
   transaction: TransactionContext,
 ) {
   return transaction.enqueue(

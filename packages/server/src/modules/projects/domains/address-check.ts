@@ -58,16 +58,16 @@ const canonical = (address: string): string =>
   address.includes(':') && isAddress(address) ? new SocketAddress({ address, family: 'ipv6' }).address : address
 
 /**
- * The reason why the host name does not lead here, and the record that changes it; null: it does, or that is unknown. A certificate
- * proves that requests arrive, also through a proxy with an address of its own.
+ * Says why the host name does not lead here, and which record to create. Null if the host name leads here or that is unknown. A
+ * certificate proves that requests arrive, also through a proxy with an address of its own.
  */
 export function addressReason(row: DomainRow, records: readonly DnsRecordText[]): string | null {
   const { hostname, pointsHere, resolvesTo, tls } = row
   const record = records.find(({ type }) => type !== 'TXT')
   if (pointsHere !== 0 || tls === 'active' || !record) return null
-  const wanted = `the ${record.type} record ${record.name} with the value ${record.value}`
-  if (!resolvesTo) return `${hostname} does not resolve yet: create ${wanted}`
-  return `${hostname} resolves to ${resolvesTo}, not to this server: create ${wanted}, unless a proxy of yours answers there`
+  const recordText = `the ${record.type} record ${record.name} with the value ${record.value}`
+  if (!resolvesTo) return `${hostname} does not resolve yet: create ${recordText}`
+  return `${hostname} resolves to ${resolvesTo}, not to this server: create ${recordText}, unless a proxy of yours answers there`
 }
 
 interface DnsRecordText {

@@ -34,7 +34,7 @@ export async function claimUpload(
     .select('status')
     .where('id', '=', sessionId)
     .where('organizationId', '=', organizationId)
-    .where((is) => is.or([is('projectId', 'is', null), is('projectId', '=', id)]))
+    .where(({ or, eb }) => or([eb('projectId', 'is', null), eb('projectId', '=', id)]))
     .where('expiresAt', '>', nowOf(deps))
     .executeTakeFirst()
   if (!session)
