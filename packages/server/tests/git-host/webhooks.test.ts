@@ -172,7 +172,7 @@ describe('a delivery', () => {
   test('updates the last delivery of the webhook', async () => {
     const { secret, url } = scene.host.hooks.find(({ repository }) => repository === name)!
     const verified = await verify(body(name), secret, hookOf(url))
-    await scene.instance.gitHost.noteDelivery(verified!.webhookIds)
+    await scene.instance.gitHost.recordDeliveryTime(verified!.webhookIds)
     const [owner, repo] = name.split('/') as [string, string]
     const shown = await scene.instance.gitHost.webhookOf(scene.people.organizationId, { provider: 'github', owner, repo })
     expect(shown).toMatchObject({ active: true, url, lastDeliveryAt: expect.any(String) })

@@ -5,7 +5,7 @@ import type { Authenticator } from '../../http/guard.ts'
 import { type BackupsDeps, createBackups } from '../../modules/backups/index.ts'
 import { createCatalogue } from '../../modules/catalogue/index.ts'
 import { createDeployments, type DeploymentsDeps, servedState } from '../../modules/deployments/index.ts'
-import { createGitEvents, follow as followDeployment } from '../../modules/git-events/index.ts'
+import { createGitEvents, queueReports } from '../../modules/git-events/index.ts'
 import type { createGitHost } from '../../modules/git-host/index.ts'
 import { createLinks } from '../../modules/links/index.ts'
 import type { createProjects, ProjectPorts } from '../../modules/projects/index.ts'
@@ -99,7 +99,7 @@ export function assembleRunning(
     registries,
     imageRegistry,
     edge: edge.switch,
-    onStatusChange: followDeployment,
+    onStatusChange: queueReports,
     machineId,
     ...(watchIntervals && { watchIntervals }),
     settings: { ...config, hostUrls: gitHost.hostUrls },

@@ -18,7 +18,7 @@ export interface CommitState {
 /** Operations of the git host module. */
 export interface GitHostOperations {
   verifyDelivery(inbound: InboundDelivery): Promise<VerifiedDelivery | null>
-  noteDelivery(webhookIds: readonly string[]): Promise<void>
+  recordDeliveryTime(webhookIds: readonly string[]): Promise<void>
   /** Organisations with an app installation on that owner's account. */
   organizationsWith(provider: GitHostProvider, owner: string): Promise<string[]>
   dropInstallation(provider: GitHostProvider, installationId: number): Promise<DroppedInstallation[]>

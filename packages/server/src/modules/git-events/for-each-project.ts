@@ -23,4 +23,4 @@ export async function forEachProject(
 }
 
 export const logRefusal = (projectId: string, { message }: Failure, { log }: Pick<GitEventsDeps, 'log'>): void =>
-  log.info({ projectId, message }, 'git-events: project not updated')
+  log.info({ projectId, message }, 'git-events: delivery not applied to a project')

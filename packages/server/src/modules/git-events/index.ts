@@ -8,7 +8,7 @@ import { reportJob } from './report-job.ts'
 import { expireJob, tidyJob, tidySchedule } from './tidy.ts'
 
 export type { GitEventsDeps, GitHostOperations } from './deps.ts'
-export { follow } from './report-job.ts'
+export { queueReports } from './report-job.ts'
 
 /**
  * Git host events. A *delivery* is recorded once and handled by a job: a push is deployed; a *pull request* gets a *preview*, an

@@ -26,7 +26,7 @@ async function updatePullRequest(project: ProjectRow, delivery: PullRequestDeliv
     await lock(lockOf(project.id, number))
     const existing = await findPullRequest(db, project.id, number)
     if (isOutdated(delivery, existing)) return null
-    const row = reported(project, delivery, existing, deps)
+    const row = rowOf(project, delivery, existing, deps)
     await putPullRequest(db, row)
     if (row.state === 'waiting')
       await enqueue(commentKind.of(row), { projectId: project.id, number }, { groupKey: commentKey(row) })
@@ -35,7 +35,7 @@ async function updatePullRequest(project: ProjectRow, delivery: PullRequestDeliv
   if (row?.state === 'active') await startPreview(project, row, deps)
 }
 
-function reported(
+function rowOf(
   project: ProjectRow,
   { number, title, author, branch, commit, fromFork, changedAt }: PullRequestDelivery,
   existing: PullRequestRow | undefined,
@@ -43,7 +43,11 @@ function reported(
 ): PullRequestRow {
   const mayRun = !fromFork || existing?.approvedCommit === commit
   return {
-    ...{ projectId: project.id, number, branch, commit, changedAt: newest(changedAt, existing) },
+    projectId: project.id,
+    number,
+    branch,
+    commit,
+    changedAt: newest(changedAt, existing),
     title,
     author: author ?? '',
     fromFork: fromFork ? 1 : 0,

@@ -26,7 +26,7 @@ export async function receive(
   if (!verified) fail('unauthorized', { message: 'Invalid webhook signature' })
   const { delivery, webhookIds } = verified
   if (!delivery) fail('invalid_json', { message: 'The webhook body is not a valid event of this git host' })
-  await deps.gitHost.noteDelivery(webhookIds)
+  await deps.gitHost.recordDeliveryTime(webhookIds)
   if (delivery.kind === 'ping') return { outcome: 'pong', reason: null }
   if (delivery.kind === 'ignored') return { outcome: 'ignored', reason: delivery.reason }
   const isWanted = await isNeeded(provider, { ...verified, delivery }, deps)

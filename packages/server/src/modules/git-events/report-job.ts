@@ -14,7 +14,7 @@ export const reportKind = sharedKind<{ deploymentId: string }>('git-events.repor
  * Queues reports to the git host, within the transaction that changes the deployment. The deployments module does not know what is
  * reported.
  */
-export async function follow({ db, enqueue }: TransactionContext, deployment: DeploymentRow): Promise<void> {
+export async function queueReports({ db, enqueue }: TransactionContext, deployment: DeploymentRow): Promise<void> {
   if (!commitOf(deployment)) return
   const { id: deploymentId, projectId, environment } = deployment
   await enqueue(reportKind.of({ projectId }), { deploymentId }, { groupKey: `${reportKind.kind}:${deploymentId}` })

@@ -7,7 +7,7 @@ import { LiveHosts } from './hosts/live-hosts.ts'
 import { createProjectPort } from './project-port.ts'
 import { type Viewer, visibilityFor } from './visibility.ts'
 import { type InboundDelivery, verifyDelivery, webhookSecretsFor } from './webhooks/verify-delivery.ts'
-import { noteDeliveries } from './webhooks/webhook-store.ts'
+import { recordDeliveryTimes } from './webhooks/webhook-store.ts'
 
 export type { Delivery, PullRequestDelivery, PushDelivery } from '../../drivers/git-host/delivery.ts'
 export { GitHostError } from '../../drivers/git-host/git-host-error.ts'
@@ -28,7 +28,7 @@ export function createGitHost({ configured, create, ...inputs }: GitHostInputs) 
   const live = new LiveHosts({ ...inputs, configured, create })
   const { hosts, webhookSecrets } = live
   const deps: GitHostDeps = { ...inputs, live, hosts, webhookSecrets }
-  const notedAt = new Map<string, number>()
+  const recordedAt = new Map<string, number>()
   return {
     handlers: gitHostHandlers(deps),
     ...createProjectPort(deps),
@@ -49,13 +49,13 @@ export function createGitHost({ configured, create, ...inputs }: GitHostInputs) 
     },
     /** Organisations with an active app installation on that owner's account. */
     organizationsWith: (provider: GitHostProvider, owner: string) => organizationsWith(deps.database.db, provider, owner),
-    noteDelivery: async (webhookIds: readonly string[]) => {
+    recordDeliveryTime: async (webhookIds: readonly string[]) => {
       const now = nowOf(deps)
-      const due = webhookIds.filter((id) => now - (notedAt.get(id) ?? 0) >= 1000)
+      const due = webhookIds.filter((id) => now - (recordedAt.get(id) ?? 0) >= 1000)
       if (due.length === 0) return
-      if (notedAt.size > maxRecorded) notedAt.clear()
-      for (const id of due) notedAt.set(id, now)
-      await noteDeliveries(deps.database.db, due, now)
+      if (recordedAt.size > maxRecorded) recordedAt.clear()
+      for (const id of due) recordedAt.set(id, now)
+      await recordDeliveryTimes(deps.database.db, due, now)
     },
     /** Deletes an installation and notifies its organisations. */
     dropInstallation: (provider: GitHostProvider, installationId: number) => dropInstallation(provider, installationId, deps),

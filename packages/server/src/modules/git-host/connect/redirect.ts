@@ -22,7 +22,7 @@ export async function finishConnect(query: RedirectQuery, context: Context, deps
     await finish(query, context, deps)
   } catch (error) {
     showFailure(error, context)
-    deps.log.info({ err: error }, 'git-host: connection failed')
+    deps.log.info({ err: error }, 'git-host: connecting an account failed')
   }
 }
 

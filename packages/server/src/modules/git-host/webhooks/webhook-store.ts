@@ -49,7 +49,7 @@ export async function putWebhook(db: Db, row: Insertable<GitWebhooksTable>): Pro
 export const deleteWebhookRow = (db: Db, id: string) => db.deleteFrom('gitWebhooks').where('id', '=', id).execute()
 
 /** Updates the last delivery time at most once a second: the write costs more than the rest of a delivery. */
-export const noteDeliveries = (db: Db, ids: readonly string[], now: number) =>
+export const recordDeliveryTimes = (db: Db, ids: readonly string[], now: number) =>
   db
     .updateTable('gitWebhooks')
     .set({ lastDeliveryAt: now })
