@@ -11,7 +11,7 @@ export function requireSuccess({ status, body }: { status: number; body: any }):
   // A transient error: the request is retried.
   if (status === 429 || status >= 500) throw new Failure('cloud_unreachable', { message: `The cloud is unreachable: ${reason}` })
   const code = typeof body?.code === 'string' && body.code in errors ? (body.code as ErrorCode) : 'conflict'
-  throw new Failure(code, { message: `The cloud says: ${reason}` })
+  throw new Failure(code, { message: `The cloud rejected the request: ${reason}` })
 }
 
 /** Whether a retry may help: a revoked token stays revoked. */

@@ -36,7 +36,7 @@ async function watchOne(organizationId: string, deps: CloudDeps, links: Links, a
     const link = await links.read(organizationId)
     if (!link) return
     await check(link, deps, limited).catch((error: unknown) =>
-      deps.log.info({ organizationId, reason: errorMessage(error) }, 'cloud: watch failed, will retry'),
+      deps.log.info({ organizationId, reason: errorMessage(error) }, 'cloud: reading the linked cloud failed, will retry'),
     )
   }
 }

@@ -43,7 +43,7 @@ function dnsBoard(domain: string, { dnsChallenge, dns, settings, log }: EdgeDeps
         .catch((error: unknown) => log.warn({ err: error, name }, 'certificates: challenge record not removed'))
     },
   }
-  /** No failure if a resolver does not answer or has cached the missing record: the authority queries DNS itself. */
+  /** Never rejects: this resolver may not answer, or may have cached that the record is missing, but the authority asks DNS itself. */
   async function isVisible(value: string): Promise<boolean> {
     const records: readonly string[] = await dns.txt(name, abort).catch(() => [])
     return records.includes(value)

@@ -5,15 +5,12 @@ import { publicNames, systemNames } from '../../drivers/web-request/resolve.ts'
 
 type Mode = 'self-hosted' | 'cloud'
 
-/**
- * Whether an address is this machine, or in a network that only its operators may reach; on the cloud service every address
- * that is not public.
- */
+/** Whether only operators may connect to an address: an address of this machine; in a cloud every address that is not public. */
 export const isOwnMachine = (address: string, mode: Mode): boolean =>
   isThisMachine(address) || (mode === 'cloud' && reachOf(address.replace(/%.*$/, '')) !== 'public')
 
-/** Decides from the host name or literal address alone, without a DNS lookup. */
-export const isOursByName = (host: string, mode: Mode): boolean => {
+/** The same for a host name or literal address, without a DNS lookup: a name may still resolve to such an address. */
+export const isOwnMachineByName = (host: string, mode: Mode): boolean => {
   const address = literalAddress(host)
   return address === null ? isThisMachineByName(host) : isOwnMachine(address, mode)
 }
@@ -22,8 +19,8 @@ export const isOursByName = (host: string, mode: Mode): boolean => {
 export async function validatedAddress(host: string, mayBeHere: boolean, mode: Mode, abort: AbortSignal): Promise<string> {
   const literal = literalAddress(host)
   const resolve = mode === 'cloud' ? publicNames() : systemNames
-  const all = literal === null ? await Promise.race([resolve(host, abort), aborted(abort)]) : [literal]
-  const allowed = mayBeHere ? all[0] : all.find((address) => !isOwnMachine(address, mode))
+  const addresses = literal === null ? await Promise.race([resolve(host, abort), aborted(abort)]) : [literal]
+  const allowed = mayBeHere ? addresses[0] : addresses.find((address) => !isOwnMachine(address, mode))
   if (allowed) return allowed
   throw new ServerUnreachable(
     'address_refused',

@@ -6,7 +6,7 @@ import { newId } from '../../platform/db/ids.ts'
 import { sealedFor } from '../../platform/db/sealed-columns.ts'
 import type { ServerRow } from '../../platform/db/tables/servers.ts'
 import { fail, refuse } from '../../platform/failure.ts'
-import { isOursByName } from './addresses.ts'
+import { isOwnMachineByName } from './addresses.ts'
 import { nowOf, type ServersDeps } from './deps.ts'
 import { deleteServer, findServer, insertServer, updateServerAt } from './store.ts'
 
@@ -109,7 +109,7 @@ async function credentialColumns(id: string, { privateKey, password }: Partial<S
  */
 async function mayBeHere(host: string, caller: Caller, { isOperator, settings }: ServersDeps): Promise<0 | 1> {
   const isAllowed = await isOperator(caller)
-  if (!isAllowed && isOursByName(host, settings.mode))
+  if (!isAllowed && isOwnMachineByName(host, settings.mode))
     fail('forbidden', {
       field: 'host',
       message: `${host} is this machine or in its network. Only an operator of the instance can do this: an owner or admin of the organisation created at set-up.`,

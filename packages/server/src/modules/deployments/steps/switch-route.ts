@@ -51,13 +51,16 @@ export const countersOf = ({ deployment, deps }: Pick<StepContext, 'deployment' 
  */
 async function requireEdgeRoute({ deployment, project, deps }: StepContext): Promise<void> {
   const hostname = environmentHostname(project, deployment.environment, deps.settings.baseDomain)
-  const why = await deps.edge.sync().then(
+  const reason = await deps.edge.sync().then(
     ({ refused }) => refused.get(hostname),
     (error: Error) => error.message,
   )
-  if (why === undefined) return
-  deps.log.warn({ projectId: deployment.projectId, deploymentId: deployment.id, why }, 'deployments: edge rejected the new route')
-  throw new DeployFailed('switch_failed', `The edge rejected the new version: ${why}`)
+  if (reason === undefined) return
+  deps.log.warn(
+    { projectId: deployment.projectId, deploymentId: deployment.id, reason },
+    'deployments: edge rejected the new route',
+  )
+  throw new DeployFailed('switch_failed', `The edge rejected the new version: ${reason}`)
 }
 
 /** Routes the environment to this deployment; takes effect with the next edge sync. */

@@ -17,19 +17,19 @@ const pollMs = 500
 /** Aborts once the transfer was cancelled. */
 export function watchCancelled(id: string, { database }: Pick<TransfersDeps, 'database'>): Disposable & { signal: AbortSignal } {
   const cancelled = new AbortController()
-  let hasEnded = false
+  let isDisposed = false
   const poll = async () => {
     // A failed read is repeated at the next poll, and once more before the cloud commits the transfer.
     const transfer = await findTransfer(database.db, id).catch(() => undefined)
     if (transfer?.phase === 'undoing') cancelled.abort()
     // The next poll is scheduled after the response: a slow database does not get concurrent polls.
-    else if (!hasEnded) timer.refresh()
+    else if (!isDisposed) timer.refresh()
   }
   const timer = setTimeout(() => void poll(), pollMs)
   return {
     signal: cancelled.signal,
     [Symbol.dispose]: () => {
-      hasEnded = true
+      isDisposed = true
       clearTimeout(timer)
     },
   }

@@ -104,14 +104,15 @@ async function until<Side extends TransferExport | TransferImport>(
   get: () => Promise<Side>,
   expectedStates: readonly Side['state'][],
   { retryLimits, abort }: TransferContext,
-  alsoGet?: () => Promise<unknown>,
+  keepOtherSide?: () => Promise<unknown>,
 ): Promise<Side> {
   for (let polls = 1; ; polls += 1) {
-    // A side cancels itself if it is not polled for long.
-    if (alsoGet && polls % 50 === 0) await retryWhileUnreachable(alsoGet, retryLimits, abort)
+    // The other side is polled too: it cancels itself if it gets no request for long.
+    if (keepOtherSide && polls % 50 === 0) await retryWhileUnreachable(keepOtherSide, retryLimits, abort)
     const side = await retryWhileUnreachable(get, retryLimits, abort)
     if (expectedStates.includes(side.state)) return side
-    if (side.state === 'failed') throw new SideFailed(side.error?.code ?? 'conflict', side.error?.message ?? 'It failed')
+    if (side.state === 'failed')
+      throw new SideFailed(side.error?.code ?? 'conflict', side.error?.message ?? 'One side failed without a message')
     if (side.state === 'aborted') throw new Failure('conflict', { message: 'The transfer was cancelled' })
     await pause(retryLimits.pollMs, undefined, { signal: abort })
   }

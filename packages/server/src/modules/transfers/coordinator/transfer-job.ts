@@ -105,7 +105,10 @@ async function beginRollback(transfer: CloudTransferRow, error: unknown, deps: C
   if (!failure) deps.log.error({ err: error, transfer: transfer.id }, 'transfers: unexpected error')
   const errorCode = failure?.code ?? 'internal'
   const message = failure?.message ?? 'Internal error. The log of the instance has the details.'
-  deps.log.warn({ transfer: transfer.id, phase: transfer.phase, why: errorMessage(error) }, 'transfers: rolling back')
+  deps.log.warn(
+    { transfer: transfer.id, phase: transfer.phase, reason: errorMessage(error) },
+    'transfers: transfer failed, rolling it back',
+  )
   Object.assign(transfer, { phase: 'undoing', errorCode, errorMessage: message })
   await updateTransfer(deps.database.db, transfer.id, { phase: 'undoing', errorCode, errorMessage: message })
 }

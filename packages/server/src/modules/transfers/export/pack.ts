@@ -36,14 +36,14 @@ export async function pack(row: TransferSideRow, pass: 1 | 2, deps: TransfersDep
   const writer = createTransferWriter({ recipient: row.recipient, contentKey: Buffer.from(contentKey, 'base64') }, deps.workers)
   try {
     const packing: Packing = { row, pass, store, writer, earlier: await earlierParts(store, pass, abort), deps, abort }
-    const content = await packAll(packing)
-    await put(store, indexName(pass), Buffer.from(JSON.stringify(partsOf(content))), abort)
-    const { sealed, sha256, compression } = await writer.seal(Buffer.from(JSON.stringify({ ...content, contentKey })))
+    const packed = await packAll(packing)
+    await put(store, indexName(pass), Buffer.from(JSON.stringify(partsOf(packed))), abort)
+    const { sealed, sha256, compression } = await writer.seal(Buffer.from(JSON.stringify({ ...packed, contentKey })))
     const body = { name: `body.${pass}.json.${compression === 'zstd' ? 'zst' : 'gz'}.age`, sizeBytes: sealed.length, sha256 }
     await put(store, body.name, sealed, abort)
-    const files = filesOf(partsOf(content))
-    const named = { transfer: row.id, project: row.projectId, pass, compression, body, files }
-    const manifest = await put(store, manifestName(pass), signManifest(named, signingKey), abort)
+    const files = filesOf(partsOf(packed))
+    const content = { transfer: row.id, project: row.projectId, pass, compression, body, files }
+    const manifest = await put(store, manifestName(pass), signManifest(content, signingKey), abort)
     return [...files, body, manifest]
   } finally {
     await store.close()
@@ -116,10 +116,10 @@ const filesOf = (parts: readonly ArchivePart[]): BundleFile[] => [
 ]
 
 async function put(store: ArchiveStore, name: string, bytes: Uint8Array, abort: AbortSignal): Promise<BundleFile> {
-  await store.put(name, one(bytes), abort)
+  await store.put(name, oneChunk(bytes), abort)
   return { name, sizeBytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
 }
 
-async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
