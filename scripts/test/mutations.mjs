@@ -454,6 +454,34 @@ export const mutations = [
     '[].map',
     'upgrade/database-steps.test.ts',
   ),
+  // Control planes that are killed at every step.
+  {
+    ...api(
+      'a run that continues after a kill leaves the service frozen',
+      'perform-run.ts',
+      "if (run.postCommandState === 'due') await runPostCommand(run, settings, deps, abort)",
+      '',
+      'backups/killed.test.ts',
+    ),
+    named: 'every step of a run:',
+  },
+  {
+    ...api(
+      'a run that continues after a kill keeps what its first attempt stored',
+      'perform-run.ts',
+      'if (attempt !== null) await removeAll(store, folderOf(run), abort)',
+      '',
+      'backups/killed.test.ts',
+    ),
+    named: 'every step of a run:',
+  },
+  api(
+    'the operations of a dead process are never removed',
+    'sweep-operations.ts',
+    'await deleteExpired(deps.database.db, nowOf(deps))',
+    'deps',
+    'projects/operations-killed.test.ts',
+  ),
   ...postgresMutations,
   ...dockerMutations,
 ]
