@@ -17,6 +17,7 @@ import { diskFullText } from './build-disk.ts'
 import type { BuildParts } from './build-parts.ts'
 import { dependencyFiles } from './dependency-layer.ts'
 import { appUser, homeFolder, type Recipe, recipeFor } from './recipe-for.ts'
+import { sendArchive } from './send-archive.ts'
 import { hashFiles, listSource, packSource, readFor } from './source-tar.ts'
 
 const user = `${appUser}:${appUser}`
@@ -159,11 +160,9 @@ async function copyIntoContainer(container: BuildContainer, entries: Build['entr
   const appPath = appFolder.slice(1)
   const folders = [`${homeFolder.slice(1)}/`, `${appPath}/`, ...foldersTo(posix.join(appPath, request.plan.rootDirectory))]
   await container.withLimits((abort) => {
-    const tar = packSource({ folder: request.sourceFolder, entries, prefix: `${appPath}/`, folders, uid: appUser }, abort)
-    return callEngine((abortSignal) => container.container.putArchive(tar, { path: '/', abortSignal }), {
-      abort,
-      timeoutMs: transferTimeoutMs,
-    })
+    const source = { folder: request.sourceFolder, entries, prefix: `${appPath}/`, folders, uid: appUser }
+    const options = { abort, timeoutMs: transferTimeoutMs }
+    return sendArchive(container.container, '/', () => packSource(source, abort), options)
   })
 }
 
@@ -238,17 +237,17 @@ async function copyToRunImage(
   )
   try {
     for (const path of recipe.copiedFolders) {
-      const archive = await container.container.getArchive({ path, abortSignal: abort }).catch(() => null)
+      let archive = await container.container.getArchive({ path, abortSignal: abort }).catch(() => null)
       if (!archive) continue
-      const needed = renameEntries(archive as unknown as AsyncIterable<Uint8Array>, (name) =>
-        recipe.isExcluded(name) ? null : name,
-      )
       const parentFolder = posix.dirname(path)
       await makeFolder(runContainer, parentFolder, abort)
-      await callEngine((abortSignal) => runContainer.putArchive(Readable.from(needed), { path: parentFolder, abortSignal }), {
-        abort,
-        timeoutMs: transferTimeoutMs,
-      })
+      const open = async () => {
+        const read = archive ?? (await container.container.getArchive({ path, abortSignal: abort }))
+        archive = null
+        const isNeeded = (name: string) => (recipe.isExcluded(name) ? null : name)
+        return Readable.from(renameEntries(read as unknown as AsyncIterable<Uint8Array>, isNeeded))
+      }
+      await sendArchive(runContainer, parentFolder, open, { abort, timeoutMs: transferTimeoutMs })
     }
     await commit(runContainer.id, image, target, build, abort)
   } finally {
@@ -258,8 +257,8 @@ async function copyToRunImage(
 
 async function makeFolder(container: BuildContainer['container'], path: string, abort: AbortSignal): Promise<void> {
   if (path === '/') return
-  const tar = packSource({ folder: '/', entries: [], prefix: '', folders: foldersTo(path), uid: 0 }, abort)
-  await callEngine((abortSignal) => container.putArchive(tar, { path: '/', abortSignal }), { abort })
+  const source = { folder: '/', entries: [], prefix: '', folders: foldersTo(path), uid: 0 }
+  await sendArchive(container, '/', () => packSource(source, abort), { abort })
 }
 
 async function commit(container: string, base: string, target: { repo: string; tag: string }, build: Build, abort: AbortSignal) {
