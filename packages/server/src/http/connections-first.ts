@@ -48,6 +48,11 @@ export class ConnectionsFirst {
   }
 
   start(request: IncomingMessage, start: () => void): void {
+    if (!this.#isAccepting && this.#queues.size === 0) {
+      this.#lastStartedAt.clear()
+      start()
+      return
+    }
     const caller = callerOf(request)
     const queue = this.#queues.get(caller)
     if (!queue && this.#mayStart(caller, performance.now())) {

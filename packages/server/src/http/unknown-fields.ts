@@ -20,6 +20,7 @@ const maxCharacters = 200
  * chooses the names.
  */
 export function dropUnknownFields(schema: object, body: unknown): string[] {
+  if (hasDeclaredFieldsOnly(schema as Schema, body)) return []
   const paths: string[] = []
   walk([schema as Schema], body, [], paths)
   return boundedWarnings('field', paths)
@@ -29,6 +30,19 @@ export function dropUnknownFields(schema: object, body: unknown): string[] {
 export function boundedWarnings(thing: 'field' | 'query parameter', names: readonly string[]): string[] {
   const named = names.slice(0, maxListed).map((name) => `Unknown ${thing} ignored: ${shorten(name)}`)
   return names.length > maxListed ? [...named, `Unknown ${thing}s ignored: ${names.length - maxListed} more`] : named
+}
+
+/** Fast check without allocations. False also for schemas that it does not follow: unions, patterns and shapes by kind. */
+function hasDeclaredFieldsOnly(schema: Schema, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  const { properties, patternProperties, items, anyOf, oneOf, kinds } = schema
+  if (anyOf || oneOf || kinds || patternProperties) return false
+  if (Array.isArray(value)) return !items || value.every((item) => hasDeclaredFieldsOnly(items, item))
+  if (!properties) return true
+  const fields = value as Record<string, unknown>
+  return Object.keys(fields).every(
+    (name) => Object.hasOwn(properties, name) && hasDeclaredFieldsOnly(properties[name] as Schema, fields[name]),
+  )
 }
 
 function walk(alternatives: Schema[], value: unknown, path: readonly string[], unknown: string[]): void {

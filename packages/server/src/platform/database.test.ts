@@ -205,6 +205,27 @@ describeOnEachDatabase('a database', (open, databaseKind) => {
     expect(await all.all(database.db, { kind: 'some' })).toMatchObject([{ kind: 'some', later: null }])
   })
 
+  test('a column added by a newer control plane does not break prepared statements of transactions and writes', async () => {
+    const database = await open()
+    const find = preparedQuery((db, { key }: { key: string }) =>
+      db.selectFrom('announcedOnce').selectAll().where('key', '=', key),
+    )
+    const put = preparedQuery((db, row: { key: string; forgetAt: number }) =>
+      db.insertInto('announcedOnce').values(row).returningAll(),
+    )
+    const run = (key: string) =>
+      database.transaction(async ({ db }) => [...(await put.all(db, { key, forgetAt: 1 })), await find.first(db, { key })])
+    expect(await run('a')).toHaveLength(2)
+    await put.all(database.db, { key: 'b', forgetAt: 1 })
+    const newer = await database.openAgain()
+    await sql`alter table "announcedOnce" add column "later" text`.execute(newer.db)
+    await newer.close()
+    const row = { forgetAt: 1, later: null }
+    expect(await run('c')).toMatchObject([row, row])
+    expect(await put.all(database.db, { key: 'd', forgetAt: 1 })).toMatchObject([row])
+    expect(await run('e')).toMatchObject([row, row])
+  })
+
   test('a connection lost inside a transaction fails that transaction only', async (context) => {
     if (databaseKind === 'sqlite') context.skip('SQLite has no connection to lose')
     const database = await open()

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Clock } from './clock.ts'
 import { rememberDirectStatements } from './db/direct-reads.ts'
 import { assertOutsideTransaction, insideTransaction } from './db/open-transaction.ts'
+import { preparedQuery } from './db/prepared.ts'
 import type { Db, Tx } from './db/schema.ts'
 import type { SqliteConnection } from './db/sqlite.ts'
 import { isTransientConflict } from './db/violations.ts'
@@ -130,6 +131,10 @@ class RecordedTransaction {
   }
 }
 
+const lockTaken = preparedQuery((db, { name }: { name: string }) =>
+  db.selectNoFrom(sql`pg_advisory_xact_lock(hashtextextended(${name}, 0))`.as('taken')),
+)
+
 function createContext(tx: Tx, kind: 'sqlite' | 'postgres', clock: Clock, outbox: [string, object][]): TransactionContext {
   const wake = (signal: JobsSignal = { due: true }) => outbox.push([jobsTopic, signal])
   return {
@@ -156,7 +161,7 @@ function createContext(tx: Tx, kind: 'sqlite' | 'postgres', clock: Clock, outbox
     },
     async lock(name) {
       // SQLite allows only one writer at a time anyway.
-      if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx)
+      if (kind === 'postgres') await lockTaken.all(tx, { name })
     },
   }
 }

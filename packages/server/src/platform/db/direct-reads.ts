@@ -6,6 +6,8 @@ import type { Db, Tx } from './schema.ts'
 /** Reads with the driver's prepared statements, without Kysely; never used inside a transaction. */
 export interface DirectReads {
   read(sql: string, parameters: readonly unknown[]): Awaitable<StoredRows>
+  /** Called once for each prepared statement, before its first run: also for one that writes, or runs in a transaction only. */
+  notePrepared?(sql: string): void
 }
 
 export type PreparedStatement = Pick<CompiledQuery, 'sql' | 'query'>

@@ -31,8 +31,11 @@ export class PostgresReadCache implements DirectReads {
   #isChecked = false
   #busyUntil = 0
 
-  constructor(run: RunStatement, now: () => number = () => performance.now()) {
+  readonly notePrepared: (sql: string) => void
+
+  constructor(run: RunStatement, now: () => number = () => performance.now(), notePrepared: (sql: string) => void = () => {}) {
     this.#run = run
+    this.notePrepared = notePrepared
     this.#now = now
   }
 

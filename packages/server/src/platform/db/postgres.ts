@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto'
 import { type Dialect, PostgresDialect, PostgresQueryCompiler } from 'kysely'
 import pg from 'pg'
-import { errorMessage } from '../error-message.ts'
 import type { Log } from '../log.ts'
 import { storedValue } from './columns.ts'
 import type { DirectReads } from './direct-reads.ts'
 import { assertOutsideTransaction } from './open-transaction.ts'
 import { PostgresReadCache } from './postgres-read-cache.ts'
+import { PostgresStatements, rethrowNoted } from './postgres-statements.ts'
 import { noteUnavailable } from './unavailable.ts'
+import { isOutdatedPlan } from './violations.ts'
 
 const poolSize = 10
 
@@ -17,6 +17,7 @@ export interface PostgresParts {
 }
 
 export function postgresParts(url: string, log: Log): PostgresParts {
+  const statements = new PostgresStatements()
   const pool = new pg.Pool({
     ...connectionSettings(url),
     max: poolSize,
@@ -28,11 +29,10 @@ export function postgresParts(url: string, log: Log): PostgresParts {
   // The pool does not listen between two queries of a transaction. An error there is ignored: the next query fails.
   pool.on('connect', (client) => {
     client.on('error', () => {})
-    noteLostQueries(client)
+    statements.use(client)
     // Statements are short. With poor statistics, compiling one to machine code takes a hundred times as long as running it.
     client.query('set jit = off').catch(() => {})
   })
-  const statementNames = new Map<string, string>()
   return {
     dialect: new BerthPostgresDialect({
       pool: {
@@ -45,29 +45,21 @@ export function postgresParts(url: string, log: Log): PostgresParts {
       },
       controlClient: pg.Client,
     }),
-    direct: new PostgresReadCache(async (sql, parameters) => {
-      const name = statementNames.get(sql) ?? nameStatement(sql, statementNames)
-      const statement = { text: sql, values: parameters as unknown[] }
-      const { rows } = await pool.query<Record<string, unknown>>({ name, ...statement }).catch((error: unknown) => {
-        if (!isOutdatedPlan(error)) throw noteUnavailable(error)
-        return pool.query<Record<string, unknown>>(statement).catch(rethrowNoted)
-      })
-      return rows
-    }),
+    direct: new PostgresReadCache(
+      async (sql, parameters) => {
+        const statement = { text: sql, values: parameters as unknown[] }
+        const { rows } = await pool
+          .query<Record<string, unknown>>({ name: statements.name(sql), ...statement })
+          .catch((error: unknown) => {
+            if (!isOutdatedPlan(error)) throw noteUnavailable(error)
+            return pool.query<Record<string, unknown>>(statement).catch(rethrowNoted)
+          })
+        return rows
+      },
+      undefined,
+      (sql) => statements.name(sql),
+    ),
   }
-}
-
-const rethrowNoted = (error: unknown): never => {
-  throw noteUnavailable(error)
-}
-
-/** Marks the errors of queries that ended because their connection was lost. */
-function noteLostQueries(client: pg.PoolClient): void {
-  const query = client.query.bind(client) as (...args: unknown[]) => unknown
-  client.query = ((...args: unknown[]) => {
-    const result = query(...args)
-    return result instanceof Promise ? result.catch(rethrowNoted) : result
-  }) as typeof client.query
 }
 
 /** Connection settings of the pool, and of clients outside it, such as the one that listens for signals. */
@@ -91,17 +83,6 @@ class FlagsAsNumbers extends PostgresQueryCompiler {
     super.appendValue(storedValue(parameter))
   }
 }
-
-/** Names a statement: PostgreSQL keeps the plan of a named statement as long as the connection is open. */
-function nameStatement(sql: string, names: Map<string, string>): string {
-  const name = `berth_${createHash('sha256').update(sql).digest('hex').slice(0, 24)}`
-  names.set(sql, name)
-  return name
-}
-
-/** A newer control plane has added a column since the statement was planned. The pool has closed the connection with that plan. */
-const isOutdatedPlan = (error: unknown) =>
-  (error as { code?: string }).code === '0A000' && errorMessage(error).includes('cached plan')
 
 const { INT8, NUMERIC } = pg.types.builtins
 

@@ -77,5 +77,7 @@ function makePlan(db: Db, build: Build, given: readonly string[]): Plan {
   const slots = Object.fromEntries(given.map((name) => [name, new Slot(name) as never]))
   const compiled = build(db, slots).compile()
   const isSelect = compiled.query.kind === 'SelectQueryNode'
-  return { given, compiled, values: compiled.parameters, direct: isSelect ? directReadsOf(db) : undefined }
+  const direct = directReadsOf(db)
+  direct?.notePrepared?.(compiled.sql)
+  return { given, compiled, values: compiled.parameters, direct: isSelect ? direct : undefined }
 }

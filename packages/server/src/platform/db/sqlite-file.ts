@@ -78,9 +78,11 @@ export class SqliteFile {
   #statement(sql: string): Statement {
     const cached = this.#statements.get(sql)
     if (cached) {
-      // Moves it to the most recently used end; a Map keeps insertion order.
-      this.#statements.delete(sql)
-      this.#statements.set(sql, cached)
+      // Moves it to the most recently used end, once statements are dropped; a Map keeps insertion order.
+      if (this.#statements.size >= cachedStatements) {
+        this.#statements.delete(sql)
+        this.#statements.set(sql, cached)
+      }
       return cached
     }
     const prepared = this.#database.prepare(sql)

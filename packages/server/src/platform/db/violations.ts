@@ -14,10 +14,14 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return foreignKeyCodes.includes(databaseCode(error))
 }
 
-/** A serialization failure or a deadlock: the same transaction may succeed when it is retried. */
+/** A serialization failure, a deadlock or an outdated plan: the same transaction may succeed when it is retried. */
 export function isTransientConflict(error: unknown): boolean {
-  return transientCodes.includes(databaseCode(error))
+  return transientCodes.includes(databaseCode(error)) || isOutdatedPlan(error)
 }
+
+/** A newer control plane has added a column since PostgreSQL planned the statement for its connection. */
+export const isOutdatedPlan = (error: unknown): boolean =>
+  databaseCode(error) === '0A000' && errorMessage(error).includes('cached plan')
 
 /** A value that the column's type cannot hold, such as letters for a number. Only PostgreSQL reports it. */
 export function isInvalidValue(error: unknown): boolean {

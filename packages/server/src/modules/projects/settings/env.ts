@@ -51,7 +51,9 @@ export async function changeEnv(project: ProjectRow, changes: EnvChanges, deps: 
     if (changedRows.length > 0) refuseOversize(stored, changedRows, deletes, environment, deps)
     for (const row of changedRows) await upsertVariable(db, row)
     await deleteVariables(db, id, environment, deletes)
-    if (changedRows.length > 0) await refuseLargeProject(db, id, 'upserts')
+    // What does not grow cannot exceed the limit.
+    if (changedRows.some((row) => row.value.length > (stored.get(row.key)?.value.length ?? 0)))
+      await refuseLargeProject(db, id, 'upserts')
     if (changedRows.length === 0 && !deletes.some((key) => stored.has(key))) return null
     if (environment !== 'production') return {}
     linked = await raiseLinkedVersions(db, id)
