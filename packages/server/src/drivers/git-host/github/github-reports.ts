@@ -4,6 +4,10 @@ import { Fields } from '../payload.ts'
 import { openPullRequests } from '../read-delivery.ts'
 import type { GitHubClient } from './github-client.ts'
 import { pullRequestFrom } from './github-deliveries.ts'
+import { readList } from './github-lists.ts'
+
+/** The part of a comment that is compared with a marker: pages of comments are cached, and whole comments can be long. */
+const comparedCharacters = 500
 
 type Reports = Pick<GitHost, 'pullRequests' | 'setCommitStatus' | 'comment'>
 
@@ -20,7 +24,12 @@ export function createReports(client: GitHubClient): Reports {
     setCommitStatus: (access, { owner, repo }, sha, { state, description, context, targetUrl }, limits) =>
       client.request(access, limits, async (octokit, signal) => {
         await octokit.rest.repos.createCommitStatus({
-          ...{ owner, repo, sha, state, context, description: description.slice(0, 140) },
+          owner,
+          repo,
+          sha,
+          state,
+          context,
+          description: description.slice(0, 140),
           ...(targetUrl ? { target_url: targetUrl } : {}),
           request: { signal },
         })
@@ -30,10 +39,22 @@ export function createReports(client: GitHubClient): Reports {
         const hidden = `<!-- ${marker.replace(/--+>?/g, '-')} -->`
         const body = `${hidden}\n${text}`
         const at = { owner, repo, request: { signal } }
-        const { data } = await octokit.rest.issues.listComments({ ...at, issue_number, per_page: 100 })
-        const ours = data.find((comment) => new Fields(comment).text('body')?.startsWith(hidden))
-        if (ours) await octokit.rest.issues.updateComment({ ...at, comment_id: ours.id, body })
+        const comments = await readList(
+          {
+            route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/comments',
+            parameters: { owner, repo, issue_number },
+            from: commentFrom,
+          },
+          { octokit, signal, pages: client.pages, credentialId: access.id, title: client.title },
+        )
+        const existing = comments.find(({ id, start }) => id !== null && start.startsWith(hidden))
+        if (existing) await octokit.rest.issues.updateComment({ ...at, comment_id: existing.id!, body })
         else await octokit.rest.issues.createComment({ ...at, issue_number, body })
       }),
   }
+}
+
+function commentFrom(value: unknown): { id: number | null; start: string } {
+  const fields = new Fields(value)
+  return { id: fields.integer('id'), start: (fields.text('body') ?? '').slice(0, comparedCharacters) }
 }

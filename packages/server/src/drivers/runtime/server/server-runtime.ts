@@ -27,6 +27,10 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
     if (!address) await tunnels.close(instanceId)
     return address ? { ...instance, address: await tunnels.open(instanceId, address) } : instance
   }
+  const withTunnelIfFound = async (instanceId: string, instance: Instance | undefined): Promise<Instance | undefined> => {
+    if (!instance) await tunnels.close(instanceId)
+    return instance && withTunnel(instance)
+  }
   return {
     ...docker,
     isolation: { kind: 'docker', message: 'Docker on a server: each project runs in its own containers' },
@@ -35,11 +39,8 @@ export function createServerRuntime({ link, ...settings }: ServerRuntimeSettings
       await docker.stop(instanceId, options, abort)
       await tunnels.close(instanceId)
     },
-    async inspect(instanceId) {
-      const instance = await docker.inspect(instanceId)
-      if (!instance) await tunnels.close(instanceId)
-      return instance && withTunnel(instance)
-    },
+    inspect: async (instanceId) => withTunnelIfFound(instanceId, await docker.inspect(instanceId)),
+    inspectCached: async (instanceId) => withTunnelIfFound(instanceId, await docker.inspectCached(instanceId)),
     list: async () => Promise.all((await docker.list()).map(withTunnel)),
     onChange: (listener) =>
       docker.onChange((change) => {
