@@ -8,8 +8,8 @@ const role = process.argv[2] as EdgeRole
 const settings = JSON.parse(process.argv[3] ?? '{}') as EdgeSettings
 
 // An error of one connection must not end the others; it is logged.
-process.on('uncaughtException', (cause) => console.error(new Date().toISOString(), cause))
-process.on('unhandledRejection', (cause) => console.error(new Date().toISOString(), cause))
+process.on('uncaughtException', (cause) => console.error(new Date().toISOString(), 'edge: unexpected error:', cause))
+process.on('unhandledRejection', (cause) => console.error(new Date().toISOString(), 'edge: unexpected error:', cause))
 
 if (role === 'worker') runWorkerProcess()
 else

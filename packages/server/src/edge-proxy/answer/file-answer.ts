@@ -119,7 +119,7 @@ export class FileAnswer implements ResponseHandler {
     return file && { path: page!, file, status: 404 }
   }
 
-  /** A range refers to the uncompressed bytes, so a range request gets the uncompressed file. */
+  /** Chooses the encoding. A range refers to the uncompressed bytes, so a range request gets the uncompressed file. */
   async #encoded(found: Found): Promise<{ file: SiteFile; encoding: string }> {
     const { head, serving } = this.#exchange
     const encodings = headerValue(head, 'range') ? [] : acceptedEncodings(headerValue(head, 'accept-encoding'))

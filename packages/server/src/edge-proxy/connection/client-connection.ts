@@ -166,7 +166,7 @@ export class ClientConnection {
       }
     } catch (cause) {
       // An error in the edge's own code closes this connection, not the edge.
-      console.error(new Date().toISOString(), cause)
+      console.error(new Date().toISOString(), 'edge: unexpected error, client connection closed:', cause)
       this.socket.destroy()
     }
     this.#isPumping = false

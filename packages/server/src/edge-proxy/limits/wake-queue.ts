@@ -110,7 +110,7 @@ export class WakeQueue {
   }
 }
 
-/** The first request of a client or project always fits its share. */
+/** Whether the bytes fit a share (0 to 1) of the queue. The first request of a client or project always fits its share. */
 const hasSpace = (usage: QueueUsage | undefined, bytes: number, limits: QueueLimits, share: number) =>
   !usage ||
   (share < 1 && usage.count === 0) ||

@@ -85,7 +85,7 @@ export interface StaticTarget {
   notFoundPage?: string
 }
 
-/** Requests wait in the queue, and the control plane is asked to wake the project. */
+/** Requests wait in the queue, and the edge calls the control plane to wake the project. */
 export interface SleepingTarget {
   kind: 'sleeping'
   projectId: string

@@ -38,8 +38,8 @@ export interface Route {
 }
 
 /**
- * A compiled table, built piece by piece; it is used once it is complete and does not change afterwards. Unchanged parts are taken
- * over from the previous one: compiled hosts, open connections, counts of rate limits.
+ * A compiled table. It is built piece by piece, takes effect when it is complete, and does not change afterwards. It reuses
+ * unchanged parts of the previous table: compiled hosts, open connections, counts of rate limits.
  */
 export class Routing {
   readonly token: string | null

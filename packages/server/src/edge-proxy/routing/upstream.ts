@@ -186,7 +186,7 @@ export class UpstreamConnection {
       this.user.upstreamData(bytes)
     } catch (cause) {
       // An error in the edge's own code fails this request, not the edge.
-      console.error(new Date().toISOString(), cause)
+      console.error(new Date().toISOString(), 'edge: unexpected error, upstream connection closed:', cause)
       this.socket.destroy()
     }
     return true
