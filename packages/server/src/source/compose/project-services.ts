@@ -137,7 +137,7 @@ function unpublishedPorts(service: ComposeService, isReachable: boolean): Proble
   ]
 }
 
-/** Chooses the service to expose: one on port 80, else one that no other service depends on. A Compose file does not name it. */
+/** Chooses the service to expose, for which Compose files have no field: one on port 80, else one that no other service depends on. */
 function chooseExposedService(started: readonly ComposeService[]): ComposeService | null {
   const servers = started.filter((service) => !isDatabase(service))
   const published = servers.filter((service) => service.ports.some((port) => port.protocol === 'tcp'))

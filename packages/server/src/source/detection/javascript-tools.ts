@@ -22,7 +22,7 @@ export interface JavascriptTools {
   warnings: string[]
 }
 
-/** Lockfiles by precedence: package managers that must be chosen come before npm, which comes with Node. */
+/** Lockfiles by precedence. npm comes last: Node includes it, so only the lockfile of another package manager shows a choice. */
 const lockfiles: readonly [string, JavascriptManager][] = [
   ['bun.lock', 'bun'],
   ['bun.lockb', 'bun'],

@@ -9,5 +9,13 @@ export const knownFrameworks: readonly string[] = [...new Set(stacks.map(({ fram
 export const knownPackageManagers: readonly string[] = [
   ...javascriptManagers,
   ...pythonManagers,
-  ...['bundler', 'cargo', 'composer', 'deno', 'go', 'gradle', 'maven', 'mix', 'nuget'],
+  'bundler',
+  'cargo',
+  'composer',
+  'deno',
+  'go',
+  'gradle',
+  'maven',
+  'mix',
+  'nuget',
 ]

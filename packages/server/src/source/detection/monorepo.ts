@@ -131,7 +131,7 @@ async function nxApps(folder: Folder, known: ReadonlySet<string>): Promise<Detec
           name: textOf(project.name)?.slice(0, 100) ?? folder.at(path).name,
           path,
           framework:
-            (executors.find(([known]) => known.test(executor)) ??
+            (executors.find(([pattern]) => pattern.test(executor)) ??
               inferred.find(([sign]) => hasFile(folder.at(path), sign)))?.[1] ?? null,
         },
       ]

@@ -33,7 +33,10 @@ export class NamePattern {
     return found
   }
 
-  /** Visits each folder with each segment of the pattern that its entries are compared with. */
+  /**
+   * Visits each folder with the segment that its entries are compared with. An index after the last segment means that the folder
+   * itself matches the whole pattern.
+   */
   #walk(base: string, { folders }: Inventory, visit: (path: string, segment: Segment, index: number) => void): void {
     const seen = new Set<string>()
     const stack: [path: string, index: number][] = [['', 0]]

@@ -46,7 +46,7 @@ export async function portInCode(folder: Folder, path: string): Promise<PortHint
   return number === null ? null : { port: number, evidence: { file, says: `listens on ${number}` }, isFixed: true }
 }
 
-export const fixedPort = (hint: PortHint | null): string[] =>
+export const fixedPortWarnings = (hint: PortHint | null): string[] =>
   hint?.isFixed ? [`the port ${hint.port} is fixed in ${hint.evidence.file}; let the program listen on the variable PORT`] : []
 
 function validPort(text: string | undefined): number | null {

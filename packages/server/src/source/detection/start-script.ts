@@ -38,12 +38,12 @@ function callsScripts(words: string[], scripts: Map<string, string>): boolean {
 }
 
 /**
- * Whether the program is found without the package manager: the runtimes search the app's `node_modules/.bin`; a workspace has its
- * tools in a parent folder.
+ * Whether the program is found without the package manager: a started app has its own `node_modules/.bin` in PATH, and the tools of
+ * a workspace are in a parent folder.
  */
 const isInPath = (program: string, { resolution }: JavascriptTools) =>
-  runtimes.has(program) ? resolution !== 'loader' : resolution === 'own-folder' && /^[\w@.-]+$/.test(program)
-const runtimes = new Set(['node', 'bun', 'deno'])
+  interpreters.has(program) ? resolution !== 'loader' : resolution === 'own-folder' && /^[\w@.-]+$/.test(program)
+const interpreters = new Set(['node', 'bun', 'deno'])
 
 const managersVariable = /\bnpm_(?:package|config|lifecycle|execpath|node|command)/
 const scriptSetting = /^\s*(?:node-options|script-shell|scripts-prepend-node-path|shell-emulator)\s*=/m

@@ -73,7 +73,7 @@ export function headerLines(text: string): RulesCollector {
   return collector
 }
 
-/** Lines without empty lines and comments. */
+/** Each line with its words, without empty lines and comments. */
 function wordLines(text: string): [line: string, words: string[]][] {
   const lines = text.split('\n', maxLines).map((line) => line.replace(/\r$/, ''))
   return lines.flatMap((line): [string, string[]][] => {

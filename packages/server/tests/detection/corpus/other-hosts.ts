@@ -195,7 +195,7 @@ export const otherHosts: readonly CorpusCase[] = [
     is: {
       installCommand: 'npm ci',
       buildCommand: 'npm run build',
-      warnings: ['netlify.toml: the build command is longer than one line; it is ignored'],
+      warnings: ['netlify.toml: the build command is longer than 500 characters or contains control characters; it is ignored'],
     },
   },
   {

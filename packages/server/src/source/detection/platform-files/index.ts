@@ -68,8 +68,10 @@ function applyHints(plan: Plan, hints: Hints, file: string): Plan {
   const apply = (field: 'installCommand' | 'buildCommand' | 'startCommand' | 'outputDirectory', message: string) => {
     const value = hints[field]
     if (!value) return
-    if (field !== 'outputDirectory' && !isOneLine(value)) {
-      next.warnings.push(`${file}: the ${field.replace('Command', ' command')} is longer than one line; it is ignored`)
+    if (field !== 'outputDirectory' && !isWithinLimits(value)) {
+      next.warnings.push(
+        `${file}: the ${field.replace('Command', ' command')} is longer than 500 characters or contains control characters; it is ignored`,
+      )
       return
     }
     next[field] = value
@@ -97,8 +99,8 @@ function applyHints(plan: Plan, hints: Hints, file: string): Plan {
 const isOnlyBuilt = (plan: Plan, { type, startCommand, outputDirectory }: Hints) =>
   type === undefined && Boolean(outputDirectory) && !startCommand && plan.type === 'app' && !plan.startCommand
 
-/** Whether it fits the limits of a project's command. */
-const isOneLine = (command: string) => command.length <= 500 && !/[\0-\x1f]/.test(command)
+/** Whether the command fits the limits of a project's command. */
+const isWithinLimits = (command: string) => command.length <= 500 && !/[\0-\x1f]/.test(command)
 
 /** Turns a static plan into an app: its start command runs a program that serves the pages. */
 function becomeApp(next: Plan, plan: Plan): void {

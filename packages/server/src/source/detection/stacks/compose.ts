@@ -158,13 +158,13 @@ async function fillFromEnvFiles({ folder, variables }: App, file: ComposeFile): 
 }
 
 /** Project variables by service. If the file references none of them, every service gets all of them. */
-function variablesByService({ variables = {} }: App, { services }: ComposeFile, withoutFile: readonly Problem[]) {
+function variablesByService({ variables = {} }: App, { services }: ComposeFile, missingEnvFiles: readonly Problem[]) {
   const referencedByService = new Map(
     services.map(({ name, variables: own }) => [name, own.filter((one) => Object.hasOwn(variables, one))]),
   )
   if (![...referencedByService.values()].some((own) => own.length > 0)) return { byService: undefined, unused: [] }
   // If an env file is missing from the source, its variables are expected to be set on the project.
-  const getsAllVariables = new Set(withoutFile.map(({ path }) => path))
+  const getsAllVariables = new Set(missingEnvFiles.map(({ path }) => path))
   const byService = [...referencedByService].filter(([name]) => !getsAllVariables.has(`services.${name}.env_file`))
   const used = new Set([...referencedByService.values()].flat())
   const unused = byService.length < referencedByService.size ? [] : Object.keys(variables).filter((name) => !used.has(name))
@@ -190,7 +190,7 @@ function isBuiltHere({ folder }: App, build: ComposeFile['services'][number]['bu
 const dockerfileOf = ({ context, dockerfile }: ComposeBuild) => dockerfile ?? posix.join(context, 'Dockerfile')
 
 /** Services whose Dockerfile is missing from the source. */
-const withoutDockerfile = (app: App, services: ComposeFile['services']): Problem[] =>
+const missingDockerfiles = (app: App, services: ComposeFile['services']): Problem[] =>
   services.flatMap(({ name, build }) =>
     build === null || isBuiltHere(app, build)
       ? []
@@ -202,10 +202,10 @@ async function composePlan(app: App): Promise<Plan> {
   const name = found.name
   // A copy, as env file variables are added to its services and the file is cached.
   const file = { ...found.file, services: found.file.services.map((service) => ({ ...service })) }
-  const withoutFile = await fillFromEnvFiles(app, file)
+  const missingEnvFiles = await fillFromEnvFiles(app, file)
   const { services, files, leftOut: excluded, warnings, refused: limitRefusals } = toProjectServices(file, app.composeProfiles)
   const withVolumes = foldersAsVolumes(app, services)
-  const { byService, unused } = variablesByService(app, file, withoutFile)
+  const { byService, unused } = variablesByService(app, file, missingEnvFiles)
   const links = await findLinksOutside(file.services, app.folder.absolutePath)
   const exposed = exposedService(services)
   const port = exposed?.ports?.[0] ?? null
@@ -214,7 +214,7 @@ async function composePlan(app: App): Promise<Plan> {
   const isStarted = ({ path }: Problem) => !excluded.includes(serviceAt(path) ?? '')
   const withLocation = (problem: Problem) =>
     [locationIn(found, problem.path), problem.path, problem.message].filter(Boolean).join(': ')
-  const refused = [...file.refused, ...limitRefusals, ...links, ...withoutDockerfile(app, file.services), ...withVolumes.refused]
+  const refused = [...file.refused, ...limitRefusals, ...links, ...missingDockerfiles(app, file.services), ...withVolumes.refused]
     .filter(isStarted)
     .map(withLocation)
   const missing = file.missing.filter(isStarted).map(({ path, variable, message }) => ({
@@ -238,7 +238,7 @@ async function composePlan(app: App): Promise<Plan> {
     warnings: [
       ...refused.map((message) => `refused: ${message}`),
       ...unset,
-      ...[...firstOfEach(file.warnings), ...warnings, ...withVolumes.warnings, ...withoutFile].map(withLocation),
+      ...[...firstOfEach(file.warnings), ...warnings, ...withVolumes.warnings, ...missingEnvFiles].map(withLocation),
       ...unused.map(
         (one) => `${name}: the variable ${one} reaches no service: add it to the environment of the services that need it`,
       ),

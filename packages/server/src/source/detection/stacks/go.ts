@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { quoted } from '../commands.ts'
-import { fixedPort, portInCode } from '../port-hints.ts'
+import { fixedPortWarnings, portInCode } from '../port-hints.ts'
 import { readProcfile } from '../procfile.ts'
 import { manifest, setting } from '../signs.ts'
 import type { App, Plan, Stack } from '../stack.ts'
@@ -26,7 +26,7 @@ async function bareGoPlan({ folder }: App): Promise<Plan> {
     startCommand: './bin/app',
     port: hint?.port ?? standardPort,
     evidence: hint ? [hint.evidence] : [],
-    warnings: ['there is no go.mod: only the standard library can be used; `go mod init` makes one', ...fixedPort(hint)],
+    warnings: ['there is no go.mod: only the standard library can be used; `go mod init` makes one', ...fixedPortWarnings(hint)],
   }
 }
 
@@ -61,7 +61,7 @@ async function goPlan(app: App): Promise<Plan> {
       ...(programs.length > 1
         ? [`there are several programs (${folders.slice(0, 10).join(', ')}); ${folderOf(main!)} is used`]
         : []),
-      ...fixedPort(hint),
+      ...fixedPortWarnings(hint),
     ],
   }
 }

@@ -8,7 +8,7 @@ const webServers = ['express', 'fastify', 'hono', '@hono/node-server', 'koa', '@
 
 /** A start script that runs a server: a page bundler next to it only builds the server's front end. */
 export const startsServer = script('start', /(?:^|\s)(?:node|tsx|ts-node|bun|pm2(?:-runtime)?)(?:\s|$)/)
-const serverBeside = allOf(startsServer, anyOf(uses(...webServers), not(file('index.html', 'the first page'))))
+const hasOwnServer = allOf(startsServer, anyOf(uses(...webServers), not(file('index.html', 'the first page'))))
 const vitePages = anyOf(
   file('index.html', 'the first page'),
   file('src/index.html', 'the first page'),
@@ -19,17 +19,17 @@ const vitePages = anyOf(
 export const nodeApps: readonly Stack[] = [
   {
     framework: 'create-react-app',
-    when: allOf(uses('react-scripts'), not(serverBeside)),
+    when: allOf(uses('react-scripts'), not(hasOwnServer)),
     plan: site({ build: 'react-scripts build', output: 'build' }),
   },
   {
     framework: 'vue-cli',
-    when: allOf(uses('@vue/cli-service'), not(serverBeside)),
+    when: allOf(uses('@vue/cli-service'), not(hasOwnServer)),
     plan: site({ build: 'vue-cli-service build', output: (app) => settingIn(app, 'vue.config.*', 'outputDir', 'dist') }),
   },
   {
     framework: 'vite',
-    when: allOf(uses('vite'), vitePages, not(serverBeside)),
+    when: allOf(uses('vite'), vitePages, not(hasOwnServer)),
     plan: site({ build: 'vite build', output: (app) => settingIn(app, 'vite.config.*', 'outDir', 'dist') }),
   },
   { framework: 'express', when: uses('express'), plan: webServer },

@@ -5,7 +5,7 @@ import type { Evidence } from '../detection.ts'
 import { executedProgram, isDevelopmentServer, watchedProgram } from '../development-server.ts'
 import { type JavascriptTools, javascriptTools } from '../javascript-tools.ts'
 import { finalScript } from '../package-scripts.ts'
-import { fixedPort, type PortHint, portInCode, portInCommand } from '../port-hints.ts'
+import { fixedPortWarnings, type PortHint, portInCode, portInCommand } from '../port-hints.ts'
 import { clip, has, scriptRuns } from '../signs.ts'
 import { stripComments } from '../source-text.ts'
 import type { App, Plan } from '../stack.ts'
@@ -64,7 +64,7 @@ export const server =
       startCommand: start.command,
       port: type === 'app' ? (hint?.port ?? row.port) : null,
       evidence: [...tools.evidence, ...build.evidence, ...start.evidence, ...(hint ? [hint.evidence] : [])],
-      warnings: [...tools.warnings, ...start.warnings, ...fixedPort(hint), ...(row.warnings ?? [])],
+      warnings: [...tools.warnings, ...start.warnings, ...fixedPortWarnings(hint), ...(row.warnings ?? [])],
     }
   }
 

@@ -12,16 +12,16 @@ export const phpFrameworks: readonly Stack[] = [
   {
     framework: 'symfony',
     when: dependency('php', 'symfony/framework-bundle', 'symfony/symfony'),
-    plan: (app) => phpPlan(app, builtIn('public')),
+    plan: (app) => phpPlan(app, builtInServer('public')),
   },
 ]
 
 export const plainPhp: readonly Stack[] = [
-  { framework: 'php', when: file('public/index.php', 'the first page'), plan: (app) => phpPlan(app, builtIn('public')) },
+  { framework: 'php', when: file('public/index.php', 'the first page'), plan: (app) => phpPlan(app, builtInServer('public')) },
   {
     framework: 'php',
     when: anyOf(file('index.php', 'the first page'), manifest('php', 'a PHP project')),
-    plan: (app) => phpPlan(app, builtIn(null)),
+    plan: (app) => phpPlan(app, builtInServer(null)),
   },
 ]
 
@@ -30,7 +30,7 @@ interface Start {
   isDevelopment: boolean
 }
 
-const builtIn = (documentRoot: string | null): Start => ({
+const builtInServer = (documentRoot: string | null): Start => ({
   command: `php -S 0.0.0.0:$PORT${documentRoot ? ` -t ${documentRoot}` : ''}`,
   isDevelopment: true,
 })

@@ -6,8 +6,8 @@ import { server, site } from './node-plans.ts'
 
 const uses = (...names: string[]) => dependency('npm', ...names)
 
-/** A documentation folder inside the project: `vitepress build docs` puts its pages below that folder. */
-const belowDocs =
+/** The output folder of a documentation generator: `vitepress build docs` writes to `docs/.vitepress/dist`. */
+const docsOutput =
   (config: string, output: string) =>
   ({ folder, manifests }: App): string => {
     const line = ['build', 'docs:build'].map((name) => manifests.npm?.scripts.get(name)).find(Boolean) ?? ''
@@ -25,12 +25,12 @@ export const siteGenerators: readonly Stack[] = [
   {
     framework: 'vitepress',
     when: uses('vitepress'),
-    plan: site({ build: 'vitepress build', buildScripts: ['docs:build', 'build'], output: belowDocs('.vitepress', 'dist') }),
+    plan: site({ build: 'vitepress build', buildScripts: ['docs:build', 'build'], output: docsOutput('.vitepress', 'dist') }),
   },
   {
     framework: 'vuepress',
     when: uses('vuepress', '@vuepress/cli'),
-    plan: site({ build: 'vuepress build', buildScripts: ['docs:build', 'build'], output: belowDocs('.vuepress', 'dist') }),
+    plan: site({ build: 'vuepress build', buildScripts: ['docs:build', 'build'], output: docsOutput('.vuepress', 'dist') }),
   },
   {
     framework: 'eleventy',
