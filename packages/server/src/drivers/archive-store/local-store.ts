@@ -124,8 +124,8 @@ async function* get(enter: Enter, name: string, from: number, abort: AbortSignal
 async function* list(enter: Enter, prefix: string[], abort: AbortSignal): AsyncGenerator<StoredObject> {
   const folder = await findParts(await enter(), prefix)
   if (!folder) return
-  await using held = folder
-  yield* listIn(held, prefix, abort)
+  await using handle = folder
+  yield* listIn(handle, prefix, abort)
 }
 
 async function* listIn(folder: DirectoryHandle, above: string[], abort: AbortSignal): AsyncGenerator<StoredObject> {
@@ -144,8 +144,8 @@ async function* listIn(folder: DirectoryHandle, above: string[], abort: AbortSig
 async function remove(enter: Enter, parts: string[]): Promise<void> {
   const folder = await findParts(await enter(), parts.slice(0, -1))
   if (!folder) return
-  await using held = folder
-  await unlink(held.at(parts.at(-1)!)).catch((error: NodeJS.ErrnoException) => {
+  await using handle = folder
+  await unlink(handle.at(parts.at(-1)!)).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
 }
@@ -153,13 +153,13 @@ async function remove(enter: Enter, parts: string[]): Promise<void> {
 async function removeUnfinished(enter: Enter, olderThan: Date, abort: AbortSignal): Promise<number> {
   const drafts = await findParts(await enter(), [unfinished])
   if (!drafts) return 0
-  await using held = drafts
+  await using handle = drafts
   let removed = 0
-  for (const name of await held.names()) {
+  for (const name of await handle.names()) {
     abort.throwIfAborted()
-    const stat = await held.stat(name).catch(() => null)
+    const stat = await handle.stat(name).catch(() => null)
     if (!stat?.isFile() || stat.mtime >= olderThan) continue
-    await unlink(held.at(name)).catch(() => undefined)
+    await unlink(handle.at(name)).catch(() => undefined)
     removed += 1
   }
   return removed

@@ -56,17 +56,17 @@ class ProgressWatch {
   readonly #ended = Promise.withResolvers<never>()
   #timer: NodeJS.Timeout | undefined
   #waitingSince: number | undefined
-  #leftMs: number
-  #movedBytes = 0
+  #remainingMs: number
+  #transferredBytes = 0
 
   constructor(silentMs: number, abort: AbortSignal) {
     this.#silentMs = silentMs
-    this.#leftMs = silentMs
+    this.#remainingMs = silentMs
     this.#abort = abort
     this.#ended.promise.catch(() => undefined)
     if (abort.aborted) this.#stop()
     else abort.addEventListener('abort', this.#stop, { once: true })
-    this.wait()
+    this.startTimer()
   }
 
   get signal(): AbortSignal {
@@ -78,8 +78,9 @@ class ProgressWatch {
     return this.#ended.promise
   }
 
-  wait(): void {
-    this.pause()
+  /** Counts time until `pauseTimer`, and ends the call when none remains. */
+  startTimer(): void {
+    this.pauseTimer()
     this.#waitingSince = performance.now()
     this.#timer = setTimeout(() => {
       const seconds = Math.round(this.#silentMs / 1000)
@@ -89,25 +90,26 @@ class ProgressWatch {
           `The destination made no progress for ${seconds} seconds. Check whether it is overloaded or unreachable.`,
         ),
       )
-    }, this.#leftMs)
+    }, this.#remainingMs)
   }
 
-  pause(): void {
+  pauseTimer(): void {
     clearTimeout(this.#timer)
-    if (this.#waitingSince !== undefined) this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - this.#waitingSince))
+    if (this.#waitingSince !== undefined)
+      this.#remainingMs = Math.max(0, this.#remainingMs - (performance.now() - this.#waitingSince))
     this.#waitingSince = undefined
   }
 
   /** Restarts the time limit once enough bytes were transferred. */
   addTransferred(bytes: number): void {
-    this.#movedBytes += bytes
-    if (this.#movedBytes < minBytes) return
-    this.#movedBytes = 0
-    this.#leftMs = this.#silentMs
+    this.#transferredBytes += bytes
+    if (this.#transferredBytes < minBytes) return
+    this.#transferredBytes = 0
+    this.#remainingMs = this.#silentMs
   }
 
   end(): void {
-    this.pause()
+    this.pauseTimer()
     this.#abort.removeEventListener('abort', this.#stop)
   }
 
@@ -117,21 +119,21 @@ class ProgressWatch {
   }
 
   async *#timed(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    this.pause()
+    this.pauseTimer()
     for await (const chunk of content) {
-      this.wait()
+      this.startTimer()
       yield chunk
-      this.pause()
+      this.pauseTimer()
       this.addTransferred(chunk.length)
     }
     this.addTransferred(minBytes)
-    this.wait()
+    this.startTimer()
   }
 
   readonly #stop = () => this.#fail(this.#abort.reason)
 
   #fail(reason: unknown): void {
-    this.pause()
+    this.pauseTimer()
     this.#controller.abort(reason)
     this.#ended.reject(reason)
   }
@@ -146,9 +148,9 @@ async function* watchedReads<Item>(
   const items = read(watch.signal)[Symbol.asyncIterator]()
   try {
     while (true) {
-      watch.wait()
+      watch.startTimer()
       const next = await Promise.race([items.next(), watch.ended])
-      watch.pause()
+      watch.pauseTimer()
       if (next.done) return
       watch.addTransferred(next.value instanceof Uint8Array ? next.value.length : minBytes)
       yield next.value

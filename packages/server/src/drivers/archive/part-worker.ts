@@ -6,7 +6,7 @@ import { collectYoung } from '../../platform/steady-memory.ts'
 import { doPartTask, type PartTask } from './part-work.ts'
 import { ownsBuffer } from './seal-part.ts'
 
-/** Decrypted bytes after which the garbage is collected. Other tasks leave several copies of a part: each of them collects. */
+/** Decrypted bytes after which the garbage is collected. The other tasks leave several copies of a part, so each one collects first. */
 const collectAfterBytes = 6 * 1024 * 1024
 let decryptedBytes = 0
 

@@ -127,7 +127,10 @@ function isHealthy(base: URL, agent: http.Agent): Promise<boolean> {
 }
 
 function send(outgoing: http.ClientRequest, body: Readable | string | undefined): void {
-  if (body === undefined || typeof body === 'string') return void outgoing.end(body)
+  if (body === undefined || typeof body === 'string') {
+    outgoing.end(body)
+    return
+  }
   body.once('error', (error) => outgoing.destroy(error))
   body.once('close', () => {
     if (!body.readableEnded) outgoing.destroy(new CloudUnreachable('the caller closed the connection'))

@@ -87,8 +87,15 @@ export function encodeHeader(header: TarHeader): Buffer {
 
 /** Only these records are kept: an archive may have any number of others, and global ones apply until its end. */
 const readKeys = new Set([
-  ...['path', 'linkpath', 'size', 'uid', 'gid'],
-  ...['GNU.sparse.major', 'GNU.sparse.minor', 'GNU.sparse.realsize', 'GNU.sparse.name'],
+  'path',
+  'linkpath',
+  'size',
+  'uid',
+  'gid',
+  'GNU.sparse.major',
+  'GNU.sparse.minor',
+  'GNU.sparse.realsize',
+  'GNU.sparse.name',
 ])
 
 /** Parses `key=value` lines, each with its own length in front. */

@@ -129,7 +129,7 @@ const untrustedMaps = `  map "" $berth_forwarded_for { default $remote_addr; }
   map "" $berth_forwarded_host { default $host$berth_port; }
 `
 
-/** `X-Forwarded-*` of a trusted proxy is believed and continued. */
+/** Forwards the `X-Forwarded-*` headers of a trusted proxy, with the proxy's own address appended to `X-Forwarded-For`. */
 const trustedMaps = (trusted: readonly string[]) => `  geo $realip_remote_addr $berth_trusted {
     default 0;
 ${trusted.map((range) => `    ${range} 1;\n`).join('')}  }

@@ -26,7 +26,12 @@ export function createHooks(client: GitHubClient): Hooks {
     createHook: (access, { owner, repo }, hook, limits) =>
       client.request(access, limits, async (octokit, signal) => {
         const { data } = await octokit.rest.repos.createWebhook({
-          ...{ owner, repo, name: 'web', active: true, events, config: config(hook) },
+          owner,
+          repo,
+          name: 'web',
+          active: true,
+          events,
+          config: config(hook),
           request: { signal },
         })
         return hookFrom(data, title)
@@ -34,7 +39,12 @@ export function createHooks(client: GitHubClient): Hooks {
     changeHook: (access, { owner, repo }, hook_id, hook, limits) =>
       client.request(access, limits, async (octokit, signal) => {
         const { data } = await octokit.rest.repos.updateWebhook({
-          ...{ owner, repo, hook_id, active: true, events, config: config(hook) },
+          owner,
+          repo,
+          hook_id,
+          active: true,
+          events,
+          config: config(hook),
           request: { signal },
         })
         return hookFrom(data, title)

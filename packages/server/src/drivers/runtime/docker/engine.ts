@@ -12,7 +12,7 @@ export type Engine = Docker
 export function openEngine(socketPath: string): Engine {
   const withoutEnvironment = { host: undefined, port: undefined, protocol: 'http' as const }
   // No keep-alive: after a restart of the engine, the first call on an old connection would fail.
-  return withoutDebugOutput(
+  return adaptClient(
     new Docker({ socketPath, agent: new Agent({ keepAlive: false }), ...withoutEnvironment } as Docker.DockerOptions),
   )
 }
@@ -24,10 +24,10 @@ interface Modem {
 }
 
 /**
- * Keeps the Docker client from formatting each request, with its agent and open sockets, for debug output that is never
- * shown. That is most of the cost of a call. Also turns a failed connection into an `EngineUnreachable`.
+ * Changes the Docker client in two ways. A failed connection rejects with an `EngineUnreachable`. And the client no longer
+ * formats each request, with its agent and open sockets, for debug output that is never shown: most of the cost of a call.
  */
-function withoutDebugOutput(engine: Docker): Engine {
+function adaptClient(engine: Docker): Engine {
   const modem = engine.modem as unknown as Modem
   const build = modem.buildRequest.bind(modem)
   modem.buildRequest = (options, context, data, callback) => {
@@ -55,7 +55,7 @@ const remoteEngines = new WeakSet<Engine>()
 
 /** Opens an engine on another machine through an agent. */
 export function openEngineThrough(agent: Agent): Engine {
-  const engine = withoutDebugOutput(
+  const engine = adaptClient(
     new Docker({ host: 'docker', port: 80, protocol: 'http', agent, socketPath: undefined } as Docker.DockerOptions),
   )
   remoteEngines.add(engine)

@@ -107,7 +107,7 @@ const authOf = (login: RegistryLogin): AuthConfig => ({
 /** The registry denies the project's organisation access to the image. */
 class AccessDenied extends ImageMissing {}
 
-/** Checks with the registry that the organisation may use a private image that exists locally. A pull by digest would not. */
+/** Checks with the registry that the organisation may use a private image, which the engine may have pulled for another one. */
 async function checkAccess(name: string, parts: ImageParts, { logins }: ImageUser, abort: AbortSignal): Promise<void> {
   if (!parts.privateRepositories.has(repositoryOf(name))) return
   const login = loginFor(name, logins)
@@ -170,7 +170,8 @@ async function pullFromSources(
     const isPrivate = privateRepositories.has(repositoryOf(name))
     const found = isPrivate || user.wantsDigest ? await queryRegistry(name, login, engine, abort) : { digest: null }
     if (isPrivate && 'reason' in found) throw accessDenied(name, login, found.reason)
-    if (login && 'reason' in (await queryRegistry(name, undefined, engine, abort))) privateRepositories.add(repositoryOf(name))
+    const isDeniedWithoutLogin = login && 'reason' in (await queryRegistry(name, undefined, engine, abort))
+    if (isDeniedWithoutLogin) privateRepositories.add(repositoryOf(name))
     report(`Fetching the image ${name}`)
     // Without a digest, the pull reports the reason.
     const digest = user.wantsDigest && 'digest' in found ? found.digest : null

@@ -55,7 +55,7 @@ export async function listImageArtifacts({ engine, labels }: ImageParts) {
   )
 }
 
-/** Names of an image. One that a second build has replaced has no name and is listed by its id. */
+/** Names of an image. An image whose name was given to the result of a second build is listed by its id. */
 export function namesOf(id: string, tags: readonly string[] | null | undefined): string[] {
   const names = (tags ?? []).filter((tag) => tag !== '<none>:<none>')
   return names.length > 0 ? names : [id]

@@ -24,7 +24,7 @@ export class PrivateRepositories {
     renameSync(draft, this.#file)
   }
 
-  /** Reads the file. One that cannot be read is an error: without it every organisation could use a private image. */
+  /** Reads the file. An unreadable file is an error: without its names, every organisation could use the private images. */
   #read(): Set<string> {
     if (this.#names) return this.#names
     try {

@@ -87,7 +87,10 @@ export class Tunnels {
     })
     this.#link.toPort(remote.port, AbortSignal.any([clientClosed.signal, AbortSignal.timeout(openTimeoutMs)]), remote.host).then(
       (stream) => {
-        if (socket.destroyed) return void stream.destroy()
+        if (socket.destroyed) {
+          stream.destroy()
+          return
+        }
         stream.once('error', () => socket.destroy())
         // A reset instead of an end: the client must not take a truncated response for a complete one.
         stream.once('close', () => (stream.readableEnded ? socket.end() : socket.resetAndDestroy()))

@@ -107,6 +107,7 @@ async function containerSettings(image: string, { request, parts, deadline }: Bu
     name: `berth-build-${[owner.deploymentId, service].filter(Boolean).join('-')}`,
     image,
     labels: parts.labels.ofOwner('build', owner, service),
+    // The shared network is never removed, so that its name stays valid after the call.
     network: await parts.networks.withNetworks(null, [], async ([shared]) => shared?.network ?? ''),
     resources,
     timeoutMs,

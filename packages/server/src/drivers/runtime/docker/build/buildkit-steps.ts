@@ -120,7 +120,8 @@ export class BuildKitSteps {
         .flatMap((name) => this.#layerAt(name) ?? [])
         .filter(({ createdAt }) => createdAt >= this.#startedAt)
       for (const { folder } of [layer, ...earlierLayers]) this.#layers.add(folder)
-      return void this.#recordedGroups.add(key)
+      this.#recordedGroups.add(key)
+      return
     }
   }
 

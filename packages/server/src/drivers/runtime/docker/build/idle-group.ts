@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { cgroupRoot } from '../../cgroup-files.ts'
 
 /**
- * Sets `cpu.idle` on a container: it runs only when no other process needs the CPU, and the scheduler treats a CPU that the
- * container uses as free. CPU shares alone do not achieve that. The engine has no such setting, so it is written to the container's control
- * group, if that is on this machine and writable.
+ * Sets `cpu.idle` on a container: the container runs only when no other process needs the CPU, and the scheduler treats a CPU
+ * that it uses as free. CPU shares alone do not achieve that. The engine has no such setting, so it is written to the
+ * container's control group, if that is on this machine and writable.
  */
 export function setCpuIdle(containerId: string, pid: number): void {
   try {

@@ -22,7 +22,7 @@ export function foreignContainers(engine: Engine): NonNullable<Runtime['foreign'
       return { isRunning, restart: { name: Name || 'no', retries: MaximumRetryCount ?? 0 } }
     },
     async stop(containerId, { graceSeconds }, abort) {
-      // Before the stop: if the engine restarted the container in between, both would run.
+      // Before the stop: otherwise the engine could restart the container, which would then run beside the project.
       if ((await setRestartPolicy({ name: 'no', retries: 0 }, containerId, abort)) === undefined) return
       const timeoutMs = graceSeconds * 1000 + stopTimeoutMs
       await ignoreAlreadyDone(() =>

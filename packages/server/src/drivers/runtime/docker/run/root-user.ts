@@ -43,7 +43,8 @@ async function uidOf(name: string, container: Container, abort: AbortSignal): Pr
       .toString('latin1')
       .split('\n')
       .find((one) => one.startsWith(`${name}:`))
-    return /^\d+$/.test(line?.split(':')[2] ?? '') ? (line?.split(':')[2] as string) : ''
+    const [, , uid = ''] = line?.split(':') ?? []
+    return /^\d+$/.test(uid) ? uid : ''
   }
   return ''
 }

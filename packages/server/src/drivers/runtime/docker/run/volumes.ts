@@ -52,7 +52,8 @@ export class Volumes {
     if (adopted && this.nameOf(id) === id) await this.#adopt(id, adopted)
     const current = this.nameOf(id)
     if (isPath(current) || (await this.#exists(current))) return current
-    // The file that names the current volume is lost with the data folder. A killed write can leave a second volume.
+    // Without the pointer file, such as after the loss of the data folder, the only volume of the id is the current one. A killed
+    // write can leave two volumes: which of them is the current one is then unknown.
     const [only, ...others] = await this.#namesOf(id)
     if (only === undefined || others.length > 0) throw new VolumeMissing({ id, name })
     this.#setCurrentName(id, only)

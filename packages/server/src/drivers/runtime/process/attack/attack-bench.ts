@@ -70,7 +70,7 @@ async function outputOf(runtime: Runtime): Promise<object> {
   const abort = AbortSignal.timeout(60_000)
   for await (const { message, stream } of runtime.logs('ins_attacker', null, abort))
     if (stream === 'stdout' && message.startsWith('{')) return JSON.parse(message)
-  throw new Error('the attacker said nothing')
+  throw new Error('the attacking program printed no result')
 }
 
 const folder = join(dataDir, 'processes')

@@ -1,9 +1,9 @@
 import type { BuildPlan } from '../../build-plan.ts'
 
 /**
- * Commands that run before those of the project: Python packages are installed into a folder of the project instead of the machine. A
- * build command may install them as well, such as the one of a `render.yaml`. Without either the folder only holds the name `python`,
- * which Debian does not have, and the packages of the machine are visible.
+ * Commands that run before those of the project: they make Python install packages into a folder of the project instead of the
+ * machine. A build command may install packages too, such as the one of a `render.yaml`. Without an install and a build command,
+ * the folder only provides the program name `python`, which Debian lacks, and the machine's packages stay visible.
  */
 export function setupCommands({
   language,

@@ -75,13 +75,14 @@ export class DiskMeasurement {
 
   /** Cheap check, once a measurement is due, whether this program may have filled the disk. */
   async assessWrites(freeSpace: FreeSpace, pids: readonly number[] | undefined): Promise<Suspicion> {
-    const hasDropped = this.#hasDroppedTo(freeSpace)
-    if (hasDropped) this.#highestFreeSpace = freeSpace
+    const hasDroppedAgain = this.#hasDroppedTo(freeSpace)
+    if (hasDroppedAgain) this.#highestFreeSpace = freeSpace
     else if (this.#hasDropped || this.#measuredAt === 0) return 'maybe'
     const written = pids ? await writtenBytes(pids) : null
     const hasWritten = written === null || written < this.#writtenBytes || written - this.#writtenBytes > this.#thresholdBytes
-    if (hasDropped) return hasWritten ? 'writes' : 'maybe'
+    if (hasDroppedAgain) return hasWritten ? 'writes' : 'maybe'
     if (hasWritten || this.#pauseMs >= maxPauseMs.known) return 'maybe'
+    // The periodic check of a program that has written little: it counts as a measurement, and the next one is later.
     this.#pauseMs = Math.min(maxPauseMs.known, this.#pauseMs * 2)
     this.#measuredAt = Date.now()
     return 'none'

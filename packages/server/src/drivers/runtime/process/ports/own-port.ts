@@ -4,11 +4,11 @@ import type { ProcessIdentity } from '../processes/process-table.ts'
 
 /** Port usage of a program, as the kernel reports it. */
 export interface PortFinding {
-  /** Port on which its processes accept connections from this machine. Null: none yet, or not for long enough. */
+  /** Port on which the program's processes accept connections from this machine. Null: none yet, or not for long enough. */
   port: number | null
-  /** All its listeners, as `host:port`. */
+  /** All listeners of the program, as `host:port`. */
   listensOn: string[]
-  /** Port on which it listens together with another program, so that either may get a connection. */
+  /** Port on which the program and another one both listen, so that either may get a connection. */
   shared: number | null
 }
 
@@ -33,7 +33,8 @@ const reachable = new Set(['127.0.0.1', '0.0.0.0', '::'])
  */
 export class PortFinder {
   readonly #waitMs: number
-  #since: number | null = null
+  /** Time since which the program listens on a port other than PORT and the hinted one. */
+  #otherPortSince: number | null = null
 
   constructor(waitMs: number) {
     this.#waitMs = waitMs
@@ -41,7 +42,7 @@ export class PortFinder {
 
   /** Starts over for another run of the program. */
   reset(): void {
-    this.#since = null
+    this.#otherPortSince = null
   }
 
   async check({ process, assigned, hinted }: PortSearch, sockets: ListeningSockets): Promise<PortFinding> {
@@ -50,23 +51,25 @@ export class PortFinder {
     const ownSockets = all.filter(({ inode }) => inodes.has(inode)).slice(0, maxListeners)
     const listensOn = ownSockets.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
     const ports = [...new Set(ownSockets.filter(({ host }) => reachable.has(host)).map(({ port }) => port))]
-    const [free, shared]: [number[], number[]] = [[], []]
+    const exclusive: number[] = []
+    const shared: number[] = []
     for (const port of ports) {
       const isAlone = (await sockets.at({ host: '127.0.0.1', port })).every(({ inode }) => inodes.has(inode))
-      ;(isAlone ? free : shared).push(port)
+      if (isAlone) exclusive.push(port)
+      else shared.push(port)
     }
-    const port = this.#choose(free, assigned, hinted, performance.now())
-    return { port, listensOn, shared: free.length === 0 ? (shared[0] ?? null) : null }
+    const port = this.#choose(exclusive, assigned, hinted, performance.now())
+    return { port, listensOn, shared: exclusive.length === 0 ? (shared[0] ?? null) : null }
   }
 
-  #choose(ports: readonly number[], given: number, hinted: number | null, now: number): number | null {
-    if (ports.includes(given)) return given
+  #choose(ports: readonly number[], assigned: number, hinted: number | null, now: number): number | null {
+    if (ports.includes(assigned)) return assigned
     if (hinted !== null && ports.includes(hinted)) return hinted
     if (ports.length === 0) {
-      this.#since = null
+      this.#otherPortSince = null
       return null
     }
-    this.#since ??= now
-    return now - this.#since >= this.#waitMs ? Math.min(...ports) : null
+    this.#otherPortSince ??= now
+    return now - this.#otherPortSince >= this.#waitMs ? Math.min(...ports) : null
   }
 }

@@ -10,14 +10,14 @@ const streams = ['stdout', 'stderr'] as const
 /** Share of the time spent on searching the processes of one instance: the project determines how long a search takes. */
 const checkShare = 0.1
 
-/** Ports of one instance: the one it listens on, and the one it wanted but could not bind. */
+/** Ports of one instance: the port that its program listens on, and the port that the program could not bind. */
 export class ProgramPorts {
   readonly #record: InstanceRecord
   readonly #records: InstanceRecords
   readonly #finder: PortFinder
-  /** Length of its output files when it was started. */
+  /** Lengths of the output files when the program was started. */
   readonly #lengthsAtStart = { stdout: 0, stderr: 0 }
-  /** Addresses that its processes listen on, as of the last search. */
+  /** Addresses that the program's processes listen on, as of the last search. */
   listensOn: readonly string[] = []
   #runningCheck: Promise<void> | null = null
   #nextCheckAt = 0

@@ -15,14 +15,17 @@ export async function sendTerminate(
   identity: ProcessIdentity,
   { hasPidNamespace, members, deadline }: TerminateOptions,
 ): Promise<void> {
+  const send = (): boolean => {
+    if (hasPidNamespace) return signalInNamespace(identity, 'SIGTERM', members())
+    signalGroup(identity, 'SIGTERM')
+    return true
+  }
   let isSignaled = false
-  for (; isAlive(identity); await pause(50)) {
-    if (!isSignaled && hasPidNamespace) isSignaled = signalInNamespace(identity, 'SIGTERM', members())
-    else if (!isSignaled) {
-      signalGroup(identity, 'SIGTERM')
-      isSignaled = true
-    }
+  while (isAlive(identity)) {
+    // Retried while the namespace has no program yet.
+    isSignaled ||= send()
     if (Date.now() >= deadline) return
+    await pause(50)
   }
   // The first process to end is often only a parent (npm, a shell). The others have the rest of the time.
   while (isSignaled && Date.now() < deadline && hasProcesses(identity, members())) await pause(50)

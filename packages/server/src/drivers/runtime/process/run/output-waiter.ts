@@ -41,7 +41,7 @@ export class OutputWaiter implements Disposable {
   async nextChange(): Promise<void> {
     if (!this.#watcher && this.#canWatch) {
       this.#open()
-      // What was written before the folder was watched is read first.
+      // Output that was written before the folder was watched is read first.
       if (this.#watcher) return
     }
     if (this.#changes === 0) {

@@ -60,7 +60,7 @@ export async function programFor(
   return { argv: [...(request.entrypoint ?? []), ...argv], cwd, env, user, shown, builtBytes: record.builtBytes, otherPortLaunch }
 }
 
-/** Volumes at their mount paths, parents first. Where mounting is impossible, in the runtime's own folder. */
+/** Volumes at their mount paths, parents first. Where mounting is impossible, each stays at its path in the runtime's folder. */
 function volumesOf({ volumes }: StartRequest, paths: Paths, sandbox: Sandbox, app: string) {
   const found = volumes.map(({ id, name, readOnly, mountPath: requestedPath }) => {
     const [path, mountPath] = [paths.volume(id), normalMountPath(requestedPath)]
@@ -71,7 +71,7 @@ function volumesOf({ volumes }: StartRequest, paths: Paths, sandbox: Sandbox, ap
   return found.sort((left, right) => left.at.length - right.at.length)
 }
 
-/** A volume below the app's folder needs that folder at the path that containers have it at. */
+/** Whether a volume is mounted below `/app`: the app must then be reachable at that path, as in a container. */
 const needsAlias = (volumes: readonly { at: string }[]) =>
   volumes.some(({ at }) => isBelow([appFolder], at)) && volumes.every(({ at }) => at !== appFolder)
 

@@ -78,7 +78,13 @@ export function machineView(environment: Readonly<Record<string, string | undefi
 /** Paths that the sandbox fills itself. A volume must not be at, below or above one of them. */
 export const reservedPaths = (environment: Readonly<Record<string, string | undefined>>): string[] => [
   ...roots,
-  ...['/nix', '/etc', '/proc', '/dev', '/sys', '/tmp', insideRoot],
+  '/nix',
+  '/etc',
+  '/proc',
+  '/dev',
+  '/sys',
+  '/tmp',
+  insideRoot,
   ...toolFolders(environment),
 ]
 

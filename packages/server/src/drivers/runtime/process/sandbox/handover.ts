@@ -7,7 +7,7 @@ export interface Handover {
   env: Readonly<Record<string, string>>
 }
 
-/** Encodes it for file descriptor 3, which the last stage reads. It is in no argv, file, or environment of a privileged process. */
+/** Encodes the handover for file descriptor 3, which the last stage reads. It is in no argv, file or environment of another stage. */
 export function encodeHandover({ argv, cwd, env }: Handover): string {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   for (const text of [cwd, ...argv, ...variables])

@@ -23,7 +23,8 @@ export function splitNested(shown: readonly MountedFolder[]): { outer: MountedFo
   const aliased = shown.find(({ alias }) => alias !== undefined)
   const { at: app = '', alias = '' } = aliased ?? {}
   const realPath = (path: string) => (aliased && isBelow([alias], path) ? `${app}${path.slice(alias.length)}` : path)
-  const [outer, nested]: [MountedFolder[], NestedMount[]] = [[], []]
+  const outer: MountedFolder[] = []
+  const nested: NestedMount[] = []
   for (const folder of shown) {
     const at = realPath(folder.at)
     const others = shown.flatMap((other) => (other === folder ? [] : [realPath(other.at)]))

@@ -60,7 +60,11 @@ export interface Sandbox {
 export function dropPrivileges(setpriv: string, { uid, gid, artifactGid }: ProcessUser, canDropBounds: boolean): string[] {
   return [
     setpriv,
-    ...[`--reuid=${uid}`, `--regid=${gid}`, `--groups=${artifactGid}`, '--no-new-privs', '--inh-caps=-all'],
+    `--reuid=${uid}`,
+    `--regid=${gid}`,
+    `--groups=${artifactGid}`,
+    '--no-new-privs',
+    '--inh-caps=-all',
     ...(canDropBounds ? ['--bounding-set=-all'] : []),
     '--',
   ]

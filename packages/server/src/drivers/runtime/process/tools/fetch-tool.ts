@@ -20,7 +20,7 @@ export interface FetchParts {
   npmEnv: Record<string, string>
 }
 
-/** Owner id of the user that fetches. No project has it. */
+/** Id in place of a project id, for the user that fetches tools. No project has this id. */
 const fetcher = 'tools'
 const limits = { cpuCores: 2, memoryMb: 1024, processes: 128 }
 const fetchTimeoutMs = 5 * 60_000
