@@ -1,4 +1,4 @@
-// npm run build: builds what does not fit its sources any more; with --force everything.
+// npm run build: builds each target whose sources have changed since its last build; with --force every target.
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -44,7 +44,10 @@ async function buildTarget(target) {
   console.log(`built ${target.name} in ${secondsSince(start)}`)
 }
 
-/** An interrupted build leaves the old one complete: the new folder replaces it in one step. */
+/**
+ * Replaces the dist folder once the build is complete, so that an interrupted build leaves the old one. An interruption between the
+ * two renames leaves no dist: the next run then builds again.
+ */
 function swap(fresh, dist) {
   const old = `${fresh}-old`
   try {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
-import { countRooms, describeCycle, findFolderCycles, readImports, sourceFiles } from './folder-cycles.ts'
+import { countSubfolders, describeCycle, findFolderCycles, readImports, sourceFiles } from './folder-cycles.ts'
 
 const clone = fileURLToPath(new URL('..', import.meta.url))
 const program = join(clone, 'scripts', 'folder-cycles.ts')
@@ -69,9 +69,9 @@ test('imports in one direction are allowed; imports of tests and in comments are
   }
   const tree = treeWith(files)
   expect(findFolderCycles(readImports(tree))).toEqual([])
-  expect(countRooms(sourceFiles(tree), readImports(tree))).toContainEqual({
+  expect(countSubfolders(sourceFiles(tree), readImports(tree))).toContainEqual({
     folder: 'packages/server/src/modules/shops',
-    rooms: 2,
-    arrows: 1,
+    subfolders: 2,
+    importingPairs: 1,
   })
 })

@@ -1,7 +1,7 @@
 // Finds folder cycles: in each folder of a package, its files and subfolders must not import each other in a circle. A subfolder
 // counts as a whole, a file of the folder itself counts alone. Tests are not read; type-only imports count.
 //   node scripts/folder-cycles.ts [tree]      prints each cycle with its imports, and fails if there is one
-//   node scripts/folder-cycles.ts --rooms     prints how many subfolders each folder has, and the arrows between them
+//   node scripts/folder-cycles.ts --subfolders  prints how many subfolders each folder has, and how many pairs import each other
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -45,7 +45,7 @@ export function findFolderCycles(imports: readonly Import[]): FolderCycle[] {
   )
 }
 
-/** Groups the imports by the deepest folder that holds both files, as arrows between the items of that folder. */
+/** Groups the imports by the deepest folder that contains both files: for each of its items, the items that it imports. */
 function byFolder(imports: readonly Import[]): Map<string, Map<string, Set<string>>> {
   const folders = new Map<string, Map<string, Set<string>>>()
   for (const { from, to } of imports) {
@@ -102,25 +102,25 @@ export const describeCycle = ({ folder, items, imports }: FolderCycle) =>
     ...imports.map(({ from, to }) => `  ${inside(folder, from)} -> ${inside(folder, to)}`),
   ].join('\n')
 
-/** Counts the subfolders of each folder, and the pairs of them of which one imports the other. */
-export function countRooms(
+/** Counts the subfolders of each folder, and the pairs of subfolders of which the first imports the second. */
+export function countSubfolders(
   files: readonly string[],
   imports: readonly Import[],
-): { folder: string; rooms: number; arrows: number }[] {
-  const rooms = new Map<string, Set<string>>()
+): { folder: string; subfolders: number; importingPairs: number }[] {
+  const subfolders = new Map<string, Set<string>>()
   for (const file of files) {
     const parts = dirname(file).split('/')
     for (let at = 1; at < parts.length; at++) {
       const folder = parts.slice(0, at).join('/')
-      rooms.set(folder, (rooms.get(folder) ?? new Set()).add(parts[at]!))
+      subfolders.set(folder, (subfolders.get(folder) ?? new Set()).add(parts[at]!))
     }
   }
   const between = byFolder(imports)
-  return [...rooms].sort().map(([folder, inside]) => {
-    const arrows = [...(between.get(folder) ?? [])].flatMap(([from, targets]) =>
+  return [...subfolders].sort().map(([folder, names]) => {
+    const pairs = [...(between.get(folder) ?? [])].flatMap(([from, targets]) =>
       from.endsWith('/') ? [...targets].filter((to) => to.endsWith('/')) : [],
     )
-    return { folder, rooms: inside.size, arrows: arrows.length }
+    return { folder, subfolders: names.size, importingPairs: pairs.length }
   })
 }
 
@@ -128,9 +128,13 @@ function main(args: string[]) {
   const root = args.find((word) => !word.startsWith('--')) ?? fileURLToPath(new URL('..', import.meta.url))
   const files = sourceFiles(root)
   const imports = readImports(root, files)
-  if (args.includes('--rooms')) {
-    const inPackages = countRooms(files, imports).filter(({ folder }) => folder.split('/').length > 2)
-    return console.log(inPackages.map(({ folder, rooms, arrows }) => `${folder}: ${rooms} rooms, ${arrows} arrows`).join('\n'))
+  if (args.includes('--subfolders')) {
+    const inPackages = countSubfolders(files, imports).filter(({ folder }) => folder.split('/').length > 2)
+    const lines = inPackages.map(
+      ({ folder, subfolders, importingPairs }) =>
+        `${folder}: ${subfolders} subfolders, ${importingPairs} pairs import each other`,
+    )
+    return console.log(lines.join('\n'))
   }
   const cycles = findFolderCycles(imports)
   for (const cycle of cycles) console.error(describeCycle(cycle))

@@ -1,4 +1,4 @@
-// Brings the packages that the lockfile names. Runs on the machine's own Node, with nothing installed.
+// Installs the packages that the lockfile names. Runs on the machine's own Node, before any package is installed.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endBy, root, runProgram, secondsSince, showProgress } from './programs.mjs'
@@ -23,15 +23,16 @@ export async function install() {
   if (interrupted) await endBy(interrupted)
   if (code !== 0) throw new Error(installFailure(output))
   if (!isInstalled())
-    throw new Error('npm did not install what the lockfile names: package.json and package-lock.json do not fit each other')
+    throw new Error(
+      'npm installed other packages than package-lock.json names: package.json has changed without it. Run npm install to update it',
+    )
   console.log(`installed in ${secondsSince(start)}`)
   return true
 }
 
 /**
- * npm writes its own record into node_modules as the last step of an install, so an interrupted install has none. Compared in
- * both directions: every package of the lockfile is installed, and no other one is. A platform package may be absent on other
- * platforms.
+ * Compares the lockfile with npm's own record in node_modules, which npm writes as the last step: an interrupted install has none.
+ * Every package of the lockfile must be installed, and no other one. Only a package for another platform may be absent.
  */
 function isInstalled() {
   const wanted = readLock('package-lock.json')
@@ -58,7 +59,7 @@ function libcName() {
   return process.report?.getReport().header.glibcVersionRuntime ? 'glibc' : 'musl'
 }
 
-/** The npm that runs us, if one does: another one of the PATH may be older. */
+/** Runs npm: the one that started this script, if any, since the npm on the PATH may be older. */
 function npm(args) {
   const cli = process.env.npm_execpath
   const quiet = { quiet: true, env: process.env }

@@ -36,7 +36,7 @@ const forbidden: [from: string, specifier: string][] = [
   // By a detour.
   ['modules/backups/detour.ts', '../../modules/projects/store.ts'],
   ['modules/backups/runs/detour-1.ts', '../../../modules/projects/index.ts'],
-  // Between rooms.
+  // Between layers.
   ['modules/routing/edge.ts', '../../edge-proxy/server.ts'],
   ['http/module.ts', '../modules/access/index.ts'],
   ['http/driver.ts', '../drivers/git/git.ts'],
@@ -83,7 +83,7 @@ const allowed: [from: string, specifier: string][] = [
   ['drivers/runtime/docker/engine.ts', 'dockerode'],
   ['drivers/shell/ssh/connect.ts', 'ssh2'],
   ['instance/compose.ts', '../modules/backups/index.ts'],
-  // Tests reach into other rooms.
+  // Tests may import other layers.
   ['modules/backups/some.test.ts', '../projects/store.ts'],
 ]
 

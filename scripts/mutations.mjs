@@ -1,7 +1,8 @@
-// node scripts/mutations.mjs [--only 3,14] [--tested] [--tree folder]: which faults of one line do the tests notice?
-// Each is made in a throw-away copy of the tree, the test files that should notice it are run as `npm test` selects them, and it is
-// taken back. Without the fault they must pass; --tested says that they do. Fails where one is missed. --tree takes another checkout with its packages, to compare two versions.
-// What the tests need of the machine comes from the environment, or from a test machine that runs.
+// node scripts/mutations.mjs [--only 3,14] [--tested] [--tree folder]: checks that the tests notice each fault in mutations.mjs.
+// For each fault, changes one line in a temporary copy of the tree, runs the test files that must notice it (as `npm test` selects
+// them) and restores the line. Exits with 1 if a fault is missed. First runs the same tests without any fault, since they must pass;
+// --tested skips this. --tree checks another checkout with its packages, to compare two versions.
+// The tests find the test machine through the environment, or through the file of one that is running.
 import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +27,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => p
 
 const files = copyTree()
 const places = wanted.map((mutation) => locationOf(mutation, files))
-if (!values.tested) await mustPass()
+if (!values.tested) await checkTestsPass()
 const missed = []
 for (const [at, mutation] of wanted.entries()) {
   const { path, text } = places[at]
@@ -43,7 +44,7 @@ for (const [at, mutation] of wanted.entries()) {
 console.log(`\n${wanted.length - missed.length} of ${wanted.length} caught`)
 process.exitCode = missed.length > 0 ? 1 : 0
 
-/** Packages are linked one by one, so that those of the workspace are the copy's own. */
+/** Copies the tree and returns the paths of its source files. Each package is linked, but those of the workspace are the copy's own. */
 function copyTree() {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: tree,
@@ -63,7 +64,7 @@ function copyTree() {
   return kept.filter((path) => path.startsWith('packages/')).map((path) => join(copy, path))
 }
 
-async function mustPass() {
+async function checkTestsPass() {
   for (const { number, tests } of wanted)
     for (const test of tests)
       if (!files.some((path) => path.includes(test) && path.includes('.test.')))
@@ -101,7 +102,7 @@ function run(project, tests, withinMs = limitMs) {
   })
 }
 
-/** The name of the test that failed, so that the reader can tell whether it is the right one. */
+/** Returns the name of the test that failed, so that the reader can check that the right test noticed the fault. */
 function firstFailure(output) {
   const name = /FAIL\s+(.+)/.exec(output)?.[1]?.trim() ?? 'an error outside of any test'
   return output.includes('Test timed out') ? `${name} (timed out)` : name

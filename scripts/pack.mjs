@@ -50,7 +50,7 @@ async function packOne(manifest, fileName, write) {
   }
 }
 
-/** The folders are those of a clone, since the programs find each other by relative paths. */
+/** Copies the built product in the folder structure of a clone, since its programs find each other by relative paths. */
 function writePackage(folder) {
   cpSync(join(root, 'README.md'), join(folder, 'README.md'))
   copyShipped(folder, [

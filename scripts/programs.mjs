@@ -27,8 +27,8 @@ export function toolEnvironment(more = {}) {
 export const tool = (name) => join(root, 'node_modules', '.bin', name)
 
 /**
- * Runs a program to its end in the root of the clone. A signal that would end us goes to the program instead, and `interrupted`
- * names it afterwards. With `quiet` its output is returned and not shown.
+ * Runs a program to its end in the root of the clone. A signal that would end this process is forwarded to the program instead, and
+ * returned as `interrupted`. With `quiet` the program's output is returned and not shown.
  */
 export function runProgram(program, args, { env = toolEnvironment(), quiet = false, niceness = 0 } = {}) {
   return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ export function runProgram(program, args, { env = toolEnvironment(), quiet = fal
   })
 }
 
-/** Ends this process by the same signal that ended its work, so that the caller sees the true reason. */
+/** Ends this process with the signal that interrupted the program, so that the calling process sees the real reason. */
 export function endBy(signal) {
   process.removeAllListeners(signal)
   process.kill(process.pid, signal)

@@ -11,11 +11,11 @@ import { shootScan } from './screenshots/scanned-server.ts'
 import { addressScenes, frontScenes, viewerScenes } from './screenshots/scenes.ts'
 
 /**
- * npm run screenshots [folder] [name…]: the built product on real data: every address, dialogs, what a viewer sees, and an instance with
- * nothing, one project and a thousand, in both themes, at a desk and on a phone. With names only the scenes that begin with one of them.
- * `--shots desk-light,phone-dark` leaves the other two out.
- * npm run pictures [-- --minutes 8]: those of the README and the documentation, into docs/pictures; the project has visitors for some
- * minutes first, so that its charts have something to show.
+ * npm run screenshots [folder] [name…]: takes screenshots of the built product with real data: every address, dialogs, the pages of a
+ * viewer, and an instance with no, one and a thousand projects, in both themes, on a desktop and a phone screen. With names, only
+ * the scenes that begin with one of them. `--shots desk-light,phone-dark` takes only these two of the four combinations.
+ * npm run pictures [-- --minutes 8]: takes the pictures of the README and the documentation, into docs/pictures. Simulated visitors
+ * request the project's pages for some minutes first, so that its charts show traffic.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,

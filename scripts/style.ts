@@ -1,4 +1,4 @@
-// Counts wording, Markdown lines and table cells that CONTRIBUTING.md rules out. It fails when a count exceeds its ceiling in
+// Counts wording, Markdown lines and table cells that CONTRIBUTING.md forbids. Fails when a count exceeds its ceiling in
 // scripts/style-ceiling.json.
 //   node scripts/style.ts             prints the counts and checks them; --list <name> prints every place of one count
 //   node scripts/style.ts --update    lowers the ceiling to the counts; it never raises it

@@ -1,7 +1,7 @@
-// npm test: the gate, from a clone where nothing was ever installed. scripts/test/selection.ts says which files it runs where.
+// npm test: installs, builds, checks and tests, also in a new clone. scripts/test/selection.ts selects the test files.
 //   npm test -- --quick     unit tests and API tests on SQLite, without the files that take long
 //   npm test -- --matrix    every API test on both databases, every end-to-end test on both runtimes; records when it was green
-//   npm test -- <filter>    words that Vitest takes: parts of file names, -t <name>, --project <name>
+//   npm test -- <filter>    arguments of Vitest: parts of file names, -t <name>, --project <name>
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -7,8 +7,8 @@ import { firstHour, type Step } from './transcript/first-hour.ts'
 import { neutral } from './transcript/neutral.ts'
 
 /**
- * npm run transcript: the built product, a new user and their first hour, written into docs/cli.md. Each command is really run; what
- * differs from machine to machine (ports, ids, paths, times) is made the same.
+ * npm run transcript: runs the commands of a new user's first hour on the built product, and writes them with their output into
+ * docs/cli.md. Values that differ between machines (ports, ids, paths, times) are replaced by fixed ones.
  */
 const root = join(import.meta.dirname, '..')
 const page = join(root, 'docs', 'cli.md')
@@ -21,7 +21,7 @@ try {
   const home = join(folder.path, 'home')
   const app = join(folder.path, 'hello')
   await mkdir(home)
-  // A reader who has deployed the example has its link in the folder.
+  // Leaves out `.berth`, which links the folder to a project if the example was deployed before.
   await cp(join(root, 'examples', 'node'), app, { recursive: true, filter: (path) => basename(path) !== '.berth' })
   const tidy = neutral({
     url: berth.url,

@@ -5,8 +5,9 @@ import { root } from '../programs.mjs'
 import { builtinHttp } from './builtin-http.mjs'
 
 /**
- * Not bundled: Node's own modules and optional native code, which its packages do without. Everything else is, so that the result
- * runs without node_modules. dockerode reads its .proto files only for build sessions of its own; Berth opens its sessions itself.
+ * Imports that are not bundled: Node's own modules, and optional native code that the packages can do without. Everything else is
+ * bundled, so that the result runs without node_modules. dockerode reads its .proto files only for its own build sessions, which
+ * Berth does not use.
  */
 const outside = [/^node:(?!http$)/, /\.node$/, 'pg-native', 'cpu-features', '@berth/server']
 
@@ -47,7 +48,10 @@ const serverBeside = {
   },
 }
 
-/** CommonJS packages that name their own folder, such as ssh2, find the bundle's. A prefix without a line break keeps source maps true. */
+/**
+ * Defines `__dirname` as the bundle's folder for CommonJS packages that use it, such as ssh2. The prefix has no line break, so that
+ * the lines of the source map stay correct.
+ */
 const folderNames = {
   name: 'folder-names',
   renderChunk: (code) => (/\b__dirname\b/.test(code) ? { code: `const __dirname=import.meta.dirname;${code}`, map: null } : null),

@@ -54,7 +54,7 @@ export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera)
         const path = join(folder, isForDocs ? `${name}.png` : `${name}-${screen}-${colorScheme}.png`)
         const note = (message: string) => console.log(`${name} ${screen} ${colorScheme}: ${message}`)
         await show(page, address, note)
-        // A dialog covers the screen, not the page.
+        // An action that fails, such as a missing button, is reported; the screenshot is taken anyway.
         await act?.(page).catch((error: Error) => note(error.message.split('\n').slice(0, 4).join(' ')))
         // Waits until the dialog has faded in.
         if (act) await pause(400)
@@ -76,8 +76,8 @@ export function cameraOf({ browser, folder, shots, isAsked, isForDocs }: Camera)
 }
 
 /**
- * Makes the screen as tall as the page. A screenshot of the full page would take a scrolled page with its sticky bar in the middle,
- * and loses `pointer: coarse`.
+ * Makes the screen as tall as the page. Chromium's own full-page screenshot would show the sticky bar in the middle of a scrolled
+ * page, and would not match `pointer: coarse`.
  */
 async function showWhole(page: Page, width: number): Promise<void> {
   const height = await page.evaluate(() => {

@@ -3,7 +3,7 @@ import type { Filled } from '../../tests/kit/filled-instance.ts'
 import type { Scene } from './scenes.ts'
 
 /**
- * Partly completed dialogs, wizards and forms on the filled instance. None of them is submitted, except where it can be repeated.
+ * Partly completed dialogs, wizards and forms on the filled instance. A form is submitted only if each run may submit it again.
  */
 export const dialogScenes = ({ projectId, deploymentId, serverId, brokenId, longNamedId }: Filled): Scene[] => {
   const project = `/projects/${projectId}`

@@ -5,17 +5,17 @@ import type { cameraOf } from './camera.ts'
 import { type Scene, scenesOf } from './scenes.ts'
 
 const nothing = { projectId: 'none', deploymentId: 'none', serverId: 'none' }
-/** The addresses of `addressesOf` that contain the text and refer to existing objects. */
-const those = (addresses: Record<string, string>, holds: string) =>
-  Object.fromEntries(Object.entries(addresses).filter(([, address]) => address.includes(holds) && !address.includes('none')))
+/** Selects the addresses that contain the text and refer to existing objects. */
+const addressesWith = (addresses: Record<string, string>, text: string) =>
+  Object.fromEntries(Object.entries(addresses).filter(([, address]) => address.includes(text) && !address.includes('none')))
 
-/** A second instance, from its start: empty, with a connected git host, with one project, with a thousand. */
+/** Takes screenshots of a new instance as it grows: empty, with a connected git host, with one project, with a thousand projects. */
 export async function shootGrowing(shoot: ReturnType<typeof cameraOf>, isAsked: (name: string) => boolean): Promise<void> {
   const host = await startGitHubHost()
   try {
     await using hosting = await startHosting({ env: host.settings('oauth') })
     const take = (scenes: readonly Scene[]) => shoot(hosting.berth.url, ownerSignIn, scenes)
-    await take(scenesOf(those(addressesOf(nothing), '/'), 'empty-'))
+    await take(scenesOf(addressesWith(addressesOf(nothing), '/'), 'empty-'))
 
     await host.createRepository('acme/shop', { 'package.json': '{"scripts":{"start":"node server.js"}}', 'server.js': '' })
     await host.createRepository('acme/handbook', { 'index.html': '<h1>Handbook</h1>' }, { private: true })
@@ -41,7 +41,7 @@ export async function shootGrowing(shoot: ReturnType<typeof cameraOf>, isAsked: 
       gitRepo: 'shop',
       gitBranch: 'main',
     })
-    const ofProject = those(addressesOf({ ...nothing, projectId: id }), id)
+    const ofProject = addressesWith(addressesOf({ ...nothing, projectId: id }), id)
     await take([...scenesOf({ projects: '/' }, 'one-'), ...scenesOf(ofProject, 'new-born-')])
 
     if (!isAsked('thousand-projects') && !isAsked('thousand-rows')) return

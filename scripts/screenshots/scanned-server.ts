@@ -5,7 +5,7 @@ import { partOf } from '../../tests/kit/machine.ts'
 import { startSshd } from '../../tests/kit/sshd.ts'
 import type { cameraOf } from './camera.ts'
 
-/** A reachable server with a foreign Compose stack: the result of a scan, and the selection. Nothing is adopted. */
+/** Takes screenshots of a server with a foreign Compose stack: the result of a scan and the plan. Nothing is adopted. */
 export async function shootScan(shoot: ReturnType<typeof cameraOf>): Promise<void> {
   await using sshd = await startSshd(partOf('sshd'))
   await using stack = await startForeignStack(`shop${randomBytes(3).toString('hex')}`)

@@ -1,12 +1,12 @@
-// What the test machine asks its Docker engine, over the socket: no Docker client is needed.
+// Calls of the test machine to its Docker engine, over the socket. They need no Docker client.
 //   wait SOCKET SECONDS · key SOCKET IMAGE · import SOCKET IMAGE TAR [CHANGE…] · kill-all SOCKET
 import { createReadStream } from 'node:fs'
 import { request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 
-const [question, socket, ...words] = process.argv.slice(2)
-const questions = { wait, key, import: importImage, 'kill-all': killAll }
-process.exitCode = await questions[question](...words)
+const [command, socket, ...args] = process.argv.slice(2)
+const commands = { wait, key, import: importImage, 'kill-all': killAll }
+process.exitCode = await commands[command](...args)
 
 async function wait(seconds) {
   const end = Date.now() + seconds * 1000
@@ -30,7 +30,7 @@ async function importImage(image, tar, ...changes) {
   const query = new URLSearchParams({ fromSrc: '-', repo, tag })
   for (const change of changes) query.append('changes', change)
   const { status, body } = await ask('POST', `/images/create?${query}`, createReadStream(tar))
-  // The engine reports what goes wrong after the first byte as a line of a 200 reply.
+  // The engine has already sent the status 200 when an import fails: it reports the error in the body.
   if (status === 200 && !body.includes('"error"')) return 0
   console.error(`importing ${image}: ${status} ${body.trim()}`)
   return 1

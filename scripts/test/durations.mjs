@@ -1,5 +1,5 @@
-// How long each test file took: Vitest starts the longest first, and a quick run leaves the long ones out.
-// durations.json is committed and renewed by `npm run test:matrix`. Every other whole run keeps its own figures beside the packages.
+// Durations of the test files: Vitest starts the longest first, and a quick run leaves the long ones out.
+// durations.json is committed and updated by `npm run test:matrix`. Every other whole run stores its own durations in node_modules.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../programs.mjs'
@@ -7,17 +7,17 @@ import { root } from '../programs.mjs'
 const committed = join(root, 'scripts', 'test', 'durations.json')
 const local = join(root, 'node_modules', '.berth-test-durations.json')
 
-/** Seconds by project, then by file. A file that is missing took less than a second, or is new. */
+/** Returns seconds by project and file. A missing file took less than a second, or is new. */
 export function committedDurations() {
   return read(committed)
 }
 
-/** The last run's figures, and the committed ones for files that it did not run. */
+/** Returns the durations of the last run, and the committed ones for files that the last run left out. */
 export function lastDurations() {
   return merge(read(committed), read(local))
 }
 
-/** Keeps the figures of a run: `files` as the tally lists them. A matrix run, which runs everything, also renews the committed file. */
+/** Stores the durations of a run; `files` as in its tally. A matrix run, which runs every file, also updates the committed file. */
 export function keepDurations(files, { isMatrix }) {
   const measured = {}
   for (const { project, path, seconds } of files) {

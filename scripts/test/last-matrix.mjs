@@ -1,4 +1,4 @@
-// The last green run of `npm run test:matrix`, in a committed file, so that everybody sees how old it is.
+// The last green run of `npm run test:matrix`, in a committed file, so that its age is visible in every clone.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, runProgram } from '../programs.mjs'

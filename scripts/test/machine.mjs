@@ -1,18 +1,18 @@
-// The test machine from JavaScript: started for this process, its settings as an environment, stopped again.
+// Starts and stops the test machine for this process, and reads its settings as environment variables.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, runProgram } from '../programs.mjs'
 
 const script = join(root, 'scripts', 'test-machine.sh')
 
-/** Starts the named parts (all without any) and returns the settings for the tests' environment. */
+/** Starts the named parts (without names: all) and returns the settings for the tests' environment. */
 export async function startMachine(parts) {
   const { code } = await runProgram('bash', [script, 'start', '--for', String(process.pid), ...parts])
   if (code !== 0) throw new Error(`scripts/test-machine.sh ended with ${code}`)
   return readSettings()
 }
 
-/** Stays up for other test runs that still use it, and when the caller wants to keep it. */
+/** Stops the test machine, unless another test run uses it or BERTH_TEST_KEEP_MACHINE=1. */
 export async function stopMachine() {
   if (process.env.BERTH_TEST_KEEP_MACHINE === '1') return
   await runProgram('bash', [script, 'stop', '--for', String(process.pid)])

@@ -1,5 +1,6 @@
-// Global set-up of the end-to-end tests: a migrated SQLite file, which tests/kit/start-berth.ts copies into new data folders. An instance
-// that migrates an empty database takes a fifth more processor time to start. The tests of `berth up` and of the package start on none.
+// Global set-up of the end-to-end tests: creates a migrated SQLite file, which tests/kit/start-berth.ts copies into new data folders.
+// Migrating an empty database takes a fifth of an instance's processor time at its start. The tests of `berth up` and of the package
+// start without the file.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

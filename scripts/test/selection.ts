@@ -1,5 +1,6 @@
-// Which test files run where. `npm test` proves each axis once: every file on SQLite and on plain processes, and on PostgreSQL or
-// Docker those that say so in their head, with the reason. `npm run test:matrix` runs the whole product, and so does Vitest by hand.
+// Selects the test files for each database and runtime. `npm test` runs every file on SQLite and on plain processes, and on
+// PostgreSQL or Docker those with a `// gate:` line, which states the reason. `npm run test:matrix`, and Vitest run by hand, run
+// every file on all of them.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 // @ts-expect-error a program without types
@@ -12,7 +13,7 @@ type Selection = 'all' | 'gate' | 'quick'
 
 const selection = (process.env.BERTH_TEST_SELECTION ?? 'all') as Selection
 
-/** The line in the head of a file, such as `// gate: also on PostgreSQL, since two requests race for one name`. */
+/** The gate line at the top of a test file, such as `// gate: also on PostgreSQL, since two requests race for one name`. */
 export const gateLine = /^\/\/ gate: also on (PostgreSQL|Docker), (since .+)$/gm
 
 export const gateLinesOf = (path: string) =>
@@ -23,16 +24,16 @@ const isOn = (axis: Axis) => (path: string) => selection !== 'gate' || gateLines
 export const apiTests = globSync('packages/server/tests/**/*.test.ts', { cwd: root }).sort()
 const endToEndTests = globSync(['tests/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts'], { cwd: root }).sort()
 
-/** The API suite is one set of files. */
+/** The files of the API suite that run on the database. */
 export function apiTestsOn(database: 'sqlite' | 'postgres'): string[] {
   if (database === 'sqlite') return apiTests.filter(isQuickEnough('api-sqlite'))
-  // Uploads to a file: 600 MB are the same work with either database.
+  // The upload of 600 MB goes to a file, which is the same work with either database.
   return apiTests.filter(isOn('PostgreSQL')).filter((path) => !path.endsWith('/upload-memory.test.ts'))
 }
 
 const naming = (call: string) => (path: string) => readFileSync(join(root, path), 'utf8').includes(call)
 
-/** A file whose subject is containers runs on Docker alone; one that names both runtimes runs once on each. */
+/** The end-to-end files that run on the runtime: one with describeOnDocker on Docker only, one with describeOnRuntimes on both. */
 export function endToEndTestsOn(runtime: 'process' | 'docker'): string[] {
   const isOnBoth = naming('describeOnRuntimes(')
   const isOnDocker = naming('describeOnDocker(')

@@ -14,16 +14,16 @@ export function addTallies(tallies) {
   }
 }
 
-/** Seconds by project and the slowest files. `startedAt`: when the first file was begun, in milliseconds. */
+/** Returns lines with the seconds of each project and the slowest files. `startedAt`: start of the run in milliseconds. */
 export function timeLines(files, startedAt) {
   const rows = [...new Set(files.map(({ project }) => project))].map((project) => {
-    const its = files.filter((file) => file.project === project)
+    const own = files.filter((file) => file.project === project)
     return {
       project,
-      count: its.length,
-      seconds: its.reduce((sum, { seconds }) => sum + seconds, 0),
-      from: Math.min(...its.map(({ endedAt, seconds }) => endedAt / 1000 - seconds)) - startedAt / 1000,
-      to: Math.max(...its.map(({ endedAt }) => endedAt)) / 1000 - startedAt / 1000,
+      count: own.length,
+      seconds: own.reduce((sum, { seconds }) => sum + seconds, 0),
+      from: Math.min(...own.map(({ endedAt, seconds }) => endedAt / 1000 - seconds)) - startedAt / 1000,
+      to: Math.max(...own.map(({ endedAt }) => endedAt)) / 1000 - startedAt / 1000,
     }
   })
   const shown = (seconds) => String(Math.max(0, Math.round(seconds)))
@@ -43,7 +43,7 @@ export function timeLines(files, startedAt) {
   ]
 }
 
-/** The last green run of everything, as `npm run test:matrix` has recorded it. */
+/** Returns a line about the last green run of the full matrix. */
 export function matrixLine(last) {
   if (!last) return 'full matrix: no green run recorded (npm run test:matrix)'
   return `full matrix: last green ${last.endedAt} at commit ${last.commit}, ${last.passed} tests (npm run test:matrix)`

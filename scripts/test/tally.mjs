@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
 /**
- * A Vitest reporter that leaves the figures of a run in the file BERTH_TEST_TALLY: every failure, the reason of every skip, and
- * how long each file took.
+ * A Vitest reporter that writes the results of a run to the file BERTH_TEST_TALLY: every failure, the reason of every skip, and the
+ * duration of each file.
  */
 // biome-ignore lint/style/noDefaultExport: Vitest loads a reporter by its default export
 export default class Tally {
@@ -23,7 +23,7 @@ export default class Tally {
   }
 }
 
-/** The time of its tests and hooks. Imports are not counted: the first file of a worker makes them for all that follow. */
+/** Returns the time of the file's tests and hooks. Imports are not counted: the first file of a worker loads them for the others. */
 function timesOf(module, endedAt) {
   const seconds = module.diagnostic().duration / 1000
   return { project: module.project.name, path: pathOf(module), seconds, endedAt }
@@ -33,9 +33,9 @@ const pathOf = (module) => relative(process.cwd(), module.moduleId)
 
 function count(module, tally) {
   const place = [module.project.name, pathOf(module)].filter(Boolean).join(': ')
-  // A file that cannot be loaded has no tests to fail, and must not vanish from the figures.
+  // A file that cannot be loaded has no failed tests: without this list, it would be missing from the results.
   if (module.errors().length > 0) tally.brokenFiles.push(place)
-  // Nor has a suite whose beforeAll failed: its tests are not run.
+  // The tests of a suite whose beforeAll failed are not run: its error is counted instead.
   for (const suite of module.children.allSuites())
     for (const { message } of suite.errors()) tally.failed.push({ place, name: suite.fullName, reason: message.slice(0, 500) })
   for (const test of module.children.allTests()) {

@@ -1,11 +1,11 @@
-interface Own {
+interface LocalValues {
   url: string
   edgeUrl: string
   folders: Readonly<Record<string, string>>
 }
 
 /** Normalises output so that it is the same on every machine: the usual ports, one id, one time, no local path. */
-export function neutral({ url, edgeUrl, folders }: Own): (output: string) => string {
+export function neutral({ url, edgeUrl, folders }: LocalValues): (output: string) => string {
   const [port, edgePort] = [url, edgeUrl].map((one) => new URL(one).port) as [string, string]
   return (output) => {
     let text = output
