@@ -25,7 +25,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const [otherTree] = positionals
-if (!otherTree) throw new Error('which tree to compare with? api-compare.ts <folder of another, built tree>')
+if (!otherTree) throw new Error('name the tree to compare with: node bench/api-compare.ts <folder of another, built tree>')
 const wrk = process.env.BERTH_TEST_WRK
 
 await using own = await start(values.tree)

@@ -16,11 +16,11 @@ import { megabytes, table } from './kit/table.ts'
 import { addHistory, makeScene, type TableScene } from './kit/table-scene.ts'
 
 /**
- * node bench/api-table.ts [other tree…]: lists, single reads and writes of the API beside a floor: a bare Fastify reply of the same
- * bytes, and for writes a server that only commits a row to SQLite with the same durability. The trees (this one and others, all
- * built) and the floor are loaded in turns. Requests per second, and processor time per request, which depends less on other work.
- * `--repetitions=10`: afterwards the whole load again that often, with the memory of the API process and the worker after each.
- * BERTH_BENCH_POSTGRES_URL (an empty database for each tree, separated by spaces): on PostgreSQL.
+ * node bench/api-table.ts [other tree…]: compares lists, single reads and writes of the API with a floor: a bare Fastify reply of the
+ * same bytes, and for writes a server that only commits a row to SQLite with the same durability. The trees (this one and others, all
+ * built) and the floor are loaded in turns. Prints requests per second, and CPU time per request, which depends less on other load.
+ * `--repetitions=10` then repeats the whole load that often, and prints the memory of the API process and the worker each time.
+ * BERTH_BENCH_POSTGRES_URL, with an empty database for each tree (separated by spaces), selects PostgreSQL.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -54,7 +54,7 @@ interface Measured {
 interface Row {
   name: string
   path(scene: TableScene): string
-  /** A Lua script of the load; the requests of a plain read have none. */
+  /** The Lua script with which wrk makes the requests; a plain read needs none. */
   script?(side: Side): string
   isWrite?: true
   /** Commits per second beside the load. */

@@ -26,7 +26,7 @@ const wrk = process.env.BERTH_TEST_WRK
 await using berth = await startBerth({ env: { ...benchAdmin, BERTH_LOG_LEVEL: 'warn', BERTH_RATE_LIMIT_SCALE: '1000' } })
 const reads = await signedInReads(berth, Number(values.projects))
 
-// The database is migrated and full now: this is what a user's restart takes.
+// Measures a restart as a user has it: with a migrated and filled database.
 await berth.stop()
 const began = performance.now()
 await berth.restart()

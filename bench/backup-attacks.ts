@@ -1,6 +1,6 @@
-// Attacks on the backups of a running instance, in turns until the time is over: what a member, a viewer, a stranger, a project's own
-// program, a destination and the power cut do. Run as root on a built product: npx node bench/backup-attacks.ts [minutes, default 20].
-// Fails when anything was learnt, lost or written that should not have been.
+// Attacks the backups of a running instance, in turns until the time is over: as a member, a viewer, a stranger, a project's own
+// program and a hostile destination, and with power cuts. Run as root on a built product: npx node bench/backup-attacks.ts [minutes,
+// default 20]. Fails when an attacker reads or writes data without permission, or when data is lost.
 import { setTimeout as pause } from 'node:timers/promises'
 import { setAttackScene } from './kit/backup-attack-scene.ts'
 import { attacks } from './kit/backup-attacks.ts'
@@ -25,7 +25,7 @@ try {
       try {
         count.tries += await attack(scene)
       } catch (error) {
-        scene.wrong(`${name} could not be done: ${error instanceof Error ? error.stack : error}`)
+        scene.wrong(`${name} could not be run: ${error instanceof Error ? error.stack : error}`)
       }
       count.rounds += 1
       count.slowestMs = Math.max(count.slowestMs, performance.now() - began)

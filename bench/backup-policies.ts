@@ -1,8 +1,8 @@
-// 1,000 policies of 1,000 projects due in the same minute, on the built product with its two processes: all run, and the API answers
-// /api/health and a read as it does when nothing is to be done. The p99 of each is at most 1.5 times that of idle, which is measured
-// half before and half after, and the runs end within 120 s. Only seconds in which the host took nothing away count.
+// Makes 1,000 backup policies of 1,000 projects due in the same minute, on the built product with its two processes. Fails unless all
+// runs succeed within 120 s and the p99 of /api/health and of a read is at most 1.5 times that of the idle instance, which is measured
+// half before and half after. Seconds in which the host took CPU time from this machine are left out.
 // Run: npx node bench/backup-policies.ts [--policies=1000] [--source] [--profile=<folder>]
-// --source: each project has an upload, which its run saves too. --profile: V8 profiles of the processes are left there.
+// --source: each project has an upload, which its run saves too. --profile: the folder for V8 profiles of the processes.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { buffer } from 'node:stream/consumers'
@@ -96,7 +96,7 @@ async function upload(): Promise<{ uploadSessionId: string }> {
   return { uploadSessionId: sessionId }
 }
 
-/** Lets every schedule be due now, and resolves when all runs have ended. */
+/** Makes every schedule due now, and resolves when all runs have ended. */
 async function runAll(): Promise<void> {
   database.prepare(`update schedules set "nextRunAt" = ? where key like 'backup-policy:%'`).run(Date.now())
   const begun = performance.now()
@@ -117,7 +117,7 @@ function timesOf(name: string, times: Times): number[] {
   return times.flatMap(([of, took]) => (of === name ? took : [])).sort((one, other) => one - other)
 }
 
-/** How long the answers took while the work was done, second by second. */
+/** Returns the response times while the work ran, without the seconds in which the host took CPU time. */
 async function during(work: () => Promise<unknown>): Promise<Times> {
   const found: Times = []
   const stolen = new StolenTime()
@@ -129,7 +129,7 @@ async function during(work: () => Promise<unknown>): Promise<Times> {
   while (!isOver) {
     await pause(1_000)
     const taken = await takeAll()
-    // A hundredth of a second would be the p99.
+    // Even a hundredth of a second that the host took would decide the p99.
     const isQuiet = stolen.take() === 0
     seconds[isQuiet ? 'counted' : 'stolen'] += 1
     if (isQuiet) found.push(...taken)

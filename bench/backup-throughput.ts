@@ -1,5 +1,6 @@
-// A volume to a local destination and back, against the same by hand: tar | gzip -1 | age | sha256sum, and age -d | gunzip | tar.
-// Run: npx node bench/backup-throughput.ts [MB, default 2048] [rounds, default 2]. Fails below 0.7 of the yardstick or over 80 MB.
+// Backs up a volume to a local destination and restores it, and compares both with the same work by hand: tar | gzip -1 | age |
+// sha256sum, and age -d | gunzip | tar. Run: npx node bench/backup-throughput.ts [MB, default 2048] [rounds, default 2]. Fails below
+// 0.7 of the throughput by hand, or above 80 MB of extra memory.
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { createWriteStream, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'

@@ -1,9 +1,7 @@
-// A linked pair of instances under attack: hostile bundles, callers who use the link to reach other tenants' data, uploads and
-// projects
-// beyond every quota, streams that no client reads, and kill -9 of either side during moves. Run on a built product:
+// Attacks a linked pair of instances: hostile bundles, callers who use the link to reach other tenants' data, uploads and projects
+// beyond every quota, streams that no client reads, and kill -9 of either side during transfers. Run on a built product:
 // npx node bench/cloud-attack.ts [--minutes 20] [--seed 1]. Fails when another tenant is reached or disturbed, when a side answers
-// 500, when both
-// sides serve the moving project or none does, or when any of its data is lost.
+// 500, when both sides or neither side serves the transferred project, or when any of its data is lost.
 import { parseArgs } from 'node:util'
 import { endOf, type Side, startTwoHostings } from '../tests/kit/two-hostings.ts'
 import { bundleAttacks } from './kit/cloud-attack/bundles.ts'

@@ -41,7 +41,7 @@ const reads = [
 await measure('loopback', cloud.url)
 const worst = await measure(`${values.roundTripMs} ms away`, network.url)
 if (worst >= limit) {
-  console.log(`the way through the instance takes ${worst.toFixed(2)} times as long; it may take ${limit}`)
+  console.log(`a request through the instance takes ${worst.toFixed(2)} times as long as a direct one; the limit is ${limit}`)
   process.exitCode = 1
 }
 

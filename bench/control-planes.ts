@@ -8,9 +8,9 @@ import { startPlanes } from './control-planes/planes.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/control-planes.ts [--deployments=300] [--backups=300] [--deliveries=3000] [--kill-seconds=20]: three control planes on
- * one PostgreSQL, and one of them in turn killed with -9 and started again. Every deployment, backup run and delivery is requested and
- * followed through whichever plane answers. Fails if one does not end exactly once, or a stream loses its end. Needs PostgreSQL.
+ * node bench/control-planes.ts [--deployments=300] [--backups=300] [--deliveries=3000] [--kill-seconds=20]: runs three control planes
+ * on one PostgreSQL, and kills them in turn with SIGKILL and restarts them. Every deployment, backup run and delivery is requested and
+ * followed through any plane that responds. Fails if one of them does not end exactly once, or if a stream ends without its last event.
  */
 const flag = (name: string, fallback: number) =>
   Number(process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback)
@@ -105,7 +105,7 @@ async function withinLimit(work: Promise<unknown>): Promise<void> {
   await Promise.race([work, timer.promise]).finally(() => clearTimeout(timeout))
 }
 
-/** The request is repeated if a kill cuts it: then it may have been made twice, and both must end. */
+/** Repeats the request if a kill interrupts it. It may then have been accepted twice: both operations must end. */
 async function requested(method: string, path: string, body: object, first: number) {
   for (let attempt = 0; ; attempt++) {
     const answer = await planes.send((first + attempt) % planes.all.length, method, path, body).catch(() => undefined)
@@ -143,7 +143,7 @@ async function untilDelivered(): Promise<void> {
   while ((await ended()) < deliveryCount) await pause(500)
 }
 
-/** Every deployment has ended, the newest is live and no other one, and each that went live says so once in its log. */
+/** Checks that every deployment has ended, that only the newest is live, and that each log reports once that it went live. */
 async function checkDeployments(projectId: string): Promise<void> {
   const rows = await planes.database.db
     .selectFrom('deployments')
@@ -165,7 +165,7 @@ async function checkDeployments(projectId: string): Promise<void> {
   if (instances.length !== 1) problems.push(`${projectId} has ${instances.length} instances`)
 }
 
-/** Every run has succeeded, and its volume was saved once. */
+/** Checks that every run succeeded and saved its volume once. */
 async function checkBackups(): Promise<void> {
   const { db } = planes.database
   const runs = await db.selectFrom('backupRuns').select(['id', 'status', 'errorMessage']).execute()
@@ -180,7 +180,7 @@ async function checkBackups(): Promise<void> {
   if (runs.length < backupCount) problems.push(`${runs.length} of ${backupCount} runs exist`)
 }
 
-/** Every delivery was recorded as sent and arrived; one that arrived more often was being sent when its process was killed. */
+/** Checks that every delivery is recorded as sent and arrived. A delivery may arrive twice if its process was killed while sending. */
 async function checkDeliveries({ receipts, badSignatures }: Counter): Promise<void> {
   const rows = await planes.database.db.selectFrom('deliveries').select(['id', 'status', 'attempts', 'lastError']).execute()
   if (rows.length !== deliveryCount) problems.push(`${rows.length} of ${deliveryCount} deliveries exist`)

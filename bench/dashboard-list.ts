@@ -23,7 +23,7 @@ console.log(
   `${count} projects: the first card after ${Math.round(performance.now() - begun)} ms, ${await page.getByRole('article').count()} cards drawn`,
 )
 const session = await page.context().newCDPSession(page)
-// Processor time of the page's thread, which other programs on the machine do not make longer.
+// Measures CPU time of the page's thread, which does not depend on other load on the machine.
 await session.send('Performance.enable', { timeDomain: 'threadTicks' })
 const worked = async () => {
   const { metrics } = await session.send('Performance.getMetrics')

@@ -57,7 +57,7 @@ async function flood(url: URL, secret: string): Promise<Answered[]> {
   return Promise.all(all)
 }
 
-/** Sends nearly all of a delivery and stops; resolves with how to end it. */
+/** Sends all bytes of a delivery but the last one. Returns a function that closes the connection. */
 function hold(url: URL): () => void {
   const bytes = 24_000_000
   const sending = request(url, {

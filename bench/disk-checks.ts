@@ -32,7 +32,7 @@ const resources = { cpuCores: 1, memoryMb: 256, diskMb: 4096 }
 await using place = await tempFolder('disk-checks')
 const source = join(place.path, 'source')
 mkdirSync(source)
-// Like a package manager: many small files, and some megabytes now and then.
+// Writes files as a package manager does: many small ones, and a larger one from time to time.
 writeFileSync(
   join(source, 'make.cjs'),
   `const fs = require('node:fs')

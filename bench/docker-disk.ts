@@ -6,9 +6,9 @@ import { partOf } from '../tests/kit/machine.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/docker-disk.ts [deployments=20]: prints `docker system df` before, during and after so many deployments of a
- * multi-stage project and its deletion. Exits with 1 if more than 5 % remains. Other users of the engine are counted too, so
- * give it an engine of its own.
+ * node bench/docker-disk.ts [deployments=20]: prints the disk use of the Docker engine (`docker system df`) before, during and after
+ * the given number of deployments of a multi-stage project, and after its deletion. Exits with 1 if the use has grown by more than
+ * 5 %. The use counts everything on the engine, so run it on an engine that has no other users.
  */
 const count = Number(process.argv[2] ?? 20)
 const mb = (bytes: number) => (bytes / 1e6).toFixed(1)

@@ -30,7 +30,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const [otherTree] = positionals
-if (!otherTree) throw new Error('which tree to compare with? edge-compare.ts <folder of another, built tree>')
+if (!otherTree) throw new Error('name the tree to compare with: node bench/edge-compare.ts <folder of another, built tree>')
 if (!programAt('nginx') || !programAt('wrk')) throw new Error('nginx and wrk have to be installed')
 const seconds = Number(values.seconds)
 const rounds = Number(values.rounds)

@@ -87,7 +87,7 @@ try {
   await edge.stop({ keepServing: false, graceMs: 500 })
 }
 
-/** The process below nginx's master that serves. */
+/** Returns the pid of nginx's worker process. */
 async function workerOf(master: number): Promise<number> {
   return Number((await readFile(`/proc/${master}/task/${master}/children`, 'utf8')).trim().split(' ')[0])
 }

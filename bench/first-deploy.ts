@@ -71,7 +71,7 @@ function start(env: NodeJS.ProcessEnv): Promise<Daemon> {
   return startDaemon({ program: 'npm', args: ['run', 'up'], cwd: clone, env, ready, readyWithinMs: 10 * 60_000 })
 }
 
-/** A terminal sends Ctrl-C to every process that runs in it; npm itself would not forward a signal and wait. */
+/** Sends SIGINT to the whole process group, as a terminal does for Ctrl-C: npm alone would not forward the signal and wait. */
 async function pressControlC(up: Daemon): Promise<void> {
   process.kill(-up.pid, 'SIGINT')
   for (const until = performance.now() + 15_000; performance.now() < until && isAnyoneIn(up.pid); ) await pause(50)

@@ -1,6 +1,7 @@
-// An instance on a disk that fills up and gets room again every few seconds, while it deploys, backs up, restores, takes uploads and writes.
-// Needs root (a tmpfs is mounted). Run on a built product: npx node bench/full-disk.ts [--seconds 60]. Fails when the control plane ends, when
-// an answer is a 5xx other than 507 and 503, when a deployment, run or restore ends as `internal`, or when one of them fails once there is room.
+// Runs an instance on a disk that is filled and freed every few seconds, while it deploys, backs up, restores and accepts uploads.
+// Needs root, since it mounts a tmpfs. Run on a built product: npx node bench/full-disk.ts [--seconds 60]. Fails when the control plane
+// ends, when a response is a 5xx other than 507 and 503, when a deployment, run or restore ends as `internal`, or when one of them
+// fails after the disk has space again.
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -34,7 +35,7 @@ async function attack(disk: string): Promise<void> {
   const { pid } = hosting.berth
   const backups = backupsOf(hosting)
   const folder = join(hosting.folder, 'busy')
-  // It writes to its output without pause: on a full disk it ends, and is started again.
+  // The app writes to its output all the time: on a full disk it exits, and the instance restarts it.
   const writing = `setInterval(() => console.log('x'.repeat(500)), 20)\n${serving('busy')}`
   await writeApp(folder, writing)
   const { id, slug } = await hosting.makeProject({

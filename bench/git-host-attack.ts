@@ -1,10 +1,8 @@
-// The git host module of a built instance under attack: forged, replayed and oversized deliveries, forks that try to read
-// production's secrets, a second
-// organisation that tries to use the machine's login, callbacks with another user's state, hostile names, URLs that point to
-// internal or other hosts, a revoked token.
-// Run on a built product: npx node bench/git-host-attack.ts [--minutes 20] [--only words]. Fails when an attack succeeds, when a
-// request is answered with 500,
-// when a token reaches another host or a log or a file, or when the victim's next push does not go live.
+// Attacks the git host module of a built instance: forged, replayed and oversized deliveries, forks that try to read production's
+// secrets, a second organisation that tries to use the machine's login, callbacks with another user's state, hostile names, URLs that
+// point to internal or other hosts, a revoked token. Run on a built product: npx node bench/git-host-attack.ts [--minutes 20]
+// [--only part of a name]. Fails when an attack succeeds, when a response is 500, when a token reaches another host, a log or a file,
+// or when the victim's next push does not go live.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

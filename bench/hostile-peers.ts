@@ -1,6 +1,7 @@
-// Hostile peers, tenants and projects, one after the other, each on an instance of its own, while another caller requests /api/health. Run on a built product:
-// npx node bench/hostile-peers.ts [--only words] [--seconds 15]. Fails when the other caller's p99 exceeds that of a bare server beside it by 100 ms, when the control plane grows by 60 MB or
-// more, or when a scenario does not end within 5 minutes. The scenarios are in bench/hostile-peers/, one file each.
+// Runs hostile peers, tenants and projects one after the other, each on a new instance, while another caller requests /api/health.
+// Run on a built product: npx node bench/hostile-peers.ts [--only part of a name] [--seconds 15]. Fails when the other caller's p99
+// exceeds that of a bare server on the same machine by 100 ms or more, when the control plane grows by 60 MB or more, or when a
+// scenario does not end within 5 minutes. The scenarios are in bench/hostile-peers/, one file each.
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startHosting } from '../tests/kit/hosting.ts'
@@ -66,7 +67,7 @@ async function runOne({ env, run }: Scenario): Promise<{ answer: string; watched
   tooLate.catch(() => {})
   try {
     const answer = await Promise.race([run({ hosting, watch, defer: (end) => ends.push(end) }), tooLate])
-    if (!watched) throw new Error('the scenario watched nothing')
+    if (!watched) throw new Error('the scenario did not call watch()')
     return { answer, watched }
   } finally {
     late.abort()

@@ -81,7 +81,7 @@ for (const [title, replies] of cases) if (title.includes(only)) await scanHostil
 if ('a real container with a label of 50 MB'.includes(only)) await scanReal()
 console.log(table(['server', 'answer', 'seconds', 'MB more at the most', 'MB more after'], rows))
 const isGood = rows.every(([, , seconds, most]) => Number(seconds) < maxSeconds && Number(most) * 1e6 < maxBytes)
-if (existsSync(proof)) console.log('SOMETHING OF THE SERVER WAS RUN')
+if (existsSync(proof)) console.log('A COMMAND FROM THE SERVER WAS EXECUTED')
 process.exitCode = isGood && !existsSync(proof) ? 0 : 1
 
 async function scanHostileEngine(title: string, replies: Record<string, EngineReply>): Promise<void> {
@@ -119,7 +119,7 @@ async function scan(title: string, dockerSocket: string): Promise<void> {
   clearInterval(checking)
   const seconds = Number(((performance.now() - began) / 1000).toFixed(1))
   if (/\u001b|\u202e/.test(JSON.stringify(answers.map(({ body }) => body)).replace(/\\u001b/g, '\u001b')))
-    throw new Error(`${title}: codes for terminals`)
+    throw new Error(`${title}: the response contains terminal control characters`)
   const reported = answers.map(({ status, body }) => `${status}${status === 200 ? '' : ` ${body.error}`}`)
   const megabytes = (bytes: number) => Math.round((bytes - before) / 1e6)
   rows.push([title, [...new Set(reported)].join('; ').slice(0, 90), seconds, megabytes(limit), megabytes(await now())])

@@ -87,7 +87,7 @@ async function grow({ folder, makeProject, deploy, settled }: Hosting, wanted: n
   made = wanted
 }
 
-/** Plain processes end with the control plane and are started by the next one; that is not idle yet. */
+/** Resolves once every project responds. Plain processes end with the control plane, and the next one starts them again. */
 async function allRun({ get }: Hosting): Promise<void> {
   for (const host of hosts) while ((await get(host).catch(() => null))?.status !== 200) await pause(500)
 }
@@ -110,14 +110,15 @@ async function measure(projects: number, when: string): Promise<Cost> {
   return { projects, when, controlPlane, edge }
 }
 
-/** CPU time of each process over a number of quiet seconds; measures four times as long at most. */
+/** Measures the CPU time of each process over `seconds` without stolen time. Gives up after four times as long. */
 async function quietMoments(pids: readonly number[]): Promise<{ spentMs: number; cpuMs: number[] }> {
   const stolen = new StolenTime()
   const until = performance.now() + 4 * seconds * 1000
   let spentMs = 0
   const cpuMs = pids.map(() => 0)
   while (spentMs < seconds * 1000) {
-    if (performance.now() > until) throw new Error('the host took too much processor time away: nothing can be said')
+    if (performance.now() > until)
+      throw new Error('the host took CPU time in too many periods: no result. Run it again on a quieter host')
     const begun = performance.now()
     const before = await Promise.all(pids.map(cpuMsOf))
     stolen.take()

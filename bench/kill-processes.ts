@@ -118,7 +118,7 @@ async function run(api: Hosting, { db }: Database): Promise<void> {
   console.log(table(['supervisor, PSS', 'worker', 'API process'], [[pss(api.berth.pid), pss(worker), pss(apiPid)]]))
 }
 
-/** Kills the process and waits until both work again. */
+/** Kills the process and waits until both processes work again. */
 async function killOne(role: keyof InstanceProcesses, requests: Requests): Promise<void> {
   const pid = hosting.berth.processes[role]
   if (pid === undefined) throw new Error(`the ${role} does not run`)

@@ -39,7 +39,7 @@ async function tryAll(runtime: RuntimeKind): Promise<void> {
   await using hosting = await startHosting({ runtime })
   for (const kind of kinds.filter((one) => (one.only ?? runtime) === runtime)) {
     const begun = performance.now()
-    const result = await tried(kind, hosting).catch((error: Error) => `it could not be tried: ${error.message}`)
+    const result = await tried(kind, hosting).catch((error: Error) => `could not be deployed: ${error.message}`)
     const seconds = Math.round((performance.now() - begun) / 1000)
     rows.push([kind.name, runtime, seconds, result])
     console.log(`${runtime} ${kind.name}: ${result} (${seconds} s)`)
@@ -61,12 +61,12 @@ async function tried(kind: Kind, hosting: Hosting): Promise<string> {
   return answered
 }
 
-/** Installing may take minutes. */
+/** Resolves once the deployment has ended: installing its packages may take minutes. */
 async function over(id: string, { deployment }: Hosting) {
   for (const until = performance.now() + 15 * 60_000; ; await pause(250)) {
     const current = await deployment(id)
     if (!['queued', 'building', 'deploying'].includes(current.status)) return current
-    if (performance.now() > until) throw new Error(`it was still ${current.status} after 15 minutes`)
+    if (performance.now() > until) throw new Error(`the deployment was still ${current.status} after 15 minutes`)
   }
 }
 

@@ -7,9 +7,9 @@ import { makeProject } from '../packages/server/tests/kit/projects.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/large-database.ts [--only=sqlite|postgres]: the common reads of an organisation with 10,000 projects and 1,000,000
- * deliveries beside those of one whose pages are just as full. Every read goes to the database, not to the kept reads. Fails if the
- * p99 of a read is more than 1.5 × that of the small one. PostgreSQL: at BERTH_TEST_POSTGRES_URL.
+ * node bench/large-database.ts [--only=sqlite|postgres]: compares the common reads of an organisation with 10,000 projects and
+ * 1,000,000 deliveries with those of a small organisation whose pages are just as full. Every read goes to the database, not to the
+ * cache. Fails if the p99 of a read is more than 1.5 × that of the small organisation. PostgreSQL: at BERTH_TEST_POSTGRES_URL.
  */
 const allowed = 1.5
 const rounds = 300
@@ -57,7 +57,7 @@ async function prepare(size: TableSizes): Promise<Side> {
   return { instance, owner, projectId }
 }
 
-/** Makes the next read ask the database. */
+/** Empties the cache of reads, so that the next read goes to the database. */
 async function forget({ instance: { database } }: Side): Promise<void> {
   const direct = directReadsOf(database.db) as { drop?(): void }
   direct.drop?.()
@@ -75,7 +75,7 @@ async function timeOf({ instance, owner, projectId }: Side, { at, query = {} }: 
 
 const quantile = (times: number[], part: number) => times.sort((one, other) => one - other)[Math.floor(times.length * part)]!
 
-/** p50 and p99 of both sides, which are read in turn: other load on the machine affects both. The best repetition counts. */
+/** Measures p50 and p99 of both organisations in turn, so that other load on the machine affects both. The best repetition counts. */
 async function compare(sides: readonly Side[], read: Read): Promise<{ p50: number; p99: number }[]> {
   const best = sides.map(() => ({ p50: Number.POSITIVE_INFINITY, p99: Number.POSITIVE_INFINITY }))
   for (let repetition = 0; repetition < repetitions; repetition++) {

@@ -7,9 +7,9 @@ import { table } from './kit/table.ts'
 
 /**
  * node bench/log-lines.ts [--projects=20] [--rates=1000,20000] [--seconds=20] [--runtime=process|docker] [--profile=<folder>]:
- * processor time of the control plane while projects write log lines, each in a write of its own. What it spends without lines is
- * measured in the same run and subtracted. Fails if 1,000 lines a second cost 5 % of a core or more, or if a line is missing or out
- * of order.
+ * measures the CPU time of the control plane while projects write log lines, each with its own write. The CPU time without log lines
+ * is measured in the same run and subtracted. Fails if 1,000 lines a second cost 5 % of a core or more, or if a line is missing or
+ * out of order.
  */
 const flag = (name: string, fallback: string) =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
@@ -111,7 +111,7 @@ async function measure(rate: number): Promise<Cost> {
   return { name: String(rate), lines: total * projects, percent: (spent / seconds) * 100 }
 }
 
-/** The newest lines of each project are all there, in order. */
+/** Checks that the newest lines of each project are complete and in order. */
 async function checkLines(): Promise<void> {
   const limit = Math.min(500, perProject)
   for (const { id } of running) {

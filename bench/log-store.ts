@@ -1,5 +1,5 @@
-// The log store against plain files: appending and reading the same bytes in the same run.
-// Searches are also compared by processor time, which other load on the machine disturbs less.
+// Compares the log store with plain files: appends and reads the same bytes in the same run. Searches are also compared by CPU time,
+// which depends less on other load on the machine.
 // Run: npx node bench/log-store.ts [lines, default 1000000]
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -91,7 +91,7 @@ async function costOf(work: () => unknown): Promise<{ ms: number; cpuMs: number 
   return { ms: performance.now() - begun, cpuMs: (user + system) / 1000 }
 }
 
-/** The same lines as JSON, a write a batch: neither ids, index, compression nor bound. */
+/** Writes the same lines as JSON, with one write per batch and without ids, index, compression or size limit. */
 async function plainFile() {
   const path = join(folder, 'plain')
   const start = performance.now()

@@ -1,6 +1,6 @@
-// 300 networks on one engine, as 300 projects of several services have them: how long each takes, and that all are there at once.
+// Creates 300 networks on one engine, as 300 projects with several services need, and times each. Fails unless all exist at once.
 //   BERTH_TEST_DOCKER_SOCKET=… node bench/networks.ts [count] [range]
-// Everything that it makes is removed at the end, also after a failure or Ctrl-C.
+// All networks are removed at the end, also after a failure or Ctrl-C.
 import { randomBytes } from 'node:crypto'
 import { openEngine } from '../packages/server/src/drivers/runtime/docker/engine.ts'
 import { Labels } from '../packages/server/src/drivers/runtime/docker/labels.ts'

@@ -1,5 +1,6 @@
-// 1. Bursts of 1,000 events to 50 people: what announcing adds to a request, how long telling takes, and whether memory stays flat.
-// 2. Two servers on one PostgreSQL, 5,000 deliveries, one of them killed with -9 five times.
+// 1. Bursts of 1,000 events to 50 users: measures the time that an announcement adds to a request, the time until all deliveries are
+//    sent, and memory growth.
+// 2. Storm: two servers on one PostgreSQL send 5,000 deliveries, and one of the servers is killed with SIGKILL five times.
 // Run: npx node bench/notifications.ts [burst | storm] [bursts]; BERTH_TEST_POSTGRES_URL: the bursts on PostgreSQL as well, and the storm.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -120,7 +121,7 @@ interface Burst {
   load: number
 }
 
-/** Judges by the median burst, since other load on the machine may spoil one of them. The worst is printed too. */
+/** Compares the median burst with the limits, since other load on the machine may delay a single burst. Also prints the worst. */
 function validate(measured: readonly Burst[]): void {
   const inOrder = measured.map((burst) => added(burst, 99)).sort((left, right) => left - right)
   const typical = inOrder[Math.floor((inOrder.length - 1) / 2)]!

@@ -6,8 +6,8 @@ import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { megabytes, table } from './kit/table.ts'
 
 /**
- * node bench/project-tools.ts: fetches Node and package managers from the registry that npm is set up for, as projects ask for
- * them, each twice: once from the registry, once from what is kept. Ends with 1 unless every one says the version that was asked for.
+ * node bench/project-tools.ts: installs Node and package managers in the versions that projects require, each twice: first from npm's
+ * configured registry, then from the cache. Exits with 1 unless each one reports the required version.
  */
 const requested: [tool: string, range: string, says: RegExp][] = [
   ['node', '22', /^v22\./],

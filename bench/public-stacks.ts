@@ -1,6 +1,6 @@
-// Starts Compose files that others wrote as they are, scans and adopts them, and lists what each lost or changed on the way.
-// node bench/public-stacks.ts <folder> [--deploy] [--only=name,name]: each folder in it holds one project's Compose file with what it names.
-// Needs docker-compose (Debian's package of that name). Images are stand-ins, but for databases, which are real.
+// Starts public Compose files unchanged, scans and adopts them, and lists the settings that each lost or changed.
+// node bench/public-stacks.ts <folder> [--deploy] [--only=name,name]: each subfolder holds a Compose file and the files that it names.
+// Needs Debian's package docker-compose. Databases run their real images, all other services a stand-in.
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { DiscoveredService, Stack } from '@berth/contract'
@@ -45,7 +45,7 @@ async function notify(stack: ForeignCompose, { api, settled, deploy }: Hosting):
   const scan = await api('POST', '/migration/scan', { serverId: box.serverId })
   if (scan.status !== 200) throw new Error(JSON.stringify(scan.body))
   const found = (scan.body.stack as Stack).composeProjects.find((one) => one.name === stack.name)
-  if (!found) throw new Error('the scan does not show it')
+  if (!found) throw new Error('the scan does not list the stack')
   console.log(`\n## ${stack.name}\n\nfiles: ${found.fileState}; services: ${found.services.length}`)
   for (const one of found.services) console.log(`- ${line(one)}`)
   for (const warning of (scan.body.stack as Stack).warnings) console.log(`- scan: ${warning}`)

@@ -3,11 +3,10 @@ import { type Hosting, isOver, startHosting } from '../tests/kit/hosting.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/push-to-live.ts [--projects=50] [--builds=2] [--rounds=10]: the time that Berth adds between the delivery of a push
- * and the first line of each build's log, with all projects on one repository; and until each build that may start at once has
- * begun to fetch. `--builds` is BERTH_MAX_BUILDS, by default 2: builds beyond it wait for others to end. Git gets no response
- * before all that may start have begun, and then an error: the builds' own work is not measured and takes no CPU time from the
- * measurement. Fails if the p99 of the first line is over the limit.
+ * node bench/push-to-live.ts [--projects=50] [--builds=2] [--rounds=10]: measures the time from the delivery of a push to the first
+ * log line of each build, with all projects on one repository, and the time until the builds that may run at once fetch from git.
+ * `--builds` is BERTH_MAX_BUILDS. Git requests wait until all of these builds have begun, and then get an error, so that the builds'
+ * own work is not measured and takes no CPU time. Fails if the p99 of the first line is above the limit.
  */
 const flag = (name: string, fallback: number) =>
   Number(process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback)
@@ -30,7 +29,7 @@ async function connect(host: GitHubHost, hosting: Hosting): Promise<string[]> {
   const made: string[] = []
   for (let at = 0; at < projects; at += 1) made.push((await hosting.makeProject({ name: `Shop ${at}`, ...git })).id)
   const hook = await hosting.api('POST', `/gitprovider/repos/${repository}/webhooks`)
-  if (hook.status !== 201) throw new Error(`no hook was put on the repository: ${JSON.stringify(hook)}`)
+  if (hook.status !== 201) throw new Error(`the webhook of the repository was not created: ${JSON.stringify(hook)}`)
   return made
 }
 

@@ -6,8 +6,8 @@ import { table } from './kit/table.ts'
 
 /**
  * node bench/restarts.ts [--runtime=process|docker] [--restarts=10] [--projects=2] [--connections=8]: restarts the control plane
- * under constant load, every third time with kill -9. Fails if a request fails, if a project is another process afterwards, or if
- * a line of its output is missing in its log.
+ * under constant load, every third time with SIGKILL. Fails if a request fails, if a project was restarted, or if a line of its
+ * output is missing in its log.
  */
 const flag = (name: string, fallback: string) =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
@@ -67,7 +67,7 @@ async function deployAll({ folder, makeProject, deploy, settled }: Hosting) {
   return made
 }
 
-/** The missing lines of the log, and the count of lines that are in it twice: after kill -9 the output of up to a second is read again. */
+/** Returns the missing lines of the log and the number of repeated ones: after SIGKILL up to a second of output is read again. */
 async function logGaps(hosting: Hosting, projectId: string): Promise<{ missing: number[]; twice: number }> {
   const counts = await numberedLinesOf(hosting, projectId)
   if (counts.size === 0) throw new Error('the log has no line')

@@ -1,4 +1,4 @@
-// Cuts the link to a server in the middle of every step of a deployment and says whether the deployment converges.
+// Cuts the connection to a server in the middle of every step of a deployment, and reports whether the deployment still ends correctly.
 // node bench/server-cuts.ts [--seconds=30] [--manners=reset,silent] [--steps=build,start,health,…]
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -1,7 +1,7 @@
-// Reads a server's Docker over and over through one SSH connection and says what it cost and what it left behind.
+// Scans a server's Docker engine repeatedly through one SSH connection, and reports the time, the memory growth and leftover objects.
 // node bench/server-scans.ts [scans=1000]
-// Memory is judged by what is reachable: the resident size also holds what V8 has taken from the system and keeps for later. What a
-// reading holds on to longest are clocks of 60 s, so it is looked at once those are over.
+// Memory is compared by reachable bytes: the resident size also includes pages that V8 keeps for later use. The objects of a scan that
+// stay reachable longest are timers of 60 s, so memory is measured after these have ended.
 import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

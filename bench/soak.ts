@@ -8,10 +8,10 @@ import { report } from './kit/soak/report.ts'
 import { Sampler } from './kit/soak/sampler.ts'
 
 /**
- * node bench/soak.ts [--minutes=60]: mixed use of one instance. Ten projects answer a trickle of requests through the edge while
- * they are deployed (every 12 s, failing deployments too), backed up, restored, watched and crashed, and others are made and deleted.
- * Memory, descriptors, processes and disk are sampled every 10 s. Fails when a request was lost, a chore ended in another way than
- * it should, or a measure grows over the last two thirds. A run under 15 minutes is too short to judge growth.
+ * node bench/soak.ts [--minutes=60]: mixed use of one instance. Ten projects answer a few requests per second through the edge while
+ * they are deployed (every 12 s, including failing deployments), backed up, restored, watched and crashed, and others are created and
+ * deleted. Memory, file descriptors, processes and disk are sampled every 10 s. Fails when a request is lost, a chore ends with an
+ * unexpected result, or a measure grows during the last two thirds. A run under 15 minutes is too short to detect growth.
  */
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' } } })
 const minutes = Number(values.minutes)

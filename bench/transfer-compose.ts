@@ -1,6 +1,6 @@
-// A Compose project on the real engine to the cloud and back: one service that is built by a recipe, one from an image with a Docker volume. Run on a
-// built product with the test machine's images: npx node bench/transfer-compose.ts. Fails when the data, a variable or the id is another one, when both
-// sides serve or none does, or when containers of the project are left running where it was.
+// Transfers a Compose project on the real engine to the cloud and back. One service is built from source, the other runs an image with
+// a Docker volume. Run on a built product with the test machine's images: npx node bench/transfer-compose.ts. Fails when the data, a
+// variable or the id has changed, when both sides or neither side serves, or when containers keep running at the source.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -51,7 +51,7 @@ await here.api('PATCH', `/projects/${project.id}/env`, { upserts: [{ key: 'SECRE
 const deployment = await here.settled(await here.deploy(project.id))
 if (deployment.status !== 'live') throw new Error(`not live: ${JSON.stringify(deployment.error)}`)
 const first = await answerOf('here')
-if (!first?.includes('"secret":"kept"')) throw new Error(`it does not serve: ${first}`)
+if (!first?.includes('"secret":"kept"')) throw new Error(`the project does not serve: ${first}`)
 
 const rows = [await moved('here', 'cloud'), await moved('cloud', 'here')]
 console.log(table(['way', 's', 'containers left where it was', 'answers'], rows))
@@ -59,15 +59,15 @@ console.log(table(['way', 's', 'containers left where it was', 'answers'], rows)
 async function moved(from: Side, to: Side): Promise<(string | number)[]> {
   const begun = performance.now()
   const { status, body } = await sides.move(project.id, to)
-  if (status !== 200) throw new Error(`it was not moved: ${JSON.stringify(body)}`)
+  if (status !== 200) throw new Error(`the project was not transferred: ${JSON.stringify(body)}`)
   const seconds = (performance.now() - begun) / 1000
   const answer = await answerOf(to)
-  if (answer !== first) throw new Error(`it answers ${answer}, not ${first}`)
+  if (answer !== first) throw new Error(`the project answers ${answer}, expected ${first}`)
   if (await answerOf(from, 1)) throw new Error('both sides serve')
   const running = (await listOnDocker(sides[from].berth.dataFolder)).filter((line) =>
     /^container instance .* running$/.test(line),
   )
-  if (running.length > 0) throw new Error(`still running where it was: ${running.join(', ')}`)
+  if (running.length > 0) throw new Error(`still running at the source: ${running.join(', ')}`)
   return [`${from} → ${to}`, seconds, running.length, answer ?? '']
 }
 

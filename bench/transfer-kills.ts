@@ -1,7 +1,7 @@
-// kill -9 of either side at every phase of a move, in both directions: the move ends or is taken back, exactly one side serves, nothing
-// of the data, the variables or the rules is lost, and asking again ends what was taken back. Run on a built product:
-// npx node bench/transfer-kills.ts [--rounds 1] [--runtime process|docker] [--every 1]: of so many kills one is done.
-// Fails when one of them does not converge.
+// Kills either side with SIGKILL at every phase of a transfer, in both directions. Each transfer must succeed or be rolled back,
+// exactly one side must serve, no data, variable or rule may be lost, and a rolled back transfer must succeed when it is repeated.
+// Run on a built product: npx node bench/transfer-kills.ts [--rounds 1] [--runtime process|docker] [--every 1]. With --every n, only
+// every n-th kill is done.
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { transferPhases } from '../packages/contract/src/states.ts'
@@ -58,7 +58,7 @@ try {
       if (kept?.secret !== 'of bench') wrong.push(`${name}: the variable is not the same`)
       if (only === 'here' && (await rulesOf(sides, 'here', project.id)) !== rules)
         wrong.push(`${name}: the rules are not the same`)
-      if (result.end === 'failed' && only !== from) wrong.push(`${name}: it was taken back, and serves where it was to go`)
+      if (result.end === 'failed' && only !== from) wrong.push(`${name}: rolled back, but the project serves at the target`)
       location = only ?? location
       // A move that was rolled back must succeed when it is repeated.
       if (result.end === 'failed') location = await cleanMove(sides, project.id, location)
@@ -92,11 +92,11 @@ async function killedAt(two: TwoHostings, { id, slug }: { id: string; slug: stri
 async function cleanMove(two: TwoHostings, id: string, from: Side): Promise<Side> {
   const to: Side = from === 'here' ? 'cloud' : 'here'
   const { status, body } = await two.move(id, to)
-  if (status !== 200) throw new Error(`asked for again, it was not moved to ${to}: ${JSON.stringify(body)}`)
+  if (status !== 200) throw new Error(`the repeated transfer to ${to} failed: ${JSON.stringify(body)}`)
   return to
 }
 
-/** The rules as text, for comparison. On a cloud they cannot be read. */
+/** Returns the route rules as text for comparison. On a cloud they cannot be read. */
 async function rulesOf(two: TwoHostings, side: Side, id: string): Promise<string> {
   const { body } = await two[side].api('GET', `/projects/${id}/route-rules`)
   return JSON.stringify(body.data.map(({ kind, config }: { kind: string; config: object }) => ({ kind, config })))

@@ -1,6 +1,6 @@
-// A project with a volume of so many MB to the cloud and back, both instances on this machine. Run on a built product:
-// npx node bench/transfer.ts [--megabytes 1024] [--runtime process|docker]. Fails when a byte, a variable, a rule or the id is another one, when
-// both sides serve or none does, or when either instance grows by more than 250 MB.
+// Transfers a project with a volume of the given size to the cloud and back; both instances run on this machine. Run on a built
+// product: npx node bench/transfer.ts [--megabytes 1024] [--runtime process|docker]. Fails when a byte, a variable, a rule or the id
+// has changed, when both sides or neither side serves, or when either instance grows by more than 250 MB.
 import { readFile, writeFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -23,7 +23,7 @@ if ((await settingsOf(sides)) !== settings)
   throw new Error(`rules or settings are not the same: ${await settingsOf(sides)} was ${settings}`)
 console.log(table(['way', 's', 'MB/s', 'down s', 'here grew MB', 'cloud grew MB'], rows))
 if (rows.some((row) => Number(row[4]) > maxGrownMb || Number(row[5]) > maxGrownMb))
-  throw new Error('a side held too much in memory')
+  throw new Error('the memory of an instance grew beyond the limit')
 
 async function moved(two: TwoHostings, from: Side, to: Side): Promise<(string | number)[]> {
   const pids = [two.here.berth.pid, two.cloud.berth.pid]
@@ -32,7 +32,7 @@ async function moved(two: TwoHostings, from: Side, to: Side): Promise<(string | 
   const begun = performance.now()
   const watching = downtime(two, from, to)
   const { status, body } = await two.move(id, to)
-  if (status !== 200) throw new Error(`it was not moved: ${JSON.stringify(body)}`)
+  if (status !== 200) throw new Error(`the project was not transferred: ${JSON.stringify(body)}`)
   const seconds = (performance.now() - begun) / 1000
   const down = await watching
   const kept = await two.answerOf(to, slug)

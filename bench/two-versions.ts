@@ -89,7 +89,7 @@ async function temporary() {
   return { path, [Symbol.asyncDispose]: remove }
 }
 
-/** Neither version has migrated it. */
+/** Opens a new database that neither version has migrated. */
 async function emptyDatabase(): Promise<TestDatabase> {
   const made = await openTestDatabase({ kind: 'postgres' })
   await made.db.schema.dropSchema('public').cascade().execute()

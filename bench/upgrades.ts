@@ -9,10 +9,10 @@ import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/upgrades.ts [--runtime=process|docker] [--upgrades=3] [--connections=8]: upgrades an instance and returns to the version
- * before under constant load, then upgrades to a broken version, then kills the control plane at each step of an upgrade. With
- * BERTH_DATABASE_URL on PostgreSQL. Fails if a request fails, if a project is another process afterwards, if a line of its output is
- * missing, or if another version serves than the record of the upgrade says.
+ * node bench/upgrades.ts [--runtime=process|docker] [--upgrades=3] [--connections=8]: upgrades an instance and rolls it back under
+ * constant load, then upgrades to a broken version, then kills the control plane at each step of an upgrade. With BERTH_DATABASE_URL
+ * on PostgreSQL. Fails if a request fails, if a project was restarted, if a line of its output is missing, or if the version that
+ * serves is not the one in the record of the upgrade.
  */
 const flag = (name: string, fallback: string) =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
@@ -87,7 +87,7 @@ function recordOf(): { state?: string; to?: string } {
   }
 }
 
-/** The version that answers; it answers a little after the end of a failed upgrade. */
+/** Returns the version that responds. After a failed upgrade it takes a moment until the instance responds again. */
 async function servingVersion(): Promise<string> {
   for (;;) {
     try {

@@ -5,9 +5,9 @@ import { partOf } from '../tests/kit/machine.ts'
 import { table } from './kit/table.ts'
 
 /**
- * node bench/wake-services.ts [services=8]: how long a disabled Compose project of so many independent services takes to serve again,
- * against one of a single service, in the same run. Each service listens one second after its start. Ends with 1 where all of them
- * take more than three times as long as one: started one after the other, eight took more than eight times as long.
+ * node bench/wake-services.ts [services=8]: compares the time that a disabled Compose project with many independent services takes to
+ * serve again with that of a project with a single service, in the same run. Each service listens one second after its start. Exits
+ * with 1 above a ratio of three: services that are started one after the other would exceed it.
  */
 const count = Number(process.argv[2] ?? 8)
 const rounds = 3
@@ -38,7 +38,7 @@ async function wakeMs({ id, slug }: { id: string; slug: string }): Promise<numbe
   const enabled = await hosting.api('POST', `/projects/${id}/enable`)
   if (enabled.status !== 200) throw new Error(`enable was answered with ${enabled.status}`)
   while ((await hosting.get(`${slug}.localhost`)).text !== 'up')
-    if (performance.now() - began > 120_000) throw new Error('it does not serve')
+    if (performance.now() - began > 120_000) throw new Error('the project does not serve after 120 s')
   return performance.now() - began
 }
 

@@ -1,6 +1,6 @@
 import type { Scene } from './scenario.ts'
 
-/** Checks a hostile destination again and again under watch; resolves with the distinct answers. */
+/** Checks a hostile destination repeatedly while the instance is watched. Returns the distinct results. */
 export async function checkDestination(
   { hosting, watch }: Pick<Scene, 'hosting' | 'watch'>,
   destination: { kind: 's3' | 'sftp'; config: object },

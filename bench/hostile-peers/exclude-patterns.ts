@@ -3,7 +3,7 @@ import { backupsOf } from '../../tests/kit/backups.ts'
 import { writeApp } from '../../tests/kit/hosting.ts'
 import type { Scenario } from './scenario.ts'
 
-/** A process runtime ends instances with deeper folders. */
+// The process runtime stops a project whose folders are deeper than this.
 const [patterns, depth, name] = [20, 500, 'aaaaa']
 
 /** A volume with a deep folder, and patterns that could match it in many ways. */

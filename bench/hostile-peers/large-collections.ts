@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { serving, writeApp } from '../../tests/kit/hosting.ts'
 import type { Scenario } from './scenario.ts'
 
-/** How often each answer came: `201 × 3, 400 × 40`. */
+/** Counts the responses by status: `201 × 3, 400 × 40`. */
 function tally(statuses: readonly number[]): string {
   const counts = new Map<number, number>()
   for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1)

@@ -26,7 +26,7 @@ export const s3Listing: Scenario = {
   },
 }
 
-/** Writes for as long as it is read. */
+/** Sends the piece repeatedly until the client disconnects. */
 export function pour(response: ServerResponse, piece: string): void {
   const more = () => {
     while (!response.destroyed) if (!response.write(piece)) return void response.once('drain', more)

@@ -13,12 +13,12 @@ export interface Watched {
   requests: number
   /** Health requests that were not answered with 200. */
   failures: number
-  /** The most that the control plane's resident memory grew by. */
+  /** Largest growth of the control plane's resident memory. */
   grownBytes: number
 }
 
 const everyMs = 20
-/** Memory is compared with what the instance holds after it has answered this many requests. */
+/** Time of health requests before the attack. Memory growth is measured from the end of this time. */
 const warmUpMs = 3_000
 
 /** Watches the instance from a thread of its own: an attack that keeps this thread busy does not delay the other caller. */
@@ -65,7 +65,7 @@ interface Report {
   maxBytes: number
 }
 
-/** The caller is signed in: its answers show the state of the worker. */
+/** Starts the watching thread. Its requests are signed in, so that the response also depends on the worker. */
 const start = (target: { url: string; referenceUrl: string; pid: number; token: string }): Worker =>
   new Worker(new URL('./health-watch.ts', import.meta.url), { workerData: { ...target, everyMs } })
 

@@ -4,10 +4,10 @@ import type { InstanceProcesses } from '../../tests/kit/instance-processes.ts'
 
 type Role = keyof InstanceProcesses
 
-/** A client notices the end of a kept connection a moment later; a request that it sends meanwhile was under way on it. */
+/** Time in which a client may not have noticed the end of a kept connection. A request that it then sends counts as interrupted. */
 const noticeMs = 100
 
-/** Requests of clients while processes are killed. Each that fails for no kill is a problem. */
+/** Sends requests while processes are killed. A request that fails without a kill is a problem. */
 export class Requests {
   readonly problems: string[] = []
   count = 0

@@ -9,7 +9,7 @@ const server = (name: string, needs: object, source: string, more: Partial<Kind>
   ...more,
 })
 
-/** Programs that answer requests, each as its own documentation shows it. */
+/** Web servers in several languages and frameworks, each written as in the documentation of its framework. */
 export const servers: readonly Kind[] = [
   server(
     'node-http',
@@ -46,7 +46,7 @@ export const servers: readonly Kind[] = [
     { polka: '^0.5.2' },
     `import polka from 'polka'\npolka().get('/', (_, answer) => answer.end('kind polka')).listen(process.env.PORT || 3000)`,
   ),
-  // The starter of the framework names no port of the environment.
+  // The framework's template does not read PORT.
   server(
     'hono',
     { hono: '^4.6.0', '@hono/node-server': '^1.13.0' },
@@ -129,7 +129,7 @@ NestFactory.create(App).then((app) => app.listen(3000))`,
     },
     settings: { healthCheck: { timeoutSeconds: 180 } },
   },
-  // Its parts only go together in one version.
+  // All packages of the framework must have the same version.
   {
     name: 'react-router',
     says: 'kind react-router',

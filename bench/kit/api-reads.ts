@@ -33,7 +33,7 @@ export async function signedInReads({ url }: { url: string }, projects: number):
         framework: 'nextjs',
       }),
     })
-    if (made.status !== 201) throw new Error(`a project was not made: ${await made.text()}`)
+    if (made.status !== 201) throw new Error(`a project was not created: ${made.status} ${await made.text()}`)
     id = ((await made.json()) as { data: { id: string } }).data.id
   }
   return [

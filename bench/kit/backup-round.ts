@@ -1,5 +1,6 @@
-// One backup or restore in its own process, so that its memory can be measured separately. backup-round.ts backup FOLDER
-// DESTINATION KEY writes DESTINATION/index.json, too backup-round.ts restore FOLDER DESTINATION KEY
+// One backup or restore in its own process, so that its memory can be measured separately.
+//   backup-round.ts backup FOLDER DESTINATION KEY     also writes DESTINATION/index.json
+//   backup-round.ts restore FOLDER DESTINATION KEY
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'

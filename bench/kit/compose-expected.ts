@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 const run = promisify(execFile)
 
 /** A service as `docker compose config` prints it. */
-// biome-ignore lint/suspicious/noExplicitAny: the tool's own words, compared field by field
+// biome-ignore lint/suspicious/noExplicitAny: the tool's own output, compared field by field
 export type Written = Record<string, any>
 
 export interface WrittenFile {
@@ -17,7 +17,7 @@ export interface WrittenFile {
   networks: Record<string, Written>
 }
 
-/** The file with variables, defaults and `env_file` resolved by the machine's Compose tool: the plugin, otherwise version 1. */
+/** Returns the file with variables, defaults and `env_file` resolved by the machine's Compose tool: the plugin, or else version 1. */
 export async function writtenIn(folder: string, file: string): Promise<WrittenFile> {
   const read = (program: string, before: string[], name: string) =>
     run(program, [...before, '--file', name, '--project-name', 'written', 'config'], {
@@ -35,7 +35,7 @@ export async function writtenIn(folder: string, file: string): Promise<WrittenFi
   return { tool: plugin ? 'docker compose' : 'docker-compose 1', services, networks: networks ?? {} }
 }
 
-/** Version 1 does not know a name at the top of a file, and reads `disable: false` of a health check as true. */
+/** Adapts the file for version 1, which rejects a top-level `name` and reads `disable: false` of a health check as true. */
 async function withoutName<T>(folder: string, file: string, use: (file: string) => Promise<T>): Promise<T> {
   const copy = join(folder, `.written-${file}`)
   await writeFile(

@@ -27,6 +27,6 @@ export async function startNginx({ name, port, servers, core, folder }: NginxOpt
   return startDaemon({ program, args: core === undefined ? args : ['-c', core, nginx, ...args], ready: { port } })
 }
 
-/** A server with a small response that costs next to nothing to produce. */
+/** Configures a server with a small fixed response, which takes almost no CPU time. */
 export const originServer = (port: number) =>
   `server { listen 127.0.0.1:${port}; location / { default_type text/plain; return 200 "${'x'.repeat(100)}"; } }`

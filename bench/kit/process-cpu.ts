@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { instanceProcesses } from '../../tests/kit/instance-processes.ts'
 
-/** Linux counts in hundredths of a second on every architecture that we support. */
+/** Ticks of /proc/<pid>/stat per second: 100 on every architecture that Berth supports. */
 const tickMs = 10
 
 /** CPU time that a process has used so far. Unlike requests per second it hardly depends on other load on the machine. */

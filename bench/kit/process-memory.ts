@@ -10,7 +10,7 @@ export interface ProcessMemory {
   pssBytes: number
 }
 
-/** A process and all below it. Linux only: it is read from /proc. */
+/** Memory of a process and all its descendants. Linux only, since it is read from /proc. */
 export async function memoryOfTree(root: number): Promise<{ rssBytes: number; pssBytes: number; processes: ProcessMemory[] }> {
   const children = await childrenByParent()
   const pids = [root]

@@ -72,7 +72,7 @@ async function open(watched: Watched) {
 
 const addresses = new Map<number, string>()
 
-/** Processes with one output are asked one after the other. */
+/** Opens a process's inspector and returns its address. Processes may share one output: call this for one after the other. */
 async function addressOf({ pid, output }: Watched): Promise<string> {
   const known = addresses.get(pid)
   if (known) return known
@@ -86,5 +86,5 @@ async function addressOf({ pid, output }: Watched): Promise<string> {
     }
     await pause(100)
   }
-  throw new Error(`${pid} cannot be looked into`)
+  throw new Error(`process ${pid} did not report the address of its inspector`)
 }

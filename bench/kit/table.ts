@@ -1,4 +1,4 @@
-/** Lines of one width: the first column to the left, figures to the right, in Markdown so that they can go into the docs as they are. */
+/** Formats a Markdown table, which can be copied into the docs: the first column is left-aligned, the others right-aligned. */
 export function table(columns: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [columns, ...rows].map((row) => row.map(cellText))
   const widths = columns.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
@@ -12,7 +12,7 @@ export function table(columns: readonly string[], rows: readonly (readonly (stri
 export const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
 export const ratio = (part: number, whole: number) => (whole === 0 ? '–' : (part / whole).toFixed(2))
 
-/** Three digits that matter; whole numbers above a hundred. */
+/** Formats a number with three significant digits, and as a whole number above a hundred. */
 function cellText(value: string | number) {
   if (typeof value === 'string') return value
   return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))

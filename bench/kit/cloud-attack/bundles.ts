@@ -59,7 +59,7 @@ export function bundleAttacks(scene: AttackScene, source: { id: string }): Attac
     })
   }
 
-  /** Undefined: another attack is using it. */
+  /** Exports the project for a new transfer; undefined while another attack is using the project. */
   async function pack(project: string): Promise<Packed | undefined> {
     const transfer = `trf_${randomName()}`
     const opened = await request('cloud', attacker.token, 'PUT', `/arrivals/${transfer}`, { body: { project } })

@@ -9,7 +9,7 @@ export function proxyAttacks(scene: AttackScene, mover: { id: string }): Attack[
   /** The response must contain nothing of the other tenant. */
   const validate = (name: string, { status, text }: { status: number; text: string }, allowed: readonly number[]) => {
     if (text.includes('of the victim') || text.includes(treasure.slug))
-      wrong.push(`${name}: something of the other tenant: ${text.slice(0, 200)}`)
+      wrong.push(`${name}: the response contains data of the other tenant: ${text.slice(0, 200)}`)
     if (!allowed.includes(status)) wrong.push(`${name}: answered ${status}: ${text.slice(0, 200)}`)
   }
   const refused = [400, 401, 403, 404, 405, 409, 413, 415, 429, 503]

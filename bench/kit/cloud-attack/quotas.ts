@@ -17,7 +17,7 @@ export function quotaAttacks({ ask: request, attacker, random, wrong, callOffLef
       async run() {
         await Promise.all(Array.from({ length: 10 }, () => by('POST', '/projects', { name: 'More' })))
         const list = await projects()
-        if (list.length > 6) wrong.push(`${list.length} projects, of 6 that it may have`)
+        if (list.length > 6) wrong.push(`the tenant has ${list.length} projects; its quota is 6`)
         for (const { id, name } of list) if (name === 'More') await remove(id)
       },
     },
@@ -36,7 +36,7 @@ export function quotaAttacks({ ask: request, attacker, random, wrong, callOffLef
       async run() {
         const opened = await Promise.all(Array.from({ length: 20 }, () => by('POST', '/projects/folder/session', {})))
         const made = opened.filter(({ status }) => status === 201)
-        if (made.length > 8) wrong.push(`${made.length} sessions, of 8 that it may have`)
+        if (made.length > 8) wrong.push(`the tenant has ${made.length} upload sessions; its quota is 8`)
         for (const { body } of made) await send(body.data.upload, random.pick(hostileBodies)())
       },
     },
@@ -47,7 +47,7 @@ export function quotaAttacks({ ask: request, attacker, random, wrong, callOffLef
         const headers = { 'content-type': 'application/gzip' }
         const query = `expires=9999999999999&maxBytes=9999999999&signature=${'0'.repeat(8)}.${'A'.repeat(43)}`
         const { status } = await request('cloud', '', 'PUT', `/uploads/${id}?${query}`, { bytes: Buffer.from('x'), headers })
-        if (status < 400) wrong.push(`an altered address took an upload: ${status}`)
+        if (status < 400) wrong.push(`an upload to a changed URL was accepted: ${status}`)
       },
     },
     {

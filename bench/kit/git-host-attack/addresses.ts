@@ -16,7 +16,7 @@ export function addressAttacks(scene: AttackScene, visits: Visits): Attack[] {
     name,
     async run() {
       await run()
-      for (const one of withToken()) wrong.push(`${name}: a credential came to another host: ${JSON.stringify(one)}`)
+      for (const one of withToken()) wrong.push(`${name}: a credential was sent to another host: ${JSON.stringify(one)}`)
       visits.seen.length = 0
     },
   })

@@ -133,7 +133,7 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
         const more = await deliver({ raw: `${raw} ` }).catch(() => null)
         if (more) validate('more', more, [413, 429])
         const slowest = await watch()
-        if (slowest > 3_000) wrong.push(`beside 25 MB the API once answered after ${Math.round(slowest)} ms`)
+        if (slowest > 3_000) wrong.push(`during a delivery of 25 MB, an API request took ${Math.round(slowest)} ms`)
       },
     },
     {
@@ -162,7 +162,7 @@ export function deliveryAttacks(scene: AttackScene, real: { id: string; payload:
   }
 }
 
-/** How long the slowest API request took until it is called. */
+/** Sends API requests until the returned function is called, which resolves with the duration of the slowest. */
 function watching({ request, owner }: AttackScene): () => Promise<number> {
   let isOver = false
   let slowest = 0

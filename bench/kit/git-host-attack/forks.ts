@@ -29,7 +29,7 @@ export function forkAttacks(scene: AttackScene): Attack[] {
     (await on(owner, 'GET', '/pull-requests')).body.data.find((one: { number: number }) => one.number === number)
   const until = async (isSo: () => Promise<boolean>, what: string) => {
     for (const end = Date.now() + 60_000; !(await isSo()); await pause(200))
-      if (Date.now() > end) return wrong.push(`not in 60 s: ${what}`)
+      if (Date.now() > end) return wrong.push(`did not happen within 60 s: ${what}`)
   }
   const close = async (sha: string, head: object) => {
     await notify('closed', sha, head)

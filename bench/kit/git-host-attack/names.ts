@@ -44,7 +44,7 @@ export function nameAttacks(scene: AttackScene): Attack[] {
       // A percent sign in the name itself is encoded as %25, and stays encoded.
       for (const { what } of host.calls.slice(before))
         if (/(^|\/)\.\.?(\/|$)|%2e|%00|[\s]|\/\//i.test(what.replace(/^\w+ /, '')))
-          wrong.push(`${name}: the host was asked ${what}`)
+          wrong.push(`${name}: the git host received ${what}`)
     },
   })
   return [

@@ -91,7 +91,7 @@ export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhe
   function validate(name: string, { status, text, headers }: Answer, allowed: readonly number[]): void {
     const output = text + JSON.stringify(headers)
     for (const canary of [tokens.ann, tokens.bob, production, appSecret])
-      if (output.includes(canary)) wrong.push(`${name}: ${canary} was told: ${text.slice(0, 200)}`)
+      if (output.includes(canary)) wrong.push(`${name}: the response contains ${canary}: ${text.slice(0, 200)}`)
     if (!allowed.includes(status)) wrong.push(`${name}: answered ${status}: ${text.slice(0, 200)}`)
   }
   const deliver = ({ payload = {}, raw, secret = 'a guess', hook, event = 'push', id = randomUUID(), ...more }: Parcel) => {
@@ -125,10 +125,10 @@ export async function setAttackScene(host: GitHubHost, hosting: Hosting, elsewhe
     const [gitOwner, gitRepo] = name.split('/')
     const git = { gitProvider: 'github', gitOwner, gitRepo, gitBranch: 'main' }
     const made = await send(who, 'POST', '/projects', { body: { name: gitRepo, ...git, healthCheck: { path: '/' } } })
-    if (made.status !== 201) throw new Error(`no project of ${name}: ${made.text}`)
+    if (made.status !== 201) throw new Error(`the project of ${name} was not created: ${made.text}`)
     await send(who, 'POST', `/projects/${made.body.data.id}/options`, { body: { previews: true } })
     const hooked = await send(who, 'POST', `/gitprovider/repos/${name}/webhooks`)
-    if (hooked.status > 201) throw new Error(`no hook on ${name}: ${hooked.text}`)
+    if (hooked.status > 201) throw new Error(`the webhook of ${name} was not created: ${hooked.text}`)
     return made.body.data as { id: string; slug: string }
   }
   const shop = await project(owner, repository)

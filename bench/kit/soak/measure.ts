@@ -48,7 +48,7 @@ export async function measure(pid: number, dataFolder: string): Promise<Measured
   return { values, disk }
 }
 
-/** The programs that stay: `berth up`, and its API and worker where they are processes of their own. */
+/** The long-running processes: `berth up`, and its API process and worker if they are separate. */
 const controlPlaneCommand = /\/berth\.js up|\/dist\/(api|worker|main)\.js/
 const edgeCommand = /\/dist\/edge\.js/
 
@@ -67,7 +67,7 @@ function diskValues(disk: DiskUse) {
   }
 }
 
-/** Bytes on the disk; a file that has several names counts once. */
+/** Counts the bytes on the disk; a file with several hard links counts once. */
 async function diskUse(root: string): Promise<DiskUse> {
   const use: DiskUse = new Map()
   const seen = new Set<string>()

@@ -16,7 +16,7 @@ export interface Findings {
   sampler: Sampler
 }
 
-/** Prints the tables; true when no request was lost, no chore went wrong and nothing grows. */
+/** Prints the tables. Returns true if no request was lost, no chore failed and no measure grows. */
 export function report({ minutes, fleet, outcomes, problems, sampler }: Findings): boolean {
   const lost = fleet.flatMap(({ traffic }) => traffic.count.lost)
   console.log(requestTable(fleet))
@@ -64,7 +64,7 @@ function measureTable({ samples }: Sampler, isValidated: boolean): { text: strin
   return { text, growing: trends.filter(({ verdict }) => verdict === 'grows').map(({ name }) => name) }
 }
 
-/** Where the disk went: the largest changes between the end of the first third and the end of the run. */
+/** Prints the folders whose disk use changed most between the end of the first third and the end of the run. */
 function diskTable({ disk }: Sampler): string {
   const [before = new Map(), after = new Map()] = [disk[Math.floor(disk.length / 3)], disk.at(-1)]
   const names = [...new Set([...before.keys(), ...after.keys()])]
