@@ -1,5 +1,5 @@
-// Faults that only Docker shows: with plain processes nothing changes. `npm test` runs few end-to-end tests on Docker, so each of
-// them must be noticed by the tests of the driver itself, which talk to a real engine.
+// Faults that affect only Docker, not plain processes. `npm test` runs few end-to-end tests on Docker, so the tests of the driver,
+// which use a real engine, must notice each fault.
 
 /** `named`: a part of the title of the test that has to notice it. */
 const docker = (name, file, search, replace, test, named) => ({
@@ -28,10 +28,17 @@ export const dockerMutations = [
     attack,
     noRight,
   ),
-  docker('a container forks without end', 'container-settings.ts', 'PidsLimit: processLimit', 'PidsLimit: 0', attack, noRight),
-  docker('a container swaps', 'container-settings.ts', 'MemorySwap: memoryMb * mb', 'MemorySwap: -1', attack, noRight),
   docker(
-    'a log fills the disk',
+    'a container may start any number of processes',
+    'container-settings.ts',
+    'PidsLimit: processLimit',
+    'PidsLimit: 0',
+    attack,
+    noRight,
+  ),
+  docker('a container may use swap', 'container-settings.ts', 'MemorySwap: memoryMb * mb', 'MemorySwap: -1', attack, noRight),
+  docker(
+    'a container log has no size limit',
     'container-settings.ts',
     "Config: { 'max-size': '10m', 'max-file': '3' }",
     'Config: {}',
@@ -39,7 +46,7 @@ export const dockerMutations = [
     noRight,
   ),
   docker(
-    'a read-only container is written to',
+    'a read-only container is writable',
     'container-settings.ts',
     'readOnly ? { ReadonlyRootfs: true } : {}',
     'readOnly ? {} : {}',
@@ -47,7 +54,7 @@ export const dockerMutations = [
     'container settings of a service are applied',
   ),
   docker(
-    'a capability that a service dropped is given back',
+    'a service gets a capability that it dropped',
     'container-settings.ts',
     'defaultCapabilities.filter((name) => !dropped.includes(name))',
     'rightsOfImages',
@@ -71,7 +78,7 @@ export const dockerMutations = [
     'several instances of a service answer to one name',
   ),
   docker(
-    'a guest of a network has no name there',
+    'a service on the network of another version has no alias',
     'networks.ts',
     'EndpointConfig: { Aliases: [...aliases] }',
     'EndpointConfig: {}',
@@ -95,7 +102,7 @@ export const dockerMutations = [
     'the output of a service with a terminal',
   ),
   docker(
-    'a health check that a service turned off goes on',
+    'a disabled health check still runs',
     'engine-health.ts',
     "{ Healthcheck: { Test: ['NONE'] } }",
     '{}',
@@ -103,7 +110,7 @@ export const dockerMutations = [
     'is run instead of the image’s, or turns it off',
   ),
   docker(
-    'the verdict of the engine is not read',
+    'the health status of the engine is ignored',
     'engine-health.ts',
     "status: Status === 'healthy' || Status === 'unhealthy' ? Status : 'starting'",
     "status: 'starting'",
@@ -111,7 +118,7 @@ export const dockerMutations = [
     'the HEALTHCHECK of a Dockerfile is known',
   ),
   docker(
-    'programs of a killed control plane go on inside containers',
+    'programs that a killed control plane started keep running in containers',
     'orphaned-commands.ts',
     "send(orphaned, 'SIGTERM')\n  await pause(graceMs)\n  send(await findOrphanedCommands(labels), 'SIGKILL')",
     'void graceMs',

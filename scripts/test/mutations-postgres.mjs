@@ -1,7 +1,7 @@
-// Faults that only PostgreSQL shows: on SQLite, where one process writes at a time, nothing changes. `npm test` runs the API suite
-// on PostgreSQL in part (selection.ts), so each of them must be noticed by a file that is in that part.
+// Faults that affect only PostgreSQL, not SQLite, where one process writes at a time. `npm test` runs only a part of the API suite on
+// PostgreSQL (selection.ts), so a file of that part must notice each fault.
 
-/** Tests that run on each database in any case: `named` is a part of the title of the test that has to notice it. */
+/** A fault that a unit test notices. `named` is a part of that test's title. */
 const unit = (name, file, search, replace, test, named) => ({
   name,
   file,
@@ -23,7 +23,7 @@ const api = (name, file, search, replace, test, named) => ({
 
 export const postgresMutations = [
   api(
-    'a unique violation is not known as one',
+    'a unique violation is not recognised',
     'violations.ts',
     "[2067, 1555, '23505']",
     '[2067, 1555]',
@@ -31,7 +31,7 @@ export const postgresMutations = [
     '409 slug_taken',
   ),
   api(
-    'a foreign key violation is not known as one',
+    'a foreign key violation is not recognised',
     'violations.ts',
     "[787, '23503']",
     '[787]',
@@ -39,7 +39,7 @@ export const postgresMutations = [
     'an organisation that still has projects',
   ),
   unit(
-    'a deadlock is not tried again',
+    'a transaction is not retried after a deadlock',
     'violations.ts',
     "['40001', '40P01']",
     "['40001']",
@@ -47,7 +47,7 @@ export const postgresMutations = [
     'two transactions that block each other',
   ),
   unit(
-    'a value that does not fit its column is an error of ours',
+    'a value that does not fit its column is an internal error',
     'violations.ts',
     "code.startsWith('22')",
     "code.startsWith('99')",
@@ -55,7 +55,7 @@ export const postgresMutations = [
     'does not fit its column',
   ),
   unit(
-    'a bigint comes as text',
+    'a bigint is read as text',
     'postgres.ts',
     'if (oid === INT8) return toSafeNumber\n',
     '',
@@ -63,7 +63,7 @@ export const postgresMutations = [
     'a big number comes back as a number',
   ),
   unit(
-    'a sum comes as text',
+    'a sum is read as text',
     'postgres.ts',
     'if (oid === NUMERIC) return Number\n',
     '',
@@ -71,7 +71,7 @@ export const postgresMutations = [
     'a big number comes back as a number',
   ),
   unit(
-    'a boolean is sent as one',
+    'a boolean is not converted to 0 or 1',
     'postgres.ts',
     'super.appendValue(storedValue(parameter))',
     'super.appendValue(parameter)',
@@ -95,7 +95,7 @@ export const postgresMutations = [
     'a column that a newer control plane adds',
   ),
   unit(
-    'the lock of a transaction is lost',
+    'a transaction does not take its lock',
     'transaction.ts',
     "if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtextextended",
     "if (kind === ('none' as string)) await sql`select pg_advisory_xact_lock(hashtextextended",
@@ -112,7 +112,7 @@ export const postgresMutations = [
     'migrate an empty database once',
   ),
   unit(
-    'two control planes take one job',
+    'two control planes claim one job',
     'claim.ts',
     ".where('id', '=', id)\n      .where('status', '=', isQueued)",
     ".where('id', '=', id)",
@@ -128,7 +128,7 @@ export const postgresMutations = [
     'an event reaches every listener',
   ),
   unit(
-    'a listener hears its own process twice',
+    'a listener receives the events of its own process twice',
     'postgres.ts',
     'if (from === this.#origin) return\n',
     '',
@@ -160,7 +160,7 @@ export const postgresMutations = [
     'GET /projects/:id',
   ),
   unit(
-    'listeners are not told of what they missed',
+    'listeners do not learn that they missed events',
     'postgres.ts',
     'this.listeners.deliverToAll({ reread: true })',
     '',
@@ -176,7 +176,7 @@ export const postgresMutations = [
     '',
   ),
   api(
-    'a search knows its case',
+    'a search is case-sensitive',
     'store.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a piece of source
     'lower(${column}) like',
