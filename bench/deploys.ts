@@ -3,7 +3,7 @@ import { startHosting } from '../tests/kit/hosting.ts'
 import { addServerBox, serverImages } from '../tests/kit/server-box.ts'
 import { table } from './kit/table.ts'
 
-/** node bench/deploys.ts [--deployments=50] [--runtime=process|docker|server]: good and bad deployments of one project under constant load. */
+/** node bench/deploys.ts [--deployments=50] [--runtime=process|docker|server] [--edge=embedded|nginx]: good and bad deployments of one project under constant load. */
 const flag = (name: string, fallback: string) =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
 
@@ -11,8 +11,10 @@ const count = Number(flag('deployments', '50'))
 const runtime = flag('runtime', 'process')
 if (runtime !== 'process' && runtime !== 'docker' && runtime !== 'server')
   throw new Error(`--runtime is ${runtime}: it must be process, docker or server`)
+const edge = flag('edge', 'embedded')
+const env = { BERTH_EDGE: edge }
 const isOnServer = runtime === 'server'
-await using hosting = await startHosting(isOnServer ? { env: serverImages() } : { runtime })
+await using hosting = await startHosting(isOnServer ? { env: { ...serverImages(), ...env } } : { runtime, env })
 await using box = isOnServer ? await addServerBox(hosting) : null
 const begun = performance.now()
 const result = await deployUnderLoad(hosting, count, { everyMs: 2, ...(box && { serverId: box.serverId }) })

@@ -8,7 +8,7 @@ import type { RequestRecord } from '../../edge-proxy/protocol/request-record.ts'
 import { createRunCommand } from '../shell/run-command.ts'
 import type { EdgeApplied, EdgeDriver } from './edge.ts'
 import { EmbeddedEdge, type EmbeddedEdgeOptions } from './embedded-edge.ts'
-import { NginxEdge } from './nginx/nginx-edge.ts'
+import { NginxEdge, type NginxEdgeOptions } from './nginx/nginx-edge.ts'
 
 /** Test support: a real edge process with its own folder and port. It ends by itself when the test run dies. */
 export class TestEdge<Driver extends EdgeDriver = EmbeddedEdge> {
@@ -73,7 +73,7 @@ export async function startNginxEdge(nginx: string, options: Partial<EmbeddedEdg
   return start(new TestEdge(folder, nginxDriver(folder, nginx, options)))
 }
 
-export const nginxDriver = (folder: string, nginx: string, options: Partial<EmbeddedEdgeOptions> = {}): NginxEdge =>
+export const nginxDriver = (folder: string, nginx: string, options: Partial<NginxEdgeOptions> = {}): NginxEdge =>
   new NginxEdge({
     ...testSettings(folder),
     nginxFolder: join(folder, 'nginx'),

@@ -3,6 +3,20 @@ import { closeSync, openSync } from 'node:fs'
 import { type EdgeRole, type EdgeSettings, edgeArguments, edgeFiles } from './edge-settings.ts'
 
 /**
+ * Starts a program that puts itself into the background, such as nginx. Resolves with its exit code, null after a signal. A command
+ * runner would end the processes that it leaves behind.
+ */
+export function spawnDaemon(program: string, args: string[], { folder, log }: { folder: string; log: string }) {
+  const output = openSync(log, 'a', 0o600)
+  try {
+    const child = spawn(program, args, { detached: true, cwd: folder, env: {}, stdio: ['ignore', output, output] })
+    return new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve))
+  } finally {
+    closeSync(output)
+  }
+}
+
+/**
  * Starts an edge process. The first edge and a successor run in their own session without inherited descriptors, so that they
  * survive the control plane and signals to its process group. A worker belongs to the edge that started it.
  */

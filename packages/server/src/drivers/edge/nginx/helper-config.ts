@@ -1,5 +1,3 @@
-import { nginxFiles } from '../../../edge-proxy/protocol/nginx-files.ts'
-
 /*
  * The ways of a request from nginx to the edge helper. The helper reads the `Berth-Front` headers in `edge-proxy/connection/front.ts`.
  */
@@ -7,8 +5,8 @@ import { nginxFiles } from '../../../edge-proxy/protocol/nginx-files.ts'
 /** Statuses that no client sees: they lead to a named location. */
 export const statuses = { helperClosing: 476, closing: 477, tunnel: 478, helper: 479 } as const
 
-/** nginx answers with `Connection: close` while this file is in its folder: see `NginxEdge`. */
-export const closingLine = (status: number): string => `if (-f ${nginxFiles.closing}) { return ${status}; }`
+/** nginx answers with `Connection: close` while a file is in its folder: see `NginxEdge`. */
+export const closingLine = (status: number): string => `if (-f $berth_closing) { return ${status}; }`
 
 /** The helper decides which deliveries it accepts. */
 export const deliveryLocation = `  location ^~ /api/webhooks/git/ { return ${statuses.helper}; }\n`
@@ -17,22 +15,18 @@ export const deliveryLocation = `  location ^~ /api/webhooks/git/ { return ${sta
 export const serverText = `set $berth_refusal "";
 location ^~ /.well-known/acme-challenge/ { return ${statuses.helper}; }
 location @berth { include serve.conf; }
-location @berth_serve_closing { keepalive_timeout 0; include serve.conf; }
-location @berth_refused { include refused.conf; }
-location @berth_unreachable { include unreachable.conf; }
-location @berth_overloaded { include overloaded.conf; }
-location @berth_slow { include slow.conf; }
+location @berth_failed { include failed.conf; }
 `
 
 /**
- * A request to the helper, by the reason. Headers of the client are forwarded as they are: the helper parses them. nginx may have sent
+ * A request to the helper; `$berth_step` is the reason. Headers of the client are forwarded as they are: the helper parses them. nginx may have sent
  * a part of the body to an instance before it failed, and sends only the head then.
  */
-const helperText = (step: string, hasBody: boolean) => `proxy_pass http://berth_helper;
+const helperText = (hasBody: boolean) => `proxy_pass http://berth_helper;
 proxy_set_header Host $host$berth_port;
 proxy_set_header Connection $berth_connection;
 proxy_set_header Upgrade $berth_upgrade;
-proxy_set_header Berth-Front "${step} $scheme $realip_remote_addr";
+proxy_set_header Berth-Front "$berth_step $scheme $realip_remote_addr";
 proxy_set_header Berth-Front-Refusal $berth_refusal;
 proxy_set_header Berth-Front-Body "$content_length$http_transfer_encoding";
 proxy_set_header Berth-Front-Method "";
@@ -43,11 +37,8 @@ access_log off;
 ${hasBody ? '' : 'proxy_pass_request_body off;\nproxy_set_header Content-Length "";\nproxy_set_header Transfer-Encoding "";\n'}`
 
 export const helperFiles: Record<string, string> = {
-  'serve.conf': helperText('serve', true),
-  'refused.conf': helperText('refused', true),
-  'unreachable.conf': helperText('unreachable', false),
-  'overloaded.conf': helperText('overloaded', false),
-  'slow.conf': helperText('slow', false),
+  'serve.conf': helperText(true),
+  'failed.conf': helperText(false),
 }
 
 export const checkText = `proxy_pass http://berth_helper;

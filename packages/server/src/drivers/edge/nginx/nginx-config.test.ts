@@ -114,7 +114,7 @@ const allowedLines = [
   /^ {2}location \^~ \/api\/webhooks\/git\/ \{ return 479; \}$/,
   /^ {2}location \/ \{ include serve\.conf; \}$/,
   /^ {4}if \(\$berth_upgrade\) \{ return 478; \}$/,
-  /^ {4}if \(-f closing\) \{ return 477; \}$/,
+  /^ {4}if \(-f \$berth_closing\) \{ return 477; \}$/,
   /^ {4}keepalive_timeout 0;$/,
   /^ {4}auth_request \/\.berth-check;$/,
   /^ {4}auth_request_set \$berth_refusal \$upstream_http_berth_refusal;$/,
@@ -137,8 +137,9 @@ describe('the configuration of nginx', () => {
   test.each(hostileTexts)('a value %j has no effect on its structure', (text) => {
     const config = nginxConfig(hostileTable(text), withTls)
     expect(unknownLines(config)).toEqual([])
-    const { 'hosts.conf': _, 'nginx.conf': main, ...shared } = config.files
-    const { 'hosts.conf': __, 'nginx.conf': emptyMain, ...emptyShared } = ofEmptyTable
+    const { 'hosts.conf': _, 'names.conf': names, 'nginx.conf': main, ...shared } = config.files
+    const { 'hosts.conf': __, 'names.conf': ___, 'nginx.conf': emptyMain, ...emptyShared } = ofEmptyTable
+    expect(names).toMatch(/^(?:[0-9a-z_-]+(?:\.[0-9a-z_-]+)+(?: ""|:(\d+) :\1);\n)*$/)
     expect(shared).toEqual(emptyShared)
     // The size of a hash table depends on the number of names.
     expect(main).toBe(emptyMain)

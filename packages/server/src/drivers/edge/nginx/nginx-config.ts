@@ -58,6 +58,7 @@ class ConfigBuilder {
   readonly #upstreams = new Map<string, EdgeAddress>()
   readonly #projects = new Map<string, string>()
   readonly #servers: string[] = []
+  readonly #names: string[] = []
   readonly #warnings: string[] = []
 
   constructor(table: EdgeTable, settings: NginxSettings) {
@@ -80,6 +81,7 @@ class ConfigBuilder {
       if (!isPlain && certificate === undefined) continue
       if (certificate !== undefined) secured.add(hostname)
       const listens = [...(isPlain ? listenTexts(this.#settings.http) : []), ...(certificate ? this.#securedListens() : [])]
+      this.#names.push(...this.#nameLines(hostname))
       this.#servers.push(
         this.#hostServer(hostname, host, { group, listens, certificate, hasDeliveries: deliveries.has(hostname) }),
       )
@@ -107,6 +109,7 @@ class ConfigBuilder {
       ...helperFiles,
       'check.conf': checkText,
       'server.conf': serverText,
+      'names.conf': this.#names.join(''),
       'hosts.conf': [...this.#groups.values(), ...this.#servers].join(''),
     }
   }
@@ -171,6 +174,14 @@ ${check}${this.#shareLines()}    proxy_read_timeout ${timeText(this.#limits.tunn
   }
 ${check === '' ? '' : '  location = /.berth-check { internal; include check.conf; }\n'}${hasDeliveries ? deliveryLocation : ''}}
 `
+  }
+
+  /** Entries of the map from a Host header to its port. A name without a dot could be a keyword of the map. */
+  #nameLines(hostname: string): string[] {
+    const { http, https } = this.#settings
+    const ports = new Set([http.port, ...(https ? [https.port] : [])])
+    if (!hostname.includes('.')) return []
+    return [`${hostname} "";\n`, ...[...ports].map((port) => `${hostname}:${port} :${port};\n`)]
   }
 
   #shareLines(): string {

@@ -29,6 +29,8 @@ export interface NginxEdgeOptions extends Omit<EmbeddedEdgeOptions, 'front' | 'e
   run: RunCommand
   /** Default: the nginx of the PATH or of a system folder. */
   nginx?: string
+  /** Default: one for each processor. */
+  nginxWorkers?: number
 }
 
 /** Longer than the pauses of a busy client between two requests. */
@@ -92,7 +94,7 @@ export class NginxEdge implements EdgeDriver {
     const isRunning = (await findMaster(nginxFolder)) !== undefined
     this.#isAdopted ??= isRunning
     const listening = await this.#chooseAddresses()
-    const workers = availableParallelism()
+    const workers = this.#options.nginxWorkers ?? availableParallelism()
     const settings = { ...listening, user: user?.name ?? null, version: program.version, workers }
     const nginx = new NginxProcess({ folder: nginxFolder, program: program.path, workers }, run)
     await this.#helper.start({ ...listening, front: { folder: nginxFolder, uid: user?.uid ?? null } })
@@ -109,10 +111,11 @@ export class NginxEdge implements EdgeDriver {
 
   /** The helper first: what nginx forwards to it afterwards follows the new table. */
   async #apply(table: EdgeTable, abort?: AbortSignal): Promise<EdgeApplied> {
-    await this.start()
+    const started = this.#started
+    if (!started) throw new Error('the edge is not started')
     const applied = await this.#helper.apply(table, abort)
     const { usable, warnings } = usableTable(table, applied.refused)
-    const { settings, nginx } = this.#started!
+    const { settings, nginx } = started
     const config = nginxConfig(usable, settings)
     if (!isDeepStrictEqual(config.files, this.#loaded)) await this.#load(config, nginx)
     return { ...applied, warnings: [...applied.warnings, ...warnings, ...config.warnings] }

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nginxFiles } from '../../../edge-proxy/protocol/nginx-files.ts'
+import { spawnDaemon } from '../../../edge-proxy/protocol/spawn-edge.ts'
 import type { RunCommand } from '../../shell/command.ts'
 import { CommandFailed } from '../../shell/command-errors.ts'
 
@@ -31,12 +32,21 @@ export class NginxProcess {
 
   /** Checks a configuration without using it. Rejects with nginx's message. */
   async check(configuration: string): Promise<void> {
-    await this.#runNginx('refused the configuration', ['-t', '-q', ...this.#configuration(configuration)])
+    try {
+      const args = ['-t', '-q', ...this.#configuration(configuration)]
+      await this.#run({ program: this.#program, args, cwd: this.#folder }, commandOptions)
+    } catch (cause) {
+      const line = cause instanceof CommandFailed ? problemLine(cause.result.stderr) : String(cause)
+      throw new Error(`nginx refused the configuration: ${line}`, { cause })
+    }
   }
 
   /** Starts nginx with the active configuration. Resolves when it listens. */
   async start(): Promise<void> {
-    await this.#runNginx('did not start', this.#configuration(nginxFiles.active))
+    const log = join(this.#folder, nginxFiles.errorLog)
+    const args = this.#configuration(nginxFiles.active)
+    const code = await spawnDaemon(this.#program, args, { folder: this.#folder, log })
+    if (code !== 0) throw new Error(`nginx did not start: it ended with ${code}${await this.#lastError()}`)
     // The pid file is written first. Workers that start later would be taken for those of the next configuration.
     await waitFor(async () => {
       const master = await findMaster(this.#folder)
@@ -57,15 +67,6 @@ export class NginxProcess {
     await waitFor(isReplaced, 'nginx did not load its configuration in time').catch(async (cause: Error) => {
       throw new Error(`${cause.message}${await this.#lastError()}`)
     })
-  }
-
-  async #runNginx(problem: string, args: string[]): Promise<void> {
-    try {
-      await this.#run({ program: this.#program, args, cwd: this.#folder }, commandOptions)
-    } catch (cause) {
-      const line = cause instanceof CommandFailed ? problemLine(cause.result.stderr) : String(cause)
-      throw new Error(`nginx ${problem}: ${line}`, { cause })
-    }
   }
 
   /** Paths are relative to the folder: unprivileged workers open log files again, and may not enter the folders above. */
