@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import http from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { nginxDriver } from '../packages/server/src/drivers/edge/edge-fixture.ts'
 import { findMaster, workersOf } from '../packages/server/src/drivers/edge/nginx/nginx-process.ts'
@@ -8,6 +9,7 @@ import type { EdgeHost, EdgeRule, EdgeTable } from '../packages/server/src/edge-
 import { freePorts } from '../tests/kit/free-port.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
 import { cores, pin, processorSeconds, programAt, putWrkOn } from './edge-load.ts'
+import { median } from './kit/median.ts'
 import { originServer, startNginx } from './kit/nginx.ts'
 import { ratio, table } from './kit/table.ts'
 
@@ -35,7 +37,7 @@ if (!nginx || !programAt('wrk')) throw new Error('nginx and wrk have to be insta
 
 await using folder = await tempFolder('bench-nginx')
 const [originPort, handPort, berthPort, secondPort] = (await freePorts(4)) as [number, number, number, number]
-/** As a person writes it after nginx's documentation, with the access log that nginx has by default. */
+/** The form of nginx's documentation, with the access log that nginx has by default. */
 const handWritten = `upstream u { server 127.0.0.1:${originPort}; keepalive 64; }
   server { listen 127.0.0.1:${handPort}; access_log ${join(folder.path, 'hand.log')}; location / { proxy_pass http://u;
   proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host; proxy_set_header X-Real-IP $remote_addr;
@@ -140,13 +142,14 @@ async function reloadUnderLoad() {
   const config = await readFile(join(folder.path, 'nginx/active/hosts.conf'))
   console.log(
     table(
-      ['projects', 'rules', 'configuration', 'first ms', 'slowest cutover ms', 'requests meanwhile', 'failed'],
+      ['projects', 'rules', 'configuration', 'first ms', 'median cutover ms', 'slowest ms', 'requests meanwhile', 'failed'],
       [
         [
           projects,
           3 * projects,
           `${Math.round(config.length / 1024)} KiB`,
           Math.round(firstMs),
+          Math.round(median(tookMs)),
           Math.round(Math.max(...tookMs)),
           requests,
           failures.length,
@@ -158,7 +161,7 @@ async function reloadUnderLoad() {
   return { slowestMs, failed: failures.length }
 }
 
-/** Requests over kept connections and over new ones, until `stop`. */
+/** Requests over kept connections and over new ones, with short pauses, until `stop`. */
 function keepRequesting(names: string[]) {
   const agent = new http.Agent({ keepAlive: true })
   const failures: string[] = []
@@ -170,6 +173,7 @@ function keepRequesting(names: string[]) {
         requests += 1
         const status = await statusOf(name, used).catch((error: Error) => error.message)
         if (status !== 200) failures.push(`${name}: ${status}`)
+        await pause(5)
       }
     }),
   )

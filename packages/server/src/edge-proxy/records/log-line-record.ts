@@ -10,7 +10,7 @@ export interface LoggedRequest {
 }
 
 const plainName = /^[0-9a-z._-]{1,253}$/
-const plainId = /^[0-9a-f]{1,64}$/
+const plainId = /^[\d.-]{1,64}$/
 const plainAddress = /^[0-9a-fA-F.:]{2,45}$/
 const plainMethod = /^[A-Z_-]{1,32}$/
 

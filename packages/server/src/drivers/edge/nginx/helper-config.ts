@@ -11,8 +11,12 @@ export const closingLine = (status: number): string => `if (-f $berth_closing) {
 /** The helper decides which deliveries it accepts. */
 export const deliveryLocation = `  location ^~ /api/webhooks/git/ { return ${statuses.helper}; }\n`
 
-/** Every server block: ACME challenges, and what nginx does not do itself. */
+/**
+ * Every server block: ACME challenges, and what nginx does not do itself. An id is unique through the number of the connection and the time; random bytes cost
+ * more than all headers together.
+ */
 export const serverText = `set $berth_refusal "";
+set $berth_id "$connection-$connection_requests-$msec";
 location ^~ /.well-known/acme-challenge/ { return ${statuses.helper}; }
 location @berth { include serve.conf; }
 location @berth_failed { include failed.conf; }

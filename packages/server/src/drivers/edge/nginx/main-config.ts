@@ -102,7 +102,7 @@ ${defaultServer(listens.http, '')}${listens.https.length > 0 ? defaultServer(lis
 
 /** A line of the access log. A status may have leading zeros, and a length may be empty: JSON has no such numbers. */
 const logFormat =
-  '{"id":"$request_id","at":"$msec","ip":"$remote_addr","method":"$request_method","host":"$server_name","path":"$request_uri",' +
+  '{"id":"$berth_id","at":"$msec","ip":"$remote_addr","method":"$request_method","host":"$server_name","path":"$request_uri",' +
   '"status":"$status","seconds":"$request_time","in":"$content_length","out":"$body_bytes_sent","agent":"$http_user_agent","owner":"$berth_owner"}'
 
 /**
@@ -121,7 +121,7 @@ const sharedMaps = `  map $http_host $berth_port { include names.conf; default "
     "~*^[^|]*\\bupgrade\\b[^|]*\\|(?<berth_protocol>[-\\w!#$%&'*+.^\`~/, ]{1,128})$" $berth_protocol;
   }
   map $berth_upgrade $berth_connection { "" ""; default upgrade; }
-  map $http_x_request_id $berth_request_id { default $request_id; "" $request_id; "~^[0-9A-Za-z._:/+=-]{1,128}$" $http_x_request_id; }
+  map $http_x_request_id $berth_request_id { default $berth_id; "" $berth_id; "~^[0-9A-Za-z._:/+=-]{1,128}$" $http_x_request_id; }
   map $upstream_http_x_request_id $berth_reply_id { "" $berth_request_id; default ""; }
   map $remote_addr $berth_client {
     default $remote_addr;

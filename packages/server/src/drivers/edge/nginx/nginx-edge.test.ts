@@ -62,7 +62,7 @@ describeNeeding(['nginx'], 'the edge with nginx', () => {
       ...{ projectId: `project-${echo.id}`, deploymentId: `deployment-${echo.id}`, environment: 'production', service: null },
     })
     // The log of nginx has it: the edge behind nginx has not forwarded it.
-    expect(record.id).toMatch(/^[0-9a-f]{32}$/)
+    expect(record.id).toMatch(/^\d+-\d+-\d+\.\d+$/)
     expect(await edge.driver.requestTotals(`project-${echo.id}`)).toEqual({ total: 1, failed: 0 })
     expect(await edge.driver.activity()).toHaveProperty(`project-${echo.id}`)
     await eventually(() => traffic.some(({ requests, projectId }) => requests === 1 && projectId === `project-${echo.id}`))
