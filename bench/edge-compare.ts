@@ -1,21 +1,18 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import type { EmbeddedEdge as EdgeClass } from '../packages/server/src/drivers/edge/embedded-edge.ts'
-import { freePorts } from '../tests/kit/free-port.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
-import { cores, pin, programAt, putWrkOn } from './edge-load.ts'
+import { makeCertificate, startEdgeOf, startOrigin, startReference, wideLimits } from './edge/contenders.ts'
+import { loads, type Measured, turn } from './edge/throughput.ts'
+import { cores, pin, programAt } from './edge-load.ts'
 import { median } from './kit/median.ts'
-import { originServer, startNginx } from './kit/nginx.ts'
-import { cpuSecondsOfThreads } from './kit/process-cpu.ts'
 import { ratio, table } from './kit/table.ts'
 
 /**
- * Compares this tree's edge with the edge of another tree (`edge-compare.ts <other tree>`, both built): the same origin, the same
- * core, the same load on both at once. The result is the ratio of requests per second of CPU time: other load on the machine slows
- * both down equally. `--apart` loads them alternately; `--profile <folder>` writes a V8 profile of each; a median below
- * `--at-least` fails.
+ * Compares this tree's edge with the edge of another tree (`edge-compare.ts <other tree>`, both built) and with nginx: the same
+ * origin, the same core, the same load on all of them at once. The result is the ratio of processor seconds per 1,000 requests:
+ * other load on the machine slows all down equally. `--load` names another load of `edge/throughput.ts`, `--apart` loads them
+ * alternately, `--profile <folder>` writes a V8 profile of each edge; a median below `--at-least` fails.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,6 +20,8 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '15' },
     connections: { type: 'string', default: '64' },
+    bytes: { type: 'string', default: '1024' },
+    load: { type: 'string', default: '1 kB reply' },
     apart: { type: 'boolean', default: false },
     profile: { type: 'string' },
     tree: { type: 'string', default: join(import.meta.dirname, '..') },
@@ -32,83 +31,60 @@ const { values, positionals } = parseArgs({
 const [otherTree] = positionals
 if (!otherTree) throw new Error('name the tree to compare with: node bench/edge-compare.ts <folder of another, built tree>')
 if (!programAt('nginx') || !programAt('wrk')) throw new Error('nginx and wrk have to be installed')
-const seconds = Number(values.seconds)
-const rounds = Number(values.rounds)
-const connections = Number(values.connections)
+const load = loads[values.load]
+if (!load) throw new Error(`--load is one of: ${Object.keys(loads).join('; ')}`)
 
 await using folder = await tempFolder('bench-edge-compare')
+const options = { seconds: Number(values.seconds), connections: Number(values.connections), folder: folder.path }
 await pin(process.pid, cores?.around)
-const [originPort, ownPort, otherPort] = await freePorts(3)
-await using _origin = await startNginx({
-  name: 'origin',
-  port: originPort!,
-  servers: originServer(originPort!),
-  core: cores?.around,
-  folder: folder.path,
-})
-const own = await startEdge('this', resolve(values.tree), ownPort!)
-const other = await startEdge('other', resolve(otherTree), otherPort!)
-try {
-  const ratios = await compare()
-  process.exitCode = median(ratios) >= Number(values['at-least']) ? 0 : 1
-} finally {
-  for (const { edge } of [own, other]) await edge.stop({ keepServing: false, graceMs: 500 })
-}
+const pair = await makeCertificate(folder.path)
+await using origin = await startOrigin(folder.path, Number(values.bytes))
+await using nginx = await startReference(folder.path, origin.port, pair)
+await using own = await startEdge('this', resolve(values.tree))
+await using other = await startEdge('other', resolve(otherTree))
+const contenders = [own, other, nginx]
+process.exitCode = (await compare()) >= Number(values['at-least']) ? 0 : 1
 
-async function startEdge(name: string, tree: string, port: number) {
-  const server = join(tree, 'packages/server')
-  const module = await import(pathToFileURL(join(server, 'src/drivers/edge/embedded-edge.ts')).href)
+async function startEdge(name: string, tree: string) {
   const profiling = values.profile ? ['--cpu-prof', `--cpu-prof-dir=${join(resolve(values.profile), name)}`] : []
   if (values.profile) await mkdir(join(values.profile, name), { recursive: true })
-  const edge: EdgeClass = new module.EmbeddedEdge({
-    folder: join(folder.path, name),
-    http: { host: '127.0.0.1', port },
-    buildId: 'bench',
-    entry: join(server, 'dist/edge.js'),
-    flags: ['--max-semi-space-size=8', ...profiling],
-    orphanExitMs: 10_000,
-  })
-  await edge.start()
-  const pid = Number(await readFile(join(folder.path, name, 'edge.lock'), 'utf8'))
-  await pin(pid, cores?.measured)
-  const upstreams = [{ id: 'u', host: '127.0.0.1', port: originPort! }]
-  const target = { kind: 'upstreams' as const, projectId: 'p', deploymentId: 'd', upstreams }
-  await edge.apply({ version: 1, hosts: { '127.0.0.1': { environment: 'production', target } } })
-  return { edge, port, pid }
+  const flags = ['--max-semi-space-size=8', ...profiling]
+  return startEdgeOf({ name, tree, folder: folder.path, originPort: origin.port, pair, flags, limits: wideLimits })
 }
 
-async function compare(): Promise<number[]> {
+/** The median of the rounds' ratios: above 1, this tree's edge costs less than the other's. */
+async function compare(): Promise<number> {
   const ratios: number[] = []
+  const shares: number[] = []
   const rows: (string | number)[][] = []
   // The first round is warm-up and does not count.
-  for (let round = 0; round <= rounds; round += 1) {
-    const [mine, others] = values.apart ? await inTurns(round % 2 === 0) : await Promise.all([turn(own), turn(other)])
+  for (let round = 0; round <= Number(values.rounds); round += 1) {
+    const [mine, others, reference] = (values.apart ? await inTurns(round) : await atOnce()) as [Measured, Measured, Measured]
     if (round === 0) continue
-    ratios.push(mine / others)
-    rows.push([`round ${round}`, mine, others, ratio(mine, others)])
+    ratios.push(others.cost / mine.cost)
+    shares.push(reference.cost / mine.cost)
+    const costs = [mine, others, reference].map(({ cost }) => cost.toFixed(4))
+    rows.push([`round ${round}`, ...costs, ratio(others.cost, mine.cost), ratio(reference.cost, mine.cost)])
   }
-  const sorted = [...ratios].sort((a, b) => a - b)
-  rows.push(['median', '', '', median(ratios).toFixed(3)])
-  rows.push([
-    'quartiles',
-    '',
-    '',
-    [0.25, 0.75].map((part) => sorted[Math.floor(part * (sorted.length - 1))]!.toFixed(3)).join(' '),
-  ])
-  console.log(table(['requests/cpu s', 'this tree', 'the other', 'this/other'], rows))
-  return ratios
+  rows.push(['median', '', '', '', median(ratios).toFixed(3), median(shares).toFixed(3)])
+  rows.push(['quartiles', '', '', '', quartiles(ratios), quartiles(shares)])
+  console.log(table(['cpu s/1,000 requests', 'this tree', 'the other', 'nginx', 'this/other', 'this/nginx'], rows))
+  return median(ratios)
 }
 
-/** Alternates the order, so that a drift of the machine favours neither. */
-async function inTurns(ownFirst: boolean): Promise<[mine: number, others: number]> {
-  const first = await turn(ownFirst ? own : other)
-  const second = await turn(ownFirst ? other : own)
-  return ownFirst ? [first, second] : [second, first]
+function quartiles(numbers: readonly number[]): string {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  return [0.25, 0.75].map((part) => sorted[Math.floor(part * (sorted.length - 1))]!.toFixed(3)).join(' ')
 }
 
-async function turn({ port, pid }: { port: number; pid: number }): Promise<number> {
-  const before = await cpuSecondsOfThreads(pid)
-  const result = await putWrkOn({ url: `http://127.0.0.1:${port}/`, connections, seconds, folder: folder.path })
-  if (result.errors > 0) throw new Error(`${result.errors} requests failed`)
-  return result.requests / ((await cpuSecondsOfThreads(pid)) - before)
+function atOnce(): Promise<Measured[]> {
+  return Promise.all(contenders.map((contender) => turn(load!, contender, options)))
+}
+
+/** Alternates the order, so that a drift of the machine favours none. */
+async function inTurns(round: number): Promise<Measured[]> {
+  const results: Measured[] = []
+  const order = contenders.map((_, at) => (round % 2 === 0 ? at : contenders.length - 1 - at))
+  for (const at of order) results[at] = await turn(load!, contenders[at]!, options)
+  return results
 }

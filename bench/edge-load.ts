@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -31,11 +31,13 @@ export interface WrkLoad {
   seconds: number
   /** Requests per second over all connections; default: as many as possible. */
   rate?: number
+  /** A connection for each request. */
+  isReconnecting?: boolean
   folder: string
 }
 
 /** Runs wrk on the second core. A rate is approximated by a random pause after each response, through wrk's script interface. */
-export async function putWrkOn({ url, connections, seconds, rate, folder }: WrkLoad): Promise<LoadResult> {
+export async function putWrkOn({ url, connections, seconds, rate, isReconnecting, folder }: WrkLoad): Promise<LoadResult> {
   const script = join(folder, 'pace.lua')
   if (rate !== undefined)
     await writeFile(script, `function delay() return math.random(0, ${Math.round((2000 * connections) / rate)}) end\n`)
@@ -47,6 +49,7 @@ export async function putWrkOn({ url, connections, seconds, rate, folder }: WrkL
     String(connections),
     '-d',
     `${seconds}s`,
+    ...(isReconnecting ? ['-H', 'Connection: close'] : []),
     ...(rate === undefined ? [] : ['-s', script]),
     url,
   ]
@@ -54,11 +57,4 @@ export async function putWrkOn({ url, connections, seconds, rate, folder }: WrkL
   const { stdout } = cores ? await run('taskset', ['-c', cores.around, wrk, ...args]) : await run(wrk, args)
   // A line of the per-thread statistics can end like a percentile (92.50%).
   return parseWrk(stdout.replaceAll(/^ +(Latency|Req\/Sec) +\d.*$/gm, ''))
-}
-
-/** CPU time in seconds that a process has used. */
-export async function processorSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
 }

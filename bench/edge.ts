@@ -1,134 +1,74 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { EmbeddedEdge } from '../packages/server/src/drivers/edge/embedded-edge.ts'
-import { freePorts } from '../tests/kit/free-port.ts'
 import { tempFolder } from '../tests/kit/temp-folder.ts'
-import { cores, favour, pin, processorSeconds, programAt, putWrkOn } from './edge-load.ts'
-import { originServer, startNginx } from './kit/nginx.ts'
+import { type Contender, makeCertificate, startEdgeOf, startOrigin, startReference, wideLimits } from './edge/contenders.ts'
+import { idleConnectionKilobytes } from './edge/idle-memory.ts'
+import { slowHeaderColumns, slowHeaders } from './edge/slow-headers.ts'
+import { compared, loads, measure, throughputColumns } from './edge/throughput.ts'
+import { cores, favour, pin, programAt, putWrkOn } from './edge-load.ts'
 import { memoryOf } from './kit/process-memory.ts'
 import { megabytes, ratio, table } from './kit/table.ts'
 
 /**
  * Compares the embedded edge with nginx (one worker): both proxy the same upstream on the same core, alternately, with the load
- * and the upstream on another core. Prints requests per second, requests per second of CPU time (which other load on the
- * machine disturbs less), the p99 at half of the edge's own load, and the edge's memory over many requests.
+ * and the upstream on another core. Prints requests per second and processor seconds per 1,000 requests over http, kept TLS
+ * connections, full and resumed handshakes; the p99 at half of the edge's load; memory of idle connections and over many requests;
+ * and what an attack of slow headers does to other clients. `--only` selects parts; `--connections-held` and `--attack` set the
+ * counts. Other load on the machine hardly disturbs the ratio of processor seconds.
  */
+const parts = ['throughput', 'latency', 'memory', 'idle', 'attack'] as const
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '64' },
     requests: { type: 'string', default: '200000' },
+    bytes: { type: 'string', default: '1024' },
+    'connections-held': { type: 'string', default: '5000' },
+    attack: { type: 'string', default: '10000' },
+    only: { type: 'string', default: parts.join(',') },
     favoured: { type: 'boolean', default: false },
-    entry: { type: 'string', default: join(import.meta.dirname, '../packages/server/dist/edge.js') },
+    tree: { type: 'string', default: join(import.meta.dirname, '..') },
+    entry: { type: 'string' },
   },
 })
-const seconds = Number(values.seconds)
-const rounds = Number(values.rounds)
-const connections = Number(values.connections)
+const [seconds, rounds, connections] = [Number(values.seconds), Number(values.rounds), Number(values.connections)]
+const selected = new Set(values.only.split(','))
 if (!programAt('nginx') || !programAt('wrk')) throw new Error('nginx and wrk have to be installed')
 
 await using folder = await tempFolder('bench-edge')
-const [originPort, nginxPort, edgePort] = await freePorts(3)
-const origin = originServer(originPort!)
-const proxy = `upstream u { server 127.0.0.1:${originPort}; keepalive 128; keepalive_requests 1000000000; }
-  server { listen 127.0.0.1:${nginxPort}; location / { proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection "";
-  proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto http;
-  proxy_set_header X-Request-Id $request_id; } }`
-
+const options = { seconds, connections, folder: folder.path }
 await pin(process.pid, cores?.around)
-await using source = await startNginx({
-  name: 'origin',
-  port: originPort!,
-  servers: origin,
-  core: cores?.around,
-  folder: folder.path,
-})
-await using reference = await startNginx({
-  name: 'proxy',
-  port: nginxPort!,
-  servers: proxy,
-  core: cores?.measured,
-  folder: folder.path,
-})
-const edge = new EmbeddedEdge({
-  folder: join(folder.path, 'edge'),
-  http: { host: '127.0.0.1', port: edgePort! },
-  buildId: 'bench',
-  entry: values.entry,
-  orphanExitMs: 10_000,
-})
-let recorded = 0
-let dropped = 0
-edge.onRequests((batch, lost) => {
-  recorded += batch.length
-  dropped += lost
-})
-try {
-  await edge.start()
-  const edgePid = Number(await readFile(join(folder.path, 'edge', 'edge.lock'), 'utf8'))
-  await pin(edgePid, cores?.measured)
-  const upstreams = [{ id: 'u', host: '127.0.0.1', port: originPort! }]
-  await edge.apply({
-    version: 1,
-    hosts: {
-      '127.0.0.1': { environment: 'production', target: { kind: 'upstreams', projectId: 'p', deploymentId: 'd', upstreams } },
-    },
-  })
-  const idle = (await memoryOf(edgePid))!
-  const nginxPid = await workerOf(reference.pid)
-  if (values.favoured) for (const pid of [edgePid, reference.pid, source.pid, process.pid]) await favour(pid)
-  const throughput = await compareThroughput(nginxPid, edgePid)
-  await compareLatency(throughput.edge / 2)
-  await watchMemory(edgePid, idle)
-  console.log(`\nrecords received ${recorded}, dropped ${dropped}`)
-} finally {
-  await edge.stop({ keepServing: false, graceMs: 500 })
-}
+const pair = await makeCertificate(folder.path)
+await using origin = await startOrigin(folder.path, Number(values.bytes))
+await using reference = await startReference(folder.path, origin.port, pair)
+const shared = { originPort: origin.port, pair, tree: values.tree, folder: folder.path }
+const entry = values.entry ? { entry: values.entry } : {}
+await using edge = await startEdgeOf({ ...shared, ...entry, name: 'edge', limits: wideLimits })
+if (values.favoured) for (const pid of [edge.pid, reference.masterPid, origin.pid, process.pid]) await favour(pid)
 
-/** Returns the pid of nginx's worker process. */
-async function workerOf(master: number): Promise<number> {
-  return Number((await readFile(`/proc/${master}/task/${master}/children`, 'utf8')).trim().split(' ')[0])
-}
+const idle = (await memoryOf(edge.pid))!
+let edgePerSecond = 10_000
+if (selected.has('throughput')) await compareThroughput()
+if (selected.has('latency')) await compareLatency(edgePerSecond / 2)
+if (selected.has('memory')) await watchMemory()
+if (selected.has('idle')) await compareIdleConnections()
+if (selected.has('attack')) await compareUnderAttack()
+console.log(`\nrecords received ${edge.records.received}, dropped ${edge.records.dropped}`)
 
-async function turn(port: number, pid: number) {
-  const before = await processorSeconds(pid)
-  const result = await putWrkOn({ url: `http://127.0.0.1:${port}/`, connections, seconds, folder: folder.path })
-  if (result.errors > 0) throw new Error(`${result.errors} requests failed`)
-  return { perSecond: result.requestsPerSecond, perProcessorSecond: result.requests / ((await processorSeconds(pid)) - before) }
-}
-
-async function compareThroughput(nginxPid: number, edgePid: number) {
-  const best = { nginx: { perSecond: 0, perProcessorSecond: 0 }, edge: { perSecond: 0, perProcessorSecond: 0 } }
-  // The first turn of each warms it up and does not count.
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const [name, port, pid] of [
-      ['nginx', nginxPort!, nginxPid],
-      ['edge', edgePort!, edgePid],
-    ] as const) {
-      const { perSecond, perProcessorSecond } = await turn(port, pid)
-      if (round === 0) continue
-      best[name].perSecond = Math.max(best[name].perSecond, perSecond)
-      best[name].perProcessorSecond = Math.max(best[name].perProcessorSecond, perProcessorSecond)
-    }
+async function compareThroughput() {
+  const rows: (string | number)[][] = []
+  for (const [name, load] of Object.entries(loads)) {
+    const [nginx, own] = await measure(load, [reference, edge], rounds, options)
+    const row = compared(nginx!, own!)
+    if (rows.length === 0) edgePerSecond = Number(row[1])
+    rows.push([name, ...row])
   }
-  const rows = (['nginx', 'edge'] as const).map((name) => {
-    const { perSecond, perProcessorSecond } = best[name]
-    return [
-      name,
-      perSecond,
-      ratio(perSecond, best.nginx.perSecond),
-      perProcessorSecond,
-      ratio(perProcessorSecond, best.nginx.perProcessorSecond),
-    ]
-  })
-  console.log(table(['proxy, best of rounds', 'requests/s', 'of nginx', 'requests/cpu s', 'of nginx'], rows))
-  return { edge: best.edge.perSecond }
+  console.log(table(['medians of the rounds', ...throughputColumns], rows))
 }
 
 async function compareLatency(rate: number) {
-  const ports = { direct: originPort!, nginx: nginxPort!, edge: edgePort! }
+  const ports = { direct: origin.port, nginx: reference.port, edge: edge.port }
   const best: Record<string, { p50Ms: number; p99Ms: number; rate: number }> = {}
   for (let round = 0; round < rounds; round += 1) {
     for (const [name, port] of Object.entries(ports)) {
@@ -148,15 +88,15 @@ async function compareLatency(rate: number) {
 }
 
 /** Memory before, after a fifth of the requests (by then everything is warm) and at the end. */
-async function watchMemory(pid: number, idle: { rssBytes: number; pssBytes: number }) {
+async function watchMemory() {
   const total = Number(values.requests)
   let sent = 0
   let warm: number | undefined
   while (sent < total) {
-    sent += (await putWrkOn({ url: `http://127.0.0.1:${edgePort}/`, connections, seconds, folder: folder.path })).requests
-    if (sent >= total / 5) warm ??= (await memoryOf(pid))!.rssBytes
+    sent += (await putWrkOn({ url: `http://127.0.0.1:${edge.port}/`, connections, seconds, folder: folder.path })).requests
+    if (sent >= total / 5) warm ??= (await memoryOf(edge.pid))!.rssBytes
   }
-  const end = (await memoryOf(pid))!.rssBytes
+  const end = (await memoryOf(edge.pid))!.rssBytes
   const rows = [
     ['idle (shared pages divided)', 0, megabytes(idle.pssBytes), ''],
     ['idle', 0, megabytes(idle.rssBytes), ''],
@@ -164,4 +104,24 @@ async function watchMemory(pid: number, idle: { rssBytes: number; pssBytes: numb
     ['end', sent, megabytes(end), ratio(end, warm!)],
   ]
   console.log(`\n${table(['memory of the edge', 'requests', 'resident', 'of a fifth'], rows)}`)
+}
+
+/** On an edge that has served nothing yet: the heap of a busy one has room left. */
+async function compareIdleConnections() {
+  const count = Number(values['connections-held'])
+  const rows: (string | number)[][] = []
+  for (const protocol of ['http', 'https'] as const) {
+    await using fresh = await startEdgeOf({ ...shared, ...entry, name: `idle-${protocol}`, limits: wideLimits })
+    const kilobytes = async (contender: Contender) => (await idleConnectionKilobytes(contender, protocol, count)).toFixed(1)
+    rows.push([protocol, count, await kilobytes(reference), await kilobytes(fresh)])
+  }
+  console.log(`\n${table(['idle connections', 'connections', 'nginx kB each', 'edge kB each'], rows)}`)
+}
+
+/** The attacked edge has the limits that it has by default. */
+async function compareUnderAttack() {
+  await using attacked = await startEdgeOf({ ...shared, ...entry, name: 'attacked' })
+  const rows: (string | number)[][] = []
+  for (const contender of [reference, attacked]) rows.push(...(await slowHeaders(contender, Number(values.attack), options)))
+  console.log(`\n${table(slowHeaderColumns, rows)}`)
 }

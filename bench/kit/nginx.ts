@@ -19,14 +19,15 @@ export async function startNginx({ name, port, servers, core, folder }: NginxOpt
   const config = join(folder, `${name}.conf`)
   await writeFile(
     config,
-    `daemon off; worker_processes 1; pid ${join(folder, `${name}.pid`)}; error_log ${join(folder, `${name}.log`)};
-    events { worker_connections 2048; } http { access_log off; keepalive_requests 1000000000; ${servers} }`,
+    `daemon off; worker_processes 1; worker_rlimit_nofile 20000; pid ${join(folder, `${name}.pid`)};
+    error_log ${join(folder, `${name}.log`)}; events { worker_connections 16384; }
+    http { access_log off; keepalive_requests 1000000000; ${servers} }`,
   )
   const args = ['-p', folder, '-c', config]
   const program = core === undefined ? nginx : 'taskset'
   return startDaemon({ program, args: core === undefined ? args : ['-c', core, nginx, ...args], ready: { port } })
 }
 
-/** Configures a server with a small fixed response, which takes almost no CPU time. */
-export const originServer = (port: number) =>
-  `server { listen 127.0.0.1:${port}; location / { default_type text/plain; return 200 "${'x'.repeat(100)}"; } }`
+/** A server whose response costs next to nothing to produce. */
+export const originServer = (port: number, bytes = 100) =>
+  `server { listen 127.0.0.1:${port}; location / { default_type text/plain; return 200 "${'x'.repeat(bytes)}"; } }`

@@ -4,10 +4,18 @@ import { dateLine, type Serving } from '../answer/serving.ts'
 import { type ClientAddress, peerAddress } from '../limits/client-address.ts'
 import { ChunkedBody } from '../message/chunked-body.ts'
 import { HeadFault, parseRequestHead, type RequestHead } from '../message/request-head.ts'
+import { owned, type SharedReader } from './accept.ts'
 import { Exchange } from './exchange.ts'
 import { checkResponse, type Front, readFront } from './front.ts'
 
 type State = 'head' | 'body' | 'answering' | 'tunnel' | 'lingering' | 'closed'
+
+export interface ConnectionOptions {
+  isSecure: boolean
+  /** Without one, the socket's own `data` events are read. */
+  reader?: SharedReader | undefined
+  onClosed: (connection: ClientConnection) => void
+}
 
 const headEnd = Buffer.from('\r\n\r\n')
 /** Maximum unprocessed bytes of a client; above it the socket is not read. */
@@ -39,7 +47,7 @@ export class ClientConnection {
   quietSince: number
   readonly #onClosed: (connection: ClientConnection) => void
 
-  constructor(socket: net.Socket, serving: Serving, isSecure: boolean, onClosed: (connection: ClientConnection) => void) {
+  constructor(socket: net.Socket, serving: Serving, { isSecure, reader, onClosed }: ConnectionOptions) {
     this.socket = socket
     this.serving = serving
     this.isSecure = isSecure
@@ -47,7 +55,9 @@ export class ClientConnection {
     this.#onClosed = onClosed
     this.quietSince = serving.now
     this.#deadline = serving.now + serving.routing.limits.headTimeoutMs
-    socket.on('data', (chunk: Buffer) => this.#onData(chunk))
+    const onData = (chunk: Buffer) => this.#onData(chunk)
+    if (reader) reader.onBytes = onData
+    else socket.on('data', onData)
     socket.on('drain', () => this.#onDrain())
     socket.on('end', () => this.#onEnd())
     socket.on('error', ignore)
@@ -138,7 +148,7 @@ export class ClientConnection {
 
   #onData(chunk: Buffer): void {
     if (this.#state === 'tunnel') {
-      this.#exchange?.bodyData(chunk)
+      this.#exchange?.bodyData(owned(chunk))
       return
     }
     if (this.#state === 'lingering') {
@@ -150,6 +160,7 @@ export class ClientConnection {
     if (this.idle) this.#deadline = this.serving.now + this.serving.routing.limits.headTimeoutMs
     this.#input = this.#input ? Buffer.concat([this.#input, chunk]) : chunk
     this.#pump()
+    if (this.#input) this.#input = owned(this.#input)
     this.#updateReading()
   }
 
@@ -216,7 +227,7 @@ export class ClientConnection {
     this.#exchange = exchange
     this.#state = head.body.kind === 'none' ? 'answering' : 'body'
     this.#bodyBytesLeft = head.body.kind === 'sized' ? head.body.length : 0
-    this.#chunks = head.body.kind === 'chunked' ? new ChunkedBody((bytes) => this.#exchange?.bodyData(bytes)) : undefined
+    this.#chunks = head.body.kind === 'chunked' ? new ChunkedBody((bytes) => this.#exchange?.bodyData(owned(bytes))) : undefined
     exchange.proceed()
     return true
   }
@@ -237,7 +248,7 @@ export class ClientConnection {
       consumed = Math.min(this.#bodyBytesLeft, input.length)
       this.#bodyBytesLeft -= consumed
       isComplete = this.#bodyBytesLeft === 0
-      this.#exchange?.bodyData(consumed === input.length ? input : input.subarray(0, consumed))
+      this.#exchange?.bodyData(owned(consumed === input.length ? input : input.subarray(0, consumed)))
     }
     // Forwarding the bytes may have ended the exchange, and with it the reading.
     if (this.#state !== 'body') return

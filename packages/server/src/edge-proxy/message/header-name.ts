@@ -96,12 +96,22 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/
 
 const cache = new Map<string, HeaderName>()
 const maxCached = 2_000
+/**
+ * The first names of each length and first letter: comparing them in place is cheaper than a slice and its hash. Few in each place,
+ * so that clients cannot make the comparison long.
+ */
+const places: { raw: string; name: HeaderName }[][] = Array.from({ length: 1024 }, () => [])
+const maxInPlace = 4
 
-/** Classifies a field name; the result is cached. Undefined if the name is invalid. */
-export function headerName(rawName: string): HeaderName | undefined {
-  const name = cache.get(rawName)
-  if (name) return name
-  return classify(rawName)
+/** Classifies the field name between two positions; the result is cached. Undefined if the name is invalid. */
+export function headerName(text: string, from: number, to: number): HeaderName | undefined {
+  const place = places[((to - from) & 31) * 32 + (text.charCodeAt(from) & 31)]!
+  for (let at = 0; at < place.length; at += 1) {
+    const { raw, name } = place[at]!
+    if (raw.length === to - from && text.startsWith(raw, from)) return name
+  }
+  const rawName = text.slice(from, to)
+  return cache.get(rawName) ?? classify(rawName)
 }
 
 function classify(rawName: string): HeaderName | undefined {
@@ -110,10 +120,31 @@ function classify(rawName: string): HeaderName | undefined {
   // CGI-like servers read X_Forwarded_For, some also X.Forwarded.For, as X-Forwarded-For: such a name has no other use.
   const role = roleOf(lower) ?? (roleOf(lower.replaceAll(/[^a-z0-9]/g, '-')) ? 'forged' : 'pass')
   const name = { lower, role }
-  if (cache.size >= maxCached) cache.clear()
-  // The key is a slice of a whole head; a flat copy avoids keeping that head in memory.
-  cache.set(Buffer.from(rawName, 'latin1').toString('latin1'), name)
+  // The name is a slice of a whole head; a flat copy avoids keeping that head in memory.
+  remember(Buffer.from(rawName, 'latin1').toString('latin1'), name)
   return name
+}
+
+function remember(raw: string, name: HeaderName): void {
+  if (cache.size >= maxCached) {
+    cache.clear()
+    for (const place of places) place.length = 0
+  }
+  cache.set(raw, name)
+  const place = places[(raw.length & 31) * 32 + (raw.charCodeAt(0) & 31)]!
+  if (place.length < maxInPlace) place.push({ raw, name })
+}
+
+/** A number of at most 15 decimal digits, -1 for any other text. `Number` accepts more, and costs more. */
+export function decimal(text: string): number {
+  if (text === '' || text.length > 15) return -1
+  let value = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const digit = text.charCodeAt(at) - 48
+    if (digit < 0 || digit > 9) return -1
+    value = value * 10 + digit
+  }
+  return value
 }
 
 /**

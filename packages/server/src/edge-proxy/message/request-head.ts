@@ -1,4 +1,4 @@
-import { connectionOptions, fieldValue, headerName, plainLines, withoutNamed } from './header-name.ts'
+import { connectionOptions, decimal, fieldValue, headerName, plainLines, withoutNamed } from './header-name.ts'
 
 /** A request head that can be read in only one way: every ambiguous head was rejected. */
 export interface RequestHead {
@@ -132,7 +132,7 @@ function readFields(head: RequestHead, from: number): HeadFault | undefined {
     const end = text.indexOf('\r\n', at)
     const colon = text.indexOf(':', at)
     if (colon === -1 || colon > end) return badRequest('a header line without a colon')
-    const name = headerName(text.slice(at, colon))
+    const name = headerName(text, at, colon)
     if (!name) return badRequest('an invalid header name')
     if (name.role !== 'pass') {
       // Node does not accept a tab as white space here, other parsers do.
@@ -233,8 +233,8 @@ function checkFraming(head: RequestHead, seen: SeenFields): HeadFault | undefine
     if (seen.encoding.toLowerCase() !== 'chunked') return new HeadFault(501, 'only the chunked transfer encoding is supported')
     head.body = chunkedBody
   } else if (seen.lengths) {
-    if (!/^\d{1,15}$/.test(seen.length)) return badRequest('a content length that is not a number')
-    const length = Number(seen.length)
+    const length = decimal(seen.length)
+    if (length === -1) return badRequest('a content length that is not a number')
     head.contentLength = length
     if (length > 0) head.body = { kind: 'sized', length }
   }

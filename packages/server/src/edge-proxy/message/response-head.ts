@@ -1,4 +1,4 @@
-import { connectionOptions, fieldValue, headerName, plainLines, withoutNamed } from './header-name.ts'
+import { connectionOptions, decimal, fieldValue, headerName, plainLines, withoutNamed } from './header-name.ts'
 
 /** The head of an upstream's response. */
 export interface ResponseHead {
@@ -47,7 +47,7 @@ export function parseResponseHead(text: string, requestMethod: string): Response
 
 function readFields(head: ResponseHead, text: string, from: number, requestMethod: string): boolean {
   let lengths = 0
-  let length = ''
+  let length = untilClose
   let encodings = 0
   let encoding = ''
   let connection = ''
@@ -57,13 +57,13 @@ function readFields(head: ResponseHead, text: string, from: number, requestMetho
     const end = text.indexOf('\r\n', at)
     const colon = text.indexOf(':', at)
     if (colon === -1 || colon > end) return false
-    const name = headerName(text.slice(at, colon))
+    const name = headerName(text, at, colon)
     if (!name) return false
     let isForwarded = true
     switch (name.role) {
       case 'contentLength':
         lengths += 1
-        length = fieldValue(text, colon + 1, end)
+        length = decimal(fieldValue(text, colon + 1, end))
         isForwarded = false
         break
       case 'transferEncoding':
@@ -101,11 +101,11 @@ function readFields(head: ResponseHead, text: string, from: number, requestMetho
   if (connection && connection !== ' keep-alive') readConnection(head, connectionOptions(connection))
   else if (connection) head.keepAlive = true
   if (lengths > 1 || encodings > 1 || (lengths > 0 && encodings > 0)) return false
-  if (lengths > 0 && !/^\d{1,15}$/.test(length)) return false
+  if (lengths > 0 && length === -1) return false
   if (encodings > 0 && encoding !== 'chunked') return false
   // An interim response and 204 have no body by definition; a length in them is not forwarded.
-  if (lengths > 0 && head.status >= 200 && head.status !== 204) head.contentLength = Number(length)
-  head.body = bodyOf(head.status, requestMethod, lengths > 0 ? Number(length) : encodings > 0 ? chunked : untilClose)
+  if (lengths > 0 && head.status >= 200 && head.status !== 204) head.contentLength = length
+  head.body = bodyOf(head.status, requestMethod, lengths > 0 ? length : encodings > 0 ? chunked : untilClose)
   return true
 }
 

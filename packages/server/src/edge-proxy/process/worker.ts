@@ -1,7 +1,8 @@
 import type net from 'node:net'
 import type { Serving } from '../answer/serving.ts'
+import { acceptShared, type SharedReader } from '../connection/accept.ts'
 import { Admission, addressPair } from '../connection/admission.ts'
-import { ClientConnection } from '../connection/client-connection.ts'
+import { ClientConnection, type ConnectionOptions } from '../connection/client-connection.ts'
 import { createTlsFront, type TlsFront } from '../connection/tls-front.ts'
 import { CertificateRequests } from '../limits/certificate-requests.ts'
 import { peerAddress } from '../limits/client-address.ts'
@@ -95,8 +96,9 @@ export class EdgeWorker {
   /** Accepts the connections of a listening server from now on: without a listener they would be lost. */
   serve(server: net.Server, name: 'http' | 'https'): void {
     const tls = this.#tls
-    if (name === 'http') this.#accept(server, (socket, admission) => this.#openConnection(socket, admission, false))
-    else if (tls) this.#accept(server, (socket, admission) => this.#startHandshake(tls, socket, admission))
+    this.#servers.add(server)
+    if (name === 'http') acceptShared(server, (socket, reader) => this.#acceptPlain(socket, reader))
+    else if (tls) server.on('connection', (socket: net.Socket) => this.#acceptSecure(tls, socket))
     else throw new Error('TLS was not prepared')
   }
 
@@ -217,23 +219,31 @@ export class EdgeWorker {
     return certificateRequests.queue(hostname, Date.now(), resume)
   }
 
-  #accept(server: net.Server, startHandshake: (socket: net.Socket, admission: Admission) => void): void {
-    this.#servers.add(server)
-    server.on('connection', (socket: net.Socket) => {
-      const { shares, routing, now, isBehindNginx } = this.#serving
-      const { trusted, limits } = routing
-      const peer = peerAddress(socket.remoteAddress)
-      const admission = new Admission(socket, now)
-      // A proxy represents many clients.
-      const isProxy = isBehindNginx || (!trusted.isEmpty && trusted.has(peer.key))
-      if (!shares.admit(admission, peer, isProxy, limits, now)) {
-        socket.destroy()
-        return
-      }
-      socket.on('close', () => shares.remove(admission))
-      socket.setNoDelay(true)
-      startHandshake(socket, admission)
-    })
+  #acceptPlain(socket: net.Socket, reader: SharedReader | undefined): void {
+    const admission = this.#admit(socket)
+    if (admission) this.#openConnection(socket, admission, { isSecure: false, reader })
+  }
+
+  #acceptSecure(tls: TlsFront, socket: net.Socket): void {
+    const admission = this.#admit(socket)
+    if (admission) this.#startHandshake(tls, socket, admission)
+  }
+
+  /** Undefined if the client, or the edge, has as many connections as it may have. */
+  #admit(socket: net.Socket): Admission | undefined {
+    const { shares, routing, now, isBehindNginx } = this.#serving
+    const { trusted, limits } = routing
+    const peer = peerAddress(socket.remoteAddress)
+    const admission = new Admission(socket, now)
+    // A proxy represents many clients.
+    const isProxy = isBehindNginx || (!trusted.isEmpty && trusted.has(peer.key))
+    if (!shares.admit(admission, peer, isProxy, limits, now)) {
+      socket.destroy()
+      return undefined
+    }
+    socket.on('close', () => shares.remove(admission))
+    socket.setNoDelay(true)
+    return admission
   }
 
   #startHandshake(tls: TlsFront, socket: net.Socket, admission: Admission): void {
@@ -250,14 +260,15 @@ export class EdgeWorker {
     const admission = this.#handshakes.get(addresses)
     this.#handshakes.delete(addresses)
     // The client disconnected during the handshake, and its admission was removed.
-    if (admission) this.#openConnection(socket, admission, true)
+    if (admission) this.#openConnection(socket, admission, { isSecure: true })
     else socket.destroy()
   }
 
-  #openConnection(socket: net.Socket, admission: Admission, isSecure: boolean): void {
+  #openConnection(socket: net.Socket, admission: Admission, kind: Pick<ConnectionOptions, 'isSecure' | 'reader'>): void {
     // Set only after the TLS handshake: a client that closes during the handshake has disconnected.
     socket.allowHalfOpen = true
-    const connection = new ClientConnection(socket, this.#serving, isSecure, (closed) => this.#connections.delete(closed))
+    const onClosed = (closed: ClientConnection) => this.#connections.delete(closed)
+    const connection = new ClientConnection(socket, this.#serving, { ...kind, onClosed })
     this.#connections.add(connection)
     admission.connection = connection
   }

@@ -21,7 +21,16 @@ type Owner = Pick<RequestRecord, 'environment' | 'service' | 'deploymentId' | 'p
 
 /** The owner of a request: known from the table, so serialised once. */
 export const recordTail = ({ environment, service, deploymentId, projectId }: Partial<Owner> = {}) =>
-  `,${JSON.stringify({ environment: environment ?? null, service: service ?? null, deploymentId: deploymentId ?? null, projectId: projectId ?? null }).slice(1)}`
+  `,${asciiJson({ environment: environment ?? null, service: service ?? null, deploymentId: deploymentId ?? null, projectId: projectId ?? null }).slice(1)}`
+
+const outsideAscii = /[^\0-\x7f]/
+const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** JSON in which characters outside ASCII are escaped. */
+function asciiJson(value: unknown): string {
+  const json = JSON.stringify(value)
+  return outsideAscii.test(json) ? json.replaceAll(/[^\0-\x7f]/g, escaped) : json
+}
 
 /** Records of ended requests, as comma-separated JSON objects, and how many were dropped before the first. */
 export interface RecordBatch {
@@ -58,9 +67,9 @@ export class RequestRecords {
 
   add(fields: RecordFields): void {
     const text = recordText(fields)
-    // A character outside ASCII takes two bytes.
-    const block = this.#blockFor(2 * text.length + 1)
-    block.to += block.buffer.write(text, block.to, 'utf8')
+    // A record is ASCII: each character is one byte.
+    const block = this.#blockFor(text.length + 1)
+    block.to += block.buffer.write(text, block.to, 'latin1')
     block.buffer[block.to] = comma
     block.to += 1
     block.count += 1
@@ -114,7 +123,7 @@ let lastAgentText = '""'
 function agentText(userAgent: string): string {
   if (userAgent !== lastAgent) {
     lastAgent = userAgent
-    lastAgentText = JSON.stringify(userAgent.length > maxUserAgent ? userAgent.slice(0, maxUserAgent) : userAgent)
+    lastAgentText = asciiJson(userAgent.length > maxUserAgent ? userAgent.slice(0, maxUserAgent) : userAgent)
   }
   return lastAgentText
 }
@@ -135,5 +144,5 @@ function pathOf(target: string): string {
 /** Id, address, method and host need no JSON escaping: the parsers accept no other characters. */
 function recordText(fields: RecordFields): string {
   const path = pathOf(fields.path)
-  return `{"id":"${fields.id}","time":"${isoTime(fields.timeMs)}","ip":"${fields.ip}","method":"${fields.method}","host":"${fields.host}","path":${JSON.stringify(path)},"status":${fields.status},"durationMs":${durationText(fields.durationMs)},"bytesIn":${fields.bytesIn},"bytesOut":${fields.bytesOut},"userAgent":${agentText(fields.userAgent)}${fields.tail}`
+  return `{"id":"${fields.id}","time":"${isoTime(fields.timeMs)}","ip":"${fields.ip}","method":"${fields.method}","host":"${fields.host}","path":${asciiJson(path)},"status":${fields.status},"durationMs":${durationText(fields.durationMs)},"bytesIn":${fields.bytesIn},"bytesOut":${fields.bytesOut},"userAgent":${agentText(fields.userAgent)}${fields.tail}`
 }
