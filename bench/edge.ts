@@ -106,7 +106,7 @@ async function watchMemory() {
   console.log(`\n${table(['memory of the edge', 'requests', 'resident', 'of a fifth'], rows)}`)
 }
 
-/** On an edge that has served nothing yet: the heap of a busy one has room left. */
+/** Measures an edge that has served nothing yet: the heap of a busy one has room left. */
 async function compareIdleConnections() {
   const count = Number(values['connections-held'])
   const rows: (string | number)[][] = []

@@ -12,7 +12,7 @@ type State = 'head' | 'body' | 'answering' | 'tunnel' | 'lingering' | 'closed'
 
 export interface ConnectionOptions {
   isSecure: boolean
-  /** Without one, the socket's own `data` events are read. */
+  /** Delivers the socket's bytes; undefined: the socket's own `data` events do. */
   reader?: SharedReader | undefined
   onClosed: (connection: ClientConnection) => void
 }
