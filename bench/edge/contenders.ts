@@ -115,6 +115,7 @@ export async function startEdgeOf(options: EdgeOptions): Promise<EdgeContender &
   return { name, pid, port: port!, tlsPort: tlsPort!, edge, records, [Symbol.asyncDispose]: end }
 }
 
+/** Returns the pid of nginx's worker process. */
 async function onlyChildOf(master: number): Promise<number> {
   return Number((await readFile(`/proc/${master}/task/${master}/children`, 'utf8')).trim().split(' ')[0])
 }

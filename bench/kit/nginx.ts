@@ -28,6 +28,6 @@ export async function startNginx({ name, port, servers, core, folder }: NginxOpt
   return startDaemon({ program, args: core === undefined ? args : ['-c', core, nginx, ...args], ready: { port } })
 }
 
-/** A server whose response costs next to nothing to produce. */
+/** Configures a server with a fixed response of this size, which takes almost no CPU time. */
 export const originServer = (port: number, bytes = 100) =>
   `server { listen 127.0.0.1:${port}; location / { default_type text/plain; return 200 "${'x'.repeat(bytes)}"; } }`
