@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -57,4 +57,11 @@ export async function putWrkOn({ url, connections, seconds, rate, isReconnecting
   const { stdout } = cores ? await run('taskset', ['-c', cores.around, wrk, ...args]) : await run(wrk, args)
   // A line of the per-thread statistics can end like a percentile (92.50%).
   return parseWrk(stdout.replaceAll(/^ +(Latency|Req\/Sec) +\d.*$/gm, ''))
+}
+
+/** CPU time in seconds that a process has used. */
+export async function processorSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
 }
