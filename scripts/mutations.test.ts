@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 // @ts-expect-error a program without types
@@ -17,6 +17,15 @@ test('every mutation matches exactly one place in the source and names existing 
         file,
       ).toBe(true)
   }
+})
+
+test('every test title that a mutation names exists in its test files', () => {
+  const withTitle: { name: string; named: string; tests: string[] }[] = mutations.filter(({ named }: { named?: string }) => named)
+  const missing = withTitle.filter(({ named, tests }) => {
+    const files = paths.filter((path) => path.includes('.test.') && tests.some((file) => path.includes(file)))
+    return !files.some((file) => readFileSync(file, 'utf8').includes(named))
+  })
+  expect(missing.map(({ name, named }) => `${name}: ${named}`)).toEqual([])
 })
 
 test('the test files of each PostgreSQL mutation run on PostgreSQL in the gate', () => {

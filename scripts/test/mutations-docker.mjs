@@ -16,17 +16,17 @@ const attack = 'docker/docker-attack.test.ts'
 const networks = 'docker/docker-networks.test.ts'
 const health = 'docker/docker-health.test.ts'
 const runtime = 'docker/docker-runtime.test.ts'
-const noRight = 'a container has no right that it needs not'
+const noPrivilege = 'a container has no unneeded privilege'
 
 export const dockerMutations = [
-  docker('a container keeps every capability', 'container-settings.ts', "CapDrop: ['ALL']", 'CapDrop: []', attack, noRight),
+  docker('a container keeps every capability', 'container-settings.ts', "CapDrop: ['ALL']", 'CapDrop: []', attack, noPrivilege),
   docker(
     'a program in a container gains rights',
     'container-settings.ts',
     "SecurityOpt: ['no-new-privileges']",
     'SecurityOpt: []',
     attack,
-    noRight,
+    noPrivilege,
   ),
   docker(
     'a container may start any number of processes',
@@ -34,16 +34,16 @@ export const dockerMutations = [
     'PidsLimit: processLimit',
     'PidsLimit: 0',
     attack,
-    noRight,
+    noPrivilege,
   ),
-  docker('a container may use swap', 'container-settings.ts', 'MemorySwap: memoryMb * mb', 'MemorySwap: -1', attack, noRight),
+  docker('a container may use swap', 'container-settings.ts', 'MemorySwap: memoryMb * mb', 'MemorySwap: -1', attack, noPrivilege),
   docker(
     'a container log has no size limit',
     'container-settings.ts',
     "Config: { 'max-size': '10m', 'max-file': '3' }",
     'Config: {}',
     attack,
-    noRight,
+    noPrivilege,
   ),
   docker(
     'a read-only container is writable',
@@ -83,7 +83,7 @@ export const dockerMutations = [
     'EndpointConfig: { Aliases: [...aliases] }',
     'EndpointConfig: {}',
     networks,
-    'a service that stays is reached on the networks of the next version',
+    'an unchanged service is reached on the networks',
   ),
   docker(
     'a network outlives its last container',
@@ -91,7 +91,7 @@ export const dockerMutations = [
     'for (const { Id } of networks) await this.#remove(Id)',
     'for (const { Id } of networks) void Id',
     networks,
-    'all networks go with the last container',
+    'networks are removed with the last container',
   ),
   docker(
     'the output of a terminal is read as frames',
@@ -107,7 +107,7 @@ export const dockerMutations = [
     "{ Healthcheck: { Test: ['NONE'] } }",
     '{}',
     health,
-    'is run instead of the image’s, or turns it off',
+    'replaces or disables that of the image',
   ),
   docker(
     'the health status of the engine is ignored',
@@ -115,7 +115,7 @@ export const dockerMutations = [
     "status: Status === 'healthy' || Status === 'unhealthy' ? Status : 'starting'",
     "status: 'starting'",
     health,
-    'the HEALTHCHECK of a Dockerfile is known',
+    'the HEALTHCHECK of a Dockerfile is read',
   ),
   docker(
     'programs that a killed control plane started keep running in containers',
@@ -123,6 +123,6 @@ export const dockerMutations = [
     "send(orphaned, 'SIGTERM')\n  await pause(graceMs)\n  send(await findOrphanedCommands(labels), 'SIGKILL')",
     'void graceMs',
     runtime,
-    'a program that a killed control plane has run inside',
+    'a command of a killed control plane inside a container',
   ),
 ]

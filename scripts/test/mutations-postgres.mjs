@@ -44,7 +44,7 @@ export const postgresMutations = [
     "['40001', '40P01']",
     "['40001']",
     'platform/database.test.ts',
-    'two transactions that block each other',
+    'of two deadlocked transactions one is retried',
   ),
   unit(
     'a value that does not fit its column is an internal error',
@@ -60,7 +60,7 @@ export const postgresMutations = [
     'if (oid === INT8) return toSafeNumber\n',
     '',
     'platform/database.test.ts',
-    'a big number comes back as a number',
+    'large numbers and counts are read as numbers',
   ),
   unit(
     'a sum is read as text',
@@ -68,7 +68,7 @@ export const postgresMutations = [
     'if (oid === NUMERIC) return Number\n',
     '',
     'platform/database.test.ts',
-    'a big number comes back as a number',
+    'large numbers and counts are read as numbers',
   ),
   unit(
     'a boolean is not converted to 0 or 1',
@@ -84,21 +84,21 @@ export const postgresMutations = [
     "client.on('error', () => {})",
     '',
     'platform/database.test.ts',
-    'a connection that dies inside a transaction',
+    'a connection lost inside a transaction',
   ),
   unit(
     'a column that was added breaks prepared reads',
-    'postgres.ts',
-    "code === '0A000'",
-    "code === '0A001'",
+    'violations.ts',
+    "databaseCode(error) === '0A000'",
+    "databaseCode(error) === '0A001'",
     'platform/database.test.ts',
-    'a column that a newer control plane adds',
+    'a column added by a newer control plane',
   ),
   unit(
     'a transaction does not take its lock',
     'transaction.ts',
-    "if (kind === 'postgres') await sql`select pg_advisory_xact_lock(hashtextextended",
-    "if (kind === ('none' as string)) await sql`select pg_advisory_xact_lock(hashtextextended",
+    "if (kind === 'postgres') await lockTaken.all(tx, { name })",
+    'void name',
     'platform/database.test.ts',
     'a lock is held by one transaction at a time',
   ),
@@ -141,7 +141,7 @@ export const postgresMutations = [
     'if (bytes > batchBytes) this.addReread(topic)',
     'if (bytes > 10 * batchBytes) this.addReread(topic)',
     'signals/signals.test.ts',
-    'an event too large for a notification',
+    'an event too large for NOTIFY',
   ),
   unit(
     'a job that loses its connection has used up an attempt',
@@ -183,6 +183,6 @@ export const postgresMutations = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a piece of source
     '${column} like',
     'projects/list.test.ts',
-    'whatever the case',
+    'q finds a part of the name or the slug without case',
   ),
 ]
