@@ -2,10 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { KeyedMutex } from '../../../platform/keyed-mutex.ts'
 import { endReason, endText } from '../instance-end.ts'
 import type { Instance, InstanceChange } from '../runtime.ts'
-import { engineMessage, eventsOf } from './engine.ts'
+import { type Engine, engineMessage, eventsOf } from './engine.ts'
 import { KnownInstances } from './known-instances.ts'
-import { labelIn } from './labels.ts'
-import { type InspectParts, inspectContainer, inspectInstance, listInstances } from './run/instances.ts'
+import { type Labels, labelIn } from './labels.ts'
+import type { DiskFullMarkers } from './run/disk-full-markers.ts'
+import type { InstanceControl } from './run/instance-control.ts'
+import { inspectContainer } from './run/instances.ts'
 import { lastLines } from './run/logs.ts'
 import { isOwnNetwork } from './run/networks.ts'
 
@@ -26,12 +28,19 @@ interface LastState {
 
 type HealthStatus = NonNullable<Instance['health']>['status']
 
+interface ChangeParts {
+  engine: Engine
+  labels: Labels
+  diskFullMarkers: DiskFullMarkers
+  control: InstanceControl
+}
+
 /**
  * Reports when instances end by themselves. Events of the engine trigger a check that compares the state with the last known
  * one. So an end during a gap in the event stream is reported as well, and no end is reported twice.
  */
 export class InstanceChanges {
-  readonly #parts: InspectParts
+  readonly #parts: ChangeParts
   readonly known = new KnownInstances()
   readonly #listeners = new Set<(change: InstanceChange) => void>()
   readonly #lastStates = new Map<string, LastState>()
@@ -48,7 +57,7 @@ export class InstanceChanges {
   /** How often the event stream was interrupted. */
   disconnects = 0
 
-  constructor(parts: InspectParts) {
+  constructor(parts: ChangeParts) {
     this.#parts = parts
   }
 
@@ -122,7 +131,7 @@ export class InstanceChanges {
         this.#notifying.run(instanceId, () => this.#died(event.Actor?.Attributes, wasOutOfMemory)).catch(fail)
       }
       if (event.Action?.startsWith('health_status')) {
-        const instance = await inspectInstance(instanceId, this.#parts)
+        const instance = await this.#parts.control.inspect(instanceId)
         if (instance) this.#notifyHealth(instance)
       }
     }
@@ -132,7 +141,7 @@ export class InstanceChanges {
     this.known.isFollowing = true
     this.#isOpen = true
     if (this.disconnects > 0) for (const listener of this.#reconnectListeners) listener()
-    for (const instance of await listInstances(this.#parts)) {
+    for (const instance of await this.#parts.control.list()) {
       const before = this.#lastStates.get(instance.instanceId)
       if (before && before.health !== instance.health?.status) this.#notifyHealth(instance)
       this.#compare(instance)
@@ -165,7 +174,7 @@ export class InstanceChanges {
   /** Takes the exit code from the event: if the instance runs again by now, the engine no longer knows it. */
   async #died(attributes: Record<string, string> | undefined, wasOutOfMemory: boolean): Promise<void> {
     const instanceId = labelIn(attributes, 'id')
-    const instance = await inspectInstance(instanceId, this.#parts)
+    const instance = await this.#parts.control.inspect(instanceId)
     if (!instance) return
     const exitCode = attributes?.exitCode === undefined ? instance.exitCode : Number(attributes.exitCode)
     const outOfMemory =
@@ -202,7 +211,9 @@ export class InstanceChanges {
   }
 
   async #emit(instance: Instance, kind: InstanceChange['kind']): Promise<void> {
-    const lines = await lastLines(instance.instanceId, quotedLines, this.#parts.engine)
+    const { engine, control } = this.#parts
+    const container = (await control.containers(instance.instanceId)).at(-1)
+    const lines = container === undefined ? [] : await lastLines(container, quotedLines, engine)
     const reason = [`It ${endText(instance.lastEnd ?? { exitCode: null, reason: 'unknown' })}`, ...lines].join('\n')
     this.#notify({ instance, kind, reason })
   }

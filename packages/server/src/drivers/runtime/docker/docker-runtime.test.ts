@@ -371,7 +371,7 @@ describeNeeding(['docker', 'nodeImage', 'busyboxImage'], 'Docker', () => {
     const begin = async (labels: Labels) => {
       const up = Promise.withResolvers<void>()
       const command = { argv: ['sh', '-c', 'echo up; sleep 600 & wait'], onStdout: () => up.resolve() }
-      const ended = execIn(instanceId, command, { engine, labels }, neverAborted)
+      const ended = execIn(containerName(instanceId), command, { engine, labels }, neverAborted)
       await Promise.race([up.promise, ended])
       return { ended }
     }

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createDownload, type Download } from '../../web-request/download.ts'
 import type { Runtime } from '../runtime.ts'
-import { StartFailed } from '../runtime-errors.ts'
 import type { BaseImages } from './build/base-images.ts'
 import { buildArtifact } from './build/build.ts'
 import { BuildCache } from './build/build-cache.ts'
@@ -16,13 +15,13 @@ import { readIdentity } from './identity.ts'
 import { asBuildFailure, listImageArtifacts, removeImageArtifact } from './images.ts'
 import { Labels } from './labels.ts'
 import { PrivateRepositories } from './private-repositories.ts'
+import { containerControl } from './run/container-control.ts'
 import { containerName } from './run/container-settings.ts'
 import { DiskFullMarkers } from './run/disk-full-markers.ts'
 import { DiskLimits } from './run/disk-limits.ts'
 import { EgressFilter, type EgressFilterSettings, type EgressFilterState } from './run/egress-filter.ts'
-import { execIn } from './run/exec.ts'
 import { foreignContainers } from './run/foreign-containers.ts'
-import { inspectInstance, listInstances, removeContainer, setRestart, startInstance, stopInstance } from './run/instances.ts'
+import type { InstanceControl, OpenControl } from './run/instance-control.ts'
 import { readLogs } from './run/logs.ts'
 import { Networks } from './run/networks.ts'
 import { detectRootMapping, isRootMapped } from './run/root-user.ts'
@@ -55,6 +54,8 @@ export interface DockerRuntimeSettings {
   diskPollMs?: number
   /** False: BuildKit is used only for Dockerfiles that need it. */
   prefersBuildKit?: boolean
+  /** Default: each instance is a container. */
+  openControl?: OpenControl
 }
 
 const checkTimeoutMs = 5_000
@@ -72,7 +73,6 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
   const networks = new Networks(engine, labels, egressFilter, new SubnetAllocator(engine, settings.addresses))
   const volumes = new Volumes(engine, labels, folder)
   const diskFullMarkers = new DiskFullMarkers(folder)
-  const changes = new InstanceChanges({ engine, labels, diskFullMarkers })
   const diskLimits = new DiskLimits({ engine, labels, diskFullMarkers, pollMs: settings.diskPollMs })
   const readers = new Map<string, Set<Promise<void>>>()
   const artifactsFolder = join(folder, 'artifacts')
@@ -95,7 +95,9 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
     prefersBuildKit,
   }
   const forbidsRoot = settings.allowRoot === false
-  const parts = { engine, labels, networks, volumes, cache, stages, forbidsRoot, diskFullMarkers, ...images }
+  const parts = { engine, labels, networks, volumes, cache, stages, forbidsRoot, diskFullMarkers, egressFilter, ...images }
+  const control: InstanceControl = (settings.openControl ?? containerControl)(parts)
+  const changes = new InstanceChanges({ engine, labels, diskFullMarkers, control })
   // Removes leftovers of builds that ended with their control plane. A remote engine is not contacted before its first use.
   let sweeping = isRemote(engine) ? undefined : removeLeftovers(parts).catch(() => undefined)
 
@@ -157,33 +159,29 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
 
     async start(request, abort) {
       await ensureFilter()
-      const started = await startInstance(request, parts, abort)
+      const started = await control.start(request, abort)
       changes.instanceStarted(started)
       diskLimits.instanceStarted(request.resources.diskMb)
       return started
     },
     async joinLink(instanceId, link) {
-      const found = await inspectInstance(instanceId, parts)
+      const found = await control.inspect(instanceId)
       if (found) await networks.joinLinks(containerName(instanceId), [link])
     },
     removeLink: (name) => networks.removeLink(name),
-    setRestart: (instanceId, policy, abort) => setRestart(instanceId, policy, engine, abort),
+    setRestart: (instanceId, policy, abort) => control.setRestart(instanceId, policy, abort),
     async stop(instanceId, { graceSeconds }, abort) {
       changes.expectEnd(instanceId)
-      const ended = await stopInstance(instanceId, graceSeconds, parts, abort)
-      await Promise.race([
-        Promise.allSettled(readers.get(instanceId) ?? []),
-        pause(outputReadTimeoutMs, undefined, { ref: false }),
-      ])
-      if (ended) await removeContainer(instanceId, engine, abort)
+      await control.stop(instanceId, graceSeconds, abort, async () => {
+        const reading = Promise.allSettled(readers.get(instanceId) ?? [])
+        await Promise.race([reading, pause(outputReadTimeoutMs, undefined, { ref: false })])
+      })
       diskFullMarkers.delete(instanceId)
       changes.forget(instanceId)
-      const network = ended?.Config.Labels['berth.network']
-      if (network) await networks.removeUnused(network)
     },
-    inspect: (instanceId) => inspectInstance(instanceId, parts),
-    inspectCached: (instanceId) => changes.known.find(instanceId, () => inspectInstance(instanceId, parts)),
-    list: () => listInstances(parts),
+    inspect: (instanceId) => control.inspect(instanceId),
+    inspectCached: (instanceId) => changes.known.find(instanceId, () => control.inspect(instanceId)),
+    list: () => control.list(),
     usage: (abort) => readUsage(parts, abort),
     async *logs(instanceId, after, abort, { follow } = { follow: true }) {
       const { promise: reading, resolve: finish } = Promise.withResolvers<void>()
@@ -191,9 +189,12 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
       readers.set(instanceId, all.add(reading))
       try {
         yield* readLogs(
-          instanceId,
+          {
+            engine,
+            containers: () => control.containers(instanceId),
+            hasEnded: async () => !follow || hasEnded(await control.inspect(instanceId)),
+          },
           after,
-          { engine, hasEnded: async () => !follow || hasEnded(await inspectInstance(instanceId, parts)) },
           abort,
         )
       } finally {
@@ -229,11 +230,7 @@ export function createDockerRuntime(settings: DockerRuntimeSettings): Runtime & 
 
     foreign: foreignContainers(engine),
 
-    async exec(instanceId, command, abort) {
-      const found = await inspectInstance(instanceId, parts)
-      if (found?.state !== 'running') throw new StartFailed(`The instance ${instanceId} is not running`)
-      return execIn(instanceId, command, parts, abort)
-    },
+    exec: (instanceId, command, abort) => control.exec(instanceId, command, abort),
     async close() {
       clearInterval(filterTimer)
       diskLimits.close()

@@ -2,7 +2,17 @@ import { randomBytes } from 'node:crypto'
 import type { Owner } from '../runtime.ts'
 
 /** Kinds of objects that Berth creates in the engine. `stage`: an image that the classic builder leaves for its next build. */
-export type Kind = 'instance' | 'artifact' | 'dependencies' | 'stage' | 'build' | 'network' | 'link' | 'volume' | 'helper'
+export type Kind =
+  | 'instance'
+  | 'artifact'
+  | 'dependencies'
+  | 'stage'
+  | 'build'
+  | 'network'
+  | 'link'
+  | 'volume'
+  | 'helper'
+  | 'secret'
 
 const labelKeys = {
   instance: 'berth.instance',

@@ -81,7 +81,9 @@ export class EgressFilter {
   }
 
   /** Disables the filter: the rules would apply to this machine's bridges, but the engine is on another machine. */
-  disable(message: string): void {
+  disable(
+    message = 'The Docker engine has its networks on another machine: projects can reach every network of that machine',
+  ): void {
     this.#isDisabled = true
     this.#report({ inForce: false, message })
   }

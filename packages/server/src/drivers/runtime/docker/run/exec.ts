@@ -3,7 +3,6 @@ import type { ExecCommand } from '../../runtime.ts'
 import { StartFailed } from '../../runtime-errors.ts'
 import { type Engine, engineMessage, statusOf } from '../engine.ts'
 import type { Labels } from '../labels.ts'
-import { containerName } from './container-settings.ts'
 import { endMarked } from './end-marked.ts'
 import { markerVariable } from './marked-programs.ts'
 import { markerPrefix } from './orphaned-commands.ts'
@@ -11,15 +10,14 @@ import { runInContainer } from './run-in.ts'
 
 const tailBytes = 64 * 1024
 
-/** Runs a command inside a running instance and streams its output. An aborted command is ended. */
+/** Runs a command inside a running container and streams its output. An aborted command is ended. */
 export async function execIn(
-  instanceId: string,
+  container: string,
   command: ExecCommand,
   { engine, labels }: { engine: Engine; labels: Labels },
   abort: AbortSignal,
 ): Promise<{ exitCode: number; stderrTail: string }> {
   let tail = ''
-  const container = containerName(instanceId)
   const marker = `${markerPrefix(labels)}${randomUUID()}`
   try {
     const exitCode = await runInContainer(
@@ -38,7 +36,7 @@ export async function execIn(
     await endMarked(container, { marker, user: command.user }, engine)
     abort.throwIfAborted()
     if (statusOf(error) === 404 || statusOf(error) === 409)
-      throw new StartFailed(`The instance ${instanceId} is not running: ${engineMessage(error)}`)
+      throw new StartFailed(`The container ${container} is not running: ${engineMessage(error)}`)
     throw error
   }
 }

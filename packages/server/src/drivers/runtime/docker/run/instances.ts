@@ -11,6 +11,7 @@ import { Labels, labelIn, ownerIn } from '../labels.ts'
 import { NoFreeSubnet } from '../subnet-allocator.ts'
 import { containerName, containerSettings } from './container-settings.ts'
 import type { DiskFullMarkers } from './disk-full-markers.ts'
+import type { EgressFilter } from './egress-filter.ts'
 import { engineHealth } from './engine-health.ts'
 import { freeHostPort } from './free-port.ts'
 import { archiveOf } from './inline-files.ts'
@@ -25,6 +26,7 @@ export interface InstanceParts extends ImageParts {
   volumes: Volumes
   /** Whether the operator forbids containers that run as root. */
   forbidsRoot: boolean
+  egressFilter?: EgressFilter | null
   diskFullMarkers: DiskFullMarkers
 }
 
@@ -55,11 +57,16 @@ export async function startInstance(request: StartRequest, parts: InstanceParts,
     return await startNew(request, parts, abort)
   } catch (error) {
     abort.throwIfAborted()
-    if (error instanceof BuiltImageMissing) throw new ArtifactMissing(error.message)
-    if (error instanceof ImageMissing || error instanceof NoFreeSubnet) throw new StartFailed(error.message)
-    if (statusOf(error) !== undefined) throw new StartFailed(startErrorMessage(engineMessage(error)))
-    throw error
+    throw asStartFailure(error)
   }
+}
+
+/** Turns errors of the engine and about images into failed starts. */
+export function asStartFailure(error: unknown): unknown {
+  if (error instanceof BuiltImageMissing) return new ArtifactMissing(error.message)
+  if (error instanceof ImageMissing || error instanceof NoFreeSubnet) return new StartFailed(error.message)
+  if (statusOf(error) !== undefined) return new StartFailed(startErrorMessage(engineMessage(error)))
+  return error
 }
 
 /** Joins a running container to the requested networks. It is a guest on those that it was not created for. */
@@ -167,7 +174,7 @@ async function startContainer(
 }
 
 /** Mount points of other volumes below a mount path, relative to it. */
-function mountPointsBelow(mountPath: string, { volumes }: StartRequest): string[] {
+export function mountPointsBelow(mountPath: string, { volumes }: StartRequest): string[] {
   const outer = normalMountPath(mountPath)
   return volumes.flatMap((volume) => {
     const path = normalMountPath(volume.mountPath)
@@ -176,7 +183,10 @@ function mountPointsBelow(mountPath: string, { volumes }: StartRequest): string[
 }
 
 /** Refuses an image of another architecture, which the engine would run slowly or not at all, without an error. */
-function refuseOtherPlatform({ container }: StartRequest, { Os, Architecture }: { Os: string; Architecture: string }): void {
+export function refuseOtherPlatform(
+  { container }: StartRequest,
+  { Os, Architecture }: { Os: string; Architecture: string },
+): void {
   const wanted = container?.platform
   if (!wanted) return
   const [os = '', architecture = ''] = wanted.split('/')
@@ -187,7 +197,7 @@ function refuseOtherPlatform({ container }: StartRequest, { Os, Architecture }: 
 const architectures: Record<string, string> = { x86_64: 'amd64', aarch64: 'arm64' }
 
 /** Numeric user id other than root. Null if the user is root, a name, or absent. */
-function unprivilegedUserId(user: string | undefined): number | null {
+export function unprivilegedUserId(user: string | undefined): number | null {
   const uid = /^(\d+)(:\d+)?$/.exec(user ?? '')?.[1]
   return uid === undefined || Number(uid) === 0 ? null : Number(uid)
 }
@@ -234,19 +244,23 @@ export async function stopInstance(
   if (!found || !labels.isThisBerth(found.Config.Labels)) return undefined
   // A service's own grace period applies, unless it must end at once.
   const effectiveGraceSeconds = graceSeconds === 0 ? 0 : ((found.Config as { StopTimeout?: number }).StopTimeout ?? graceSeconds)
-  const timeoutMs = effectiveGraceSeconds * 1000 + killTimeoutMs
-  await callEngineOrMissing((abortSignal) => container.stop({ t: effectiveGraceSeconds, abortSignal }), {
-    abort,
-    timeoutMs,
-  }).catch(async (error) => {
-    // It has already stopped.
-    if (statusOf(error) === 304) return
-    abort.throwIfAborted()
-    await callEngineOrMissing((abortSignal) => container.kill({ abortSignal }), { abort, timeoutMs: killTimeoutMs }).catch(
-      () => undefined,
-    )
-  })
+  await endContainer(container, effectiveGraceSeconds, abort)
   return found
+}
+
+/** Sends SIGTERM, then SIGKILL after the grace period. Succeeds if the container has ended or was removed. */
+export async function endContainer(container: Container, graceSeconds: number, abort: AbortSignal): Promise<void> {
+  const timeoutMs = graceSeconds * 1000 + killTimeoutMs
+  await callEngineOrMissing((abortSignal) => container.stop({ t: graceSeconds, abortSignal }), { abort, timeoutMs }).catch(
+    async (error) => {
+      // It has already stopped.
+      if (statusOf(error) === 304) return
+      abort.throwIfAborted()
+      await callEngineOrMissing((abortSignal) => container.kill({ abortSignal }), { abort, timeoutMs: killTimeoutMs }).catch(
+        () => undefined,
+      )
+    },
+  )
 }
 
 /** Removes the container with its anonymous volumes. Named volumes stay. */

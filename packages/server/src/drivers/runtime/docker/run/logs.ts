@@ -1,33 +1,40 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { OutputLine } from '../../runtime.ts'
 import { callEngine, callEngineOrMissing, type Engine, statusOf } from '../engine.ts'
-import { containerName } from './container-settings.ts'
 import { framesOf, terminalFramesOf } from './frames.ts'
 
 type PositionedLine = OutputLine & { position: string }
 
 const pollIntervalMs = 250
 
+export interface LogSource {
+  engine: Engine
+  /** Names or ids of the instance's containers, oldest first. */
+  containers(): Promise<string[]>
+  hasEnded(): Promise<boolean>
+}
+
 /**
  * Lines from a position on. The engine timestamps each line in nanoseconds and keeps the order. A position is the timestamp of
  * a line and the number of returned lines with that timestamp. The number distinguishes lines of the same instant.
  */
 export async function* readLogs(
-  instanceId: string,
+  { engine, containers, hasEnded }: LogSource,
   after: string | null,
-  { engine, hasEnded }: { engine: Engine; hasEnded(): Promise<boolean> },
   abort: AbortSignal,
 ): AsyncGenerator<PositionedLine> {
   const position = parsePosition(after)
   while (!abort.aborted) {
     // Checked before reading: lines written before the end are then read in this round.
     const isLast = await hasEnded()
-    try {
-      yield* readOnce(instanceId, position, !isLast, engine, abort)
-    } catch (error) {
-      if (abort.aborted || statusOf(error) === 404) return
-      throw error
-    }
+    const all = await containers()
+    for (const container of all)
+      try {
+        yield* readOnce(container, position, !isLast && container === all.at(-1), engine, abort)
+      } catch (error) {
+        if (abort.aborted || (statusOf(error) === 404 && all.length === 1)) return
+        if (statusOf(error) !== 404) throw error
+      }
     if (isLast) return
     await pause(pollIntervalMs, undefined, { signal: abort }).catch(() => undefined)
   }
@@ -44,7 +51,7 @@ function parsePosition(after: string | null): Position {
 }
 
 async function* readOnce(
-  instanceId: string,
+  container: string,
   position: Position,
   follow: boolean,
   engine: Engine,
@@ -55,8 +62,8 @@ async function* readOnce(
   const start = { ...position }
   let seenAtStart = 0
   try {
-    const stream = await open(instanceId, start.stamp, follow, engine, signal)
-    const readFrames = (await hasTerminal(instanceId, engine)) ? terminalFramesOf : framesOf
+    const stream = await open(container, start.stamp, follow, engine, signal)
+    const readFrames = (await hasTerminal(container, engine)) ? terminalFramesOf : framesOf
     for await (const frame of readFrames(stream)) {
       const { stamp, message } = parseFrame(frame.content)
       // The engine starts with all lines of the timestamp. Skips those that an earlier read returned.
@@ -70,10 +77,10 @@ async function* readOnce(
   }
 }
 
-const hasTerminal = async (instanceId: string, engine: Engine) =>
-  (await callEngineOrMissing(() => engine.getContainer(containerName(instanceId)).inspect()))?.Config.Tty === true
+const hasTerminal = async (container: string, engine: Engine) =>
+  (await callEngineOrMissing(() => engine.getContainer(container).inspect()))?.Config.Tty === true
 
-async function open(instanceId: string, stamp: string, follow: boolean, engine: Engine, abortSignal: AbortSignal) {
+async function open(containerId: string, stamp: string, follow: boolean, engine: Engine, abortSignal: AbortSignal) {
   const options = {
     stdout: true,
     stderr: true,
@@ -83,7 +90,7 @@ async function open(instanceId: string, stamp: string, follow: boolean, engine: 
     ...(stamp ? { since: sinceOf(stamp) } : {}),
   }
   // The client's types depend on whether `follow` is a literal. At run time the result is a stream or a buffer.
-  const container = engine.getContainer(containerName(instanceId)) as unknown as {
+  const container = engine.getContainer(containerId) as unknown as {
     logs(options: object): Promise<AsyncIterable<Uint8Array> | Buffer>
   }
   const output = await container.logs(options)
@@ -108,15 +115,15 @@ function parseFrame(content: Buffer): { stamp: string; message: string } {
 }
 
 /** Last lines of output, for error messages. */
-export async function lastLines(instanceId: string, count: number, engine: Engine): Promise<string[]> {
+export async function lastLines(containerId: string, count: number, engine: Engine): Promise<string[]> {
   try {
-    const container = engine.getContainer(containerName(instanceId))
+    const container = engine.getContainer(containerId)
     const output = await callEngine(
       (abortSignal) => container.logs({ stdout: true, stderr: true, tail: count, follow: false, abortSignal }),
       { timeoutMs: 5_000 },
     )
     const lines: string[] = []
-    const readFrames = (await hasTerminal(instanceId, engine)) ? terminalFramesOf : framesOf
+    const readFrames = (await hasTerminal(containerId, engine)) ? terminalFramesOf : framesOf
     for await (const { content } of readFrames(oneChunk(output))) lines.push(content.toString('utf8').trimEnd())
     return lines.slice(-count)
   } catch {

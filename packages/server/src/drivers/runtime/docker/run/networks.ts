@@ -303,10 +303,7 @@ export class Networks {
       await callEngineOrMissing(() => this.#engine.getNetwork(network).remove())
       throw new SubnetTaken(`${subnet} was taken meanwhile`)
     })
-    if (this.#egressFilter?.state.inForce && !existsSync(`/sys/class/net/${bridge}`))
-      this.#egressFilter.disable(
-        'The Docker engine has its networks on another machine: projects can reach every network of that machine',
-      )
+    if (this.#egressFilter?.state.inForce && !existsSync(`/sys/class/net/${bridge}`)) this.#egressFilter.disable()
   }
 
   #nameOf(name: string | null, part = ''): string {
