@@ -1,20 +1,26 @@
 import { deployUnderLoad, type Manner, problemsOf } from '../tests/kit/deploy-mix.ts'
-import { startHosting } from '../tests/kit/hosting.ts'
+import { type HostingOptions, startHosting } from '../tests/kit/hosting.ts'
 import { addServerBox, serverImages } from '../tests/kit/server-box.ts'
+import { startSwarm, swarmSettings } from '../tests/kit/swarm.ts'
 import { table } from './kit/table.ts'
 
-/** node bench/deploys.ts [--deployments=50] [--runtime=process|docker|server] [--edge=embedded|nginx]: good and bad deployments of one project under constant load. */
+/** node bench/deploys.ts [--deployments=50] [--runtime=process|docker|server|swarm] [--edge=embedded|nginx]: good and bad deployments of one project under constant load. */
 const flag = (name: string, fallback: string) =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? fallback
 
 const count = Number(flag('deployments', '50'))
 const runtime = flag('runtime', 'process')
-if (runtime !== 'process' && runtime !== 'docker' && runtime !== 'server')
-  throw new Error(`--runtime is ${runtime}: it must be process, docker or server`)
+if (runtime !== 'process' && runtime !== 'docker' && runtime !== 'server' && runtime !== 'swarm')
+  throw new Error(`--runtime is ${runtime}: it must be process, docker, server or swarm`)
 const edge = flag('edge', 'embedded')
 const env = { BERTH_EDGE: edge }
+await using swarm = runtime === 'swarm' ? await startSwarm() : null
 const isOnServer = runtime === 'server'
-await using hosting = await startHosting(isOnServer ? { env: { ...serverImages(), ...env } } : { runtime, env })
+const options = (): HostingOptions => {
+  if (swarm) return { env: { ...swarmSettings(swarm), ...env } }
+  return runtime === 'process' || runtime === 'docker' ? { runtime, env } : { env: { ...serverImages(), ...env } }
+}
+await using hosting = await startHosting(options())
 await using box = isOnServer ? await addServerBox(hosting) : null
 const begun = performance.now()
 const result = await deployUnderLoad(hosting, count, { everyMs: 2, ...(box && { serverId: box.serverId }) })

@@ -125,7 +125,7 @@ export const checks: Readonly<Record<string, (config: Settings) => Result | Prom
     const status = await pingDocker(dockerSocket)
     if (status === null) return ok(`the engine at ${dockerSocket} answers`)
     const fix = 'Start Docker, add this user to its group, or set BERTH_DOCKER_SOCKET'
-    return runtime === 'docker'
+    return runtime === 'docker' || runtime === 'swarm'
       ? bad(`${dockerSocket}: ${status}`, fix)
       : warn(`${dockerSocket}: ${status}. Projects run as plain processes`, fix)
   },

@@ -24,6 +24,8 @@ export interface Runtime {
   readonly kind: 'process' | 'docker'
   /** The mechanism that currently isolates projects from each other. */
   readonly isolation: Isolation
+  /** Why projects of several services, and links between projects, cannot run here: a predicate. Absent: they can. */
+  readonly refusesServices?: string
 
   /** Rejects if projects cannot run here now. The message says what is missing. */
   check(abort: AbortSignal): Promise<{ version: string }>

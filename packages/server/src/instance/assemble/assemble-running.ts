@@ -131,6 +131,7 @@ export function assembleRunning(
     deployments,
     backups,
     runtimeKind: () => drivers.runtimes.for(null).kind,
+    refusesServices: () => drivers.runtimes.for(null).refusesServices,
   })
   const transfers = createTransfers({
     ...common,

@@ -87,7 +87,6 @@ describe('an invalid setting stops the start with one line that names the variab
     ['BERTH_BASE_DOMAIN', '10.0.0.1'],
     ['BERTH_DATABASE_URL', 'mysql://root:pass@db/berth'],
     ['BERTH_RUNTIME', 'podman'],
-    ['BERTH_RUNTIME', 'swarm'],
     ['BERTH_EDGE', 'caddy'],
     ['BERTH_SECRET_KEY', 'too short'],
     ['BERTH_SECRET_KEY', 'long-enough-long-enough,short'],

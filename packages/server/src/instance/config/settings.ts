@@ -126,9 +126,9 @@ export const mainSettings = {
   maxTasks: setting('BERTH_MAX_TASKS', wholeNumber(1, 64), 8, 'Maximum number of concurrent runs of scheduled tasks'),
   runtime: setting(
     'BERTH_RUNTIME',
-    oneOf('auto', 'docker', 'process'),
+    oneOf('auto', 'docker', 'process', 'swarm'),
     'auto',
-    'Runtime of projects; auto: docker if it is reachable',
+    'Runtime of projects; auto: docker if it is reachable; swarm: services of a swarm of one node',
   ),
   dockerSocket: setting('BERTH_DOCKER_SOCKET', kinds.absoluteFile, '/var/run/docker.sock', 'Socket of the Docker engine'),
   networkRanges: setting(

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { publicRegistries } from '../../drivers/registry/public-registries.ts'
+import type { EgressFilterState } from '../../drivers/runtime/docker/run/egress-filter.ts'
 import { operatorText } from '../../drivers/runtime/engine-unreachable.ts'
 import { createProcessRuntime } from '../../drivers/runtime/process/process-runtime.ts'
 import { NoSandbox, openSandbox } from '../../drivers/runtime/process/sandbox/open-sandbox.ts'
@@ -19,6 +20,7 @@ const maxCheckMs = 5_000
 export async function chooseRuntime(config: Config, logger: Logger): Promise<Runtime> {
   const { runtime } = config
   if (runtime === 'process') return processRuntime(config, logger)
+  if (runtime === 'swarm') return swarmRuntime(config, logger)
   if (runtime === 'auto' && !existsSync(config.dockerSocket)) return processRuntime(config, logger)
   const docker = await dockerRuntime(config, logger)
   try {
@@ -32,6 +34,28 @@ export async function chooseRuntime(config: Config, logger: Logger): Promise<Run
       throw new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "docker", but Docker cannot be used: ${message}`)
     logger.warn({ reason: message }, 'runtime: Docker engine is unreachable, projects run as plain processes')
     return processRuntime(config, logger)
+  }
+}
+
+/** Opens the swarm of this machine's engine. Stops the start if projects cannot run in it. */
+async function swarmRuntime(config: Config, logger: Logger): Promise<Runtime> {
+  const refuse = (reason: string) => new ConfigError('BERTH_RUNTIME', `BERTH_RUNTIME is "swarm", but ${reason}`)
+  if (config.mode === 'cloud')
+    throw refuse('a swarm cannot forbid new privileges to containers. With BERTH_MODE "cloud" use docker')
+  const { createSwarmRuntime } = await import('../../drivers/runtime/swarm/swarm-runtime.ts')
+  const swarm = createSwarmRuntime(dockerSettings(config, logger))
+  try {
+    const { version } = await swarm.check(AbortSignal.timeout(maxCheckMs))
+    const { nodes } = await swarm.node(AbortSignal.timeout(maxCheckMs))
+    if (nodes > 1)
+      throw new Error(
+        `its swarm has ${nodes} nodes, and this version runs projects in a swarm of one node only. Remove the others`,
+      )
+    logger.info({ version, socket: config.dockerSocket }, 'runtime: projects run as services of a swarm')
+    return swarm
+  } catch (error) {
+    await swarm.close()
+    throw refuse(operatorText(error))
   }
 }
 
@@ -64,10 +88,14 @@ export const processFolder = (dataDir: string) => join(dataDir, 'processes')
 
 /** Imported only when used: the Docker client is large. */
 async function dockerRuntime(config: Config, logger: Logger) {
-  const { dataDir, dockerSocket, mode, edgePort, edgeTlsPort, environment } = config
   const { createDockerRuntime } = await import('../../drivers/runtime/docker/docker-runtime.ts')
+  return createDockerRuntime(dockerSettings(config, logger))
+}
+
+function dockerSettings(config: Config, logger: Logger) {
+  const { dataDir, dockerSocket, mode, edgePort, edgeTlsPort, environment } = config
   const isCloud = mode === 'cloud'
-  return createDockerRuntime({
+  return {
     ...imageSettings(config),
     addresses: { ranges: config.networkRanges },
     socketPath: dockerSocket,
@@ -76,9 +104,9 @@ async function dockerRuntime(config: Config, logger: Logger) {
       shell: createRunCommand(environment),
       isStrict: isCloud,
       openPorts: [edgePort, edgeTlsPort ?? 0],
-      onChange: ({ inForce, message }) => logger[inForce ? 'info' : isCloud ? 'error' : 'warn'](message),
+      onChange: ({ inForce, message }: EgressFilterState) => logger[inForce ? 'info' : isCloud ? 'error' : 'warn'](message),
     },
-  })
+  }
 }
 
 /** Registries that images may be pulled from; null: any. */

@@ -8,10 +8,12 @@ import { checkValues, newValues } from './new-values.ts'
 import type { Template } from './read-template.ts'
 
 /** Why the template cannot be used on this instance; null: it can. */
-export const unavailableReason = ({ title }: Template, { runtimeKind }: CatalogueDeps): string | null =>
-  runtimeKind() === 'docker'
-    ? null
-    : `${title} needs Docker, and this instance runs plain processes. Install Docker and start Berth again.`
+export function unavailableReason({ title }: Template, { runtimeKind, refusesServices }: CatalogueDeps): string | null {
+  if (runtimeKind() === 'process')
+    return `${title} needs Docker, and this instance runs plain processes. Install Docker and start Berth again.`
+  const refusal = refusesServices?.()
+  return refusal === undefined ? null : `${title} ${refusal}.`
+}
 
 /** Creates a project from a template, with variables, volumes and a backup policy, and requests its first deployment. */
 export async function addTemplate(

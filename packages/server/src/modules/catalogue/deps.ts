@@ -14,6 +14,8 @@ export interface CatalogueDeps {
   catalogue: Catalogue
   /** Runtime of this machine. */
   runtimeKind(): 'process' | 'docker'
+  /** Why projects of several services cannot run on this machine: a predicate. Undefined: they can. */
+  refusesServices?(): string | undefined
   projects: {
     create(body: CreateProject, caller: Caller, recordedWith: RecordedWith): Promise<ProjectRow>
     show(project: ProjectRow): Promise<Project>

@@ -87,7 +87,9 @@ async function joinService(
   if (!runtime.joinLink)
     throw new DeployFailed(
       'link_unavailable',
-      'Links need Docker, and this machine runs plain processes. Install Docker, or delete the link.',
+      runtime.refusesServices
+        ? `A link ${runtime.refusesServices}. Or delete the link.`
+        : 'Links need Docker, and this machine runs plain processes. Install Docker, or delete the link.',
     )
   const instances = await serviceInstances(link, deps)
   if (instances.some((row) => row.serverId !== serverId))

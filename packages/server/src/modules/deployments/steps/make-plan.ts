@@ -24,7 +24,7 @@ export const makePlan: DeployStep = {
   isDone: ({ deployment }) => deployment.plan !== null && deployment.artifacts !== null,
   async run(deploying) {
     const { deployment, project, deps, log, abort } = deploying
-    const { kind } = deps.runtimes.for(deployment.serverId)
+    const { kind, refusesServices } = deps.runtimes.for(deployment.serverId)
     const config = deployedConfig(deployment)
     const source = deployedSource(deployment)
     try {
@@ -53,6 +53,7 @@ export const makePlan: DeployStep = {
       const planned = planDeployment(config, detected, Object.keys(deploying.env))
       const plan: DeployPlan = { ...planned, ...(unset ? { unsetVariables: unset } : {}) }
       if (kind === 'process') refuseWithoutDocker(plan)
+      if (refusesServices && plan.type === 'services') throw new PlanRefused(`A project with several services ${refusesServices}`)
       for (const line of resourceLines(plan, config)) log.line(line)
       for (const warning of volumeWarnings(config.volumes, plan)) log.line(`Warning: ${warning}`)
       for (const warning of routeWarnings(config.serviceRoutes ?? {}, plan.units)) log.line(`Warning: ${warning}`)
