@@ -6,10 +6,19 @@ import { type EdgeRole, type EdgeSettings, edgeArguments, edgeFiles } from './ed
  * Starts a program that puts itself into the background, such as nginx. Resolves with its exit code, null after a signal. A command
  * runner would end the processes that it leaves behind.
  */
-export function spawnDaemon(program: string, args: string[], { folder, log }: { folder: string; log: string }) {
+export function spawnDaemon(
+  program: string,
+  args: string[],
+  { folder, log, path }: { folder: string; log: string; path: string | undefined },
+) {
   const output = openSync(log, 'a', 0o600)
   try {
-    const child = spawn(program, args, { detached: true, cwd: folder, env: {}, stdio: ['ignore', output, output] })
+    const child = spawn(program, args, {
+      detached: true,
+      cwd: folder,
+      env: path === undefined ? {} : { PATH: path },
+      stdio: ['ignore', output, output],
+    })
     return new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve))
   } finally {
     closeSync(output)

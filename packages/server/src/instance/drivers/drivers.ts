@@ -73,7 +73,7 @@ function createEdge(config: Config, version: string, logger: Logger): EdgeDriver
     onError: (message: string) => logger.warn({ problem: message }, 'edge: problem reported'),
   }
   return config.edge === 'nginx'
-    ? new NginxEdge({ ...options, nginxFolder, run: createRunCommand(config.environment) })
+    ? new NginxEdge({ ...options, nginxFolder, run: createRunCommand(config.environment), path: config.environment.PATH ?? '' })
     : new EmbeddedEdge({ ...options, endOther: () => endNginx(nginxFolder, 5_000) })
 }
 

@@ -27,6 +27,8 @@ export interface NginxEdgeOptions extends Omit<EmbeddedEdgeOptions, 'front' | 'e
   /** Private folder of nginx. `folder` is that of the edge behind it. */
   nginxFolder: string
   run: RunCommand
+  /** Folders of programs, as in PATH. */
+  path?: string
   /** Default: the nginx of the PATH or of a system folder. */
   nginx?: string
   /** Default: one for each processor. */
@@ -96,7 +98,7 @@ export class NginxEdge implements EdgeDriver {
     const listening = await this.#chooseAddresses()
     const workers = this.#options.nginxWorkers ?? availableParallelism()
     const settings = { ...listening, user: user?.name ?? null, version: program.version, workers }
-    const nginx = new NginxProcess({ folder: nginxFolder, program: program.path, workers }, run)
+    const nginx = new NginxProcess({ folder: nginxFolder, program: program.path, workers, path: this.#options.path }, run)
     await this.#helper.start({ ...listening, front: { folder: nginxFolder, uid: user?.uid ?? null } })
     if (isRunning) this.#loaded = await this.#folder.readActive()
     // The helper serves the last table until the control plane sends one.

@@ -6,6 +6,14 @@ import { spawnDaemon } from '../../../edge-proxy/protocol/spawn-edge.ts'
 import type { RunCommand } from '../../shell/command.ts'
 import { CommandFailed } from '../../shell/command-errors.ts'
 
+export interface NginxProcessOptions {
+  folder: string
+  program: string
+  workers: number
+  /** Folders of programs, for a program without a path. */
+  path: string | undefined
+}
+
 interface Worker {
   pid: number
   /** True while it finishes its requests and accepts no connection. */
@@ -21,12 +29,14 @@ export class NginxProcess {
   readonly #folder: string
   readonly #program: string
   readonly #workers: number
+  readonly #path: string | undefined
   readonly #run: RunCommand
 
-  constructor({ folder, program, workers }: { folder: string; program: string; workers: number }, run: RunCommand) {
+  constructor({ folder, program, workers, path }: NginxProcessOptions, run: RunCommand) {
     this.#folder = folder
     this.#program = program
     this.#workers = workers
+    this.#path = path
     this.#run = run
   }
 
@@ -45,7 +55,7 @@ export class NginxProcess {
   async start(): Promise<void> {
     const log = join(this.#folder, nginxFiles.errorLog)
     const args = this.#configuration(nginxFiles.active)
-    const code = await spawnDaemon(this.#program, args, { folder: this.#folder, log })
+    const code = await spawnDaemon(this.#program, args, { folder: this.#folder, log, path: this.#path })
     if (code !== 0) throw new Error(`nginx did not start: it ended with ${code}${await this.#lastError()}`)
     // The pid file is written first. Workers that start later would be taken for those of the next configuration.
     await waitFor(async () => {

@@ -1,8 +1,10 @@
 import { chmod, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { need } from '../../../../../../tests/kit/machine.ts'
 import { tempFolder } from '../../../../../../tests/kit/temp-folder.ts'
 import { createRunCommand } from '../../shell/run-command.ts'
+import { nginxDriver } from '../edge-fixture.ts'
 import { findNginx, readVersion } from './nginx-program.ts'
 import { kernelAddress } from './open-connections.ts'
 
@@ -27,6 +29,17 @@ test('a missing program is one line that says what to install', async () => {
   expect((missing as Error).message).toMatch(
     /^BERTH_EDGE is "nginx", but nginx is not installed\. Install nginx 1\.20 or later [^\n]*$/,
   )
+})
+
+test('an nginx without a path is found and started through PATH', { timeout: 60_000 }, async () => {
+  const path = dirname(need('nginx'))
+  await using folder = await tempFolder('nginx-path')
+  const driver = nginxDriver(folder.path, 'nginx', { run: createRunCommand({ PATH: path }), path })
+  try {
+    expect(await driver.start()).toMatchObject({ https: null })
+  } finally {
+    await driver.stop({ keepServing: false, graceMs: 500 })
+  }
 })
 
 test('an nginx that ends with an error is named', async () => {
