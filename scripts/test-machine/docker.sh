@@ -78,7 +78,14 @@ docker_pid() {
   is_ours "$pid" "$state/docker" && printf %s "$pid"
 }
 
-other_engine_runs() { grep -lxs dockerd /proc/[0-9]*/comm >/dev/null; }
+# An ended process whose parent does not wait for it keeps its name, but has no command line.
+other_engine_runs() {
+  local comm
+  for comm in $(grep -lxs dockerd /proc/[0-9]*/comm); do
+    [ -n "$(tr -d '\0' <"${comm%/comm}/cmdline" 2>/dev/null)" ] && return 0
+  done
+  return 1
+}
 
 # The first 10.x that no route of this machine uses, from a place of our own on.
 lay_network() {
