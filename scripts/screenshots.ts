@@ -7,6 +7,7 @@ import { partOf } from '../tests/kit/machine.ts'
 import { cameraOf, everyShot } from './screenshots/camera.ts'
 import { dialogScenes } from './screenshots/dialog-scenes.ts'
 import { shootGrowing } from './screenshots/growing-instance.ts'
+import { passkeyFrontScenes, passkeyScenes } from './screenshots/passkey-scenes.ts'
 import { shootScan } from './screenshots/scanned-server.ts'
 import { addressScenes, frontScenes, viewerScenes } from './screenshots/scenes.ts'
 
@@ -47,6 +48,10 @@ async function shootFilled(): Promise<void> {
   if (isForDocs) return
   await shoot(url, ownerSignIn, dialogScenes(filled))
   await shoot(url, viewerSignIn, viewerScenes(filled))
+  // Browsers use passkeys at host names only.
+  const named = url.replace('127.0.0.1', 'localhost')
+  await shoot(named, null, passkeyFrontScenes)
+  await shoot(named, ownerSignIn, passkeyScenes)
 }
 
 /** Simulated visitors: more of them every third minute, and sometimes at a missing address. */

@@ -39,7 +39,7 @@ describeNeeding(['chromium'], 'journeys in a browser', () => {
     await page.getByLabel('Your e-mail address').fill(ownerSignIn.email)
     await page.getByRole('textbox', { name: 'Password' }).fill(ownerSignIn.password)
     await page.getByRole('button', { name: 'Create your account' }).click()
-    await page.getByRole('link', { name: /Drop a folder/ }).click()
+    await page.getByRole('link', { name: /Upload a folder/ }).click()
 
     await page.getByLabel('Folder to upload').setInputFiles(folder)
     await page.getByText('Detected settings').waitFor()

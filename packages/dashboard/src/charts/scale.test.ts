@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import { axisMaximum, axisTexts, fromFirstMeasurement, segmentsOf, summaryOf } from './scale.ts'
 
 test('the top of a chart is a round number that nothing rises above', () => {
-  expect([0, 0.03, 1, 1.2, 7, 180, 2400].map(axisMaximum)).toEqual([1, 0.05, 1, 2, 10, 200, 2500])
+  expect([0, 0.03, 1, 1.2, 7, 180, 2400].map(axisMaximum)).toEqual([1, 0.04, 1, 2, 8, 200, 4000])
+})
+
+test('the middle of an axis is exact', () => {
+  const whole = (value: number) => String(Math.round(value))
+  for (const highest of [2, 3, 5, 7, 9, 24, 47, 61])
+    expect(Number(axisTexts(axisMaximum(highest), whole)[1]) * 2).toBe(axisMaximum(highest))
 })
 
 test('an axis never shows the same text twice', () => {

@@ -1,8 +1,11 @@
-/** The maximum of a chart's axis: a round number at or above the highest value. */
+/**
+ * The maximum of a chart's axis: a round number at or above the highest value. Its half has no more digits, so that the text in the
+ * middle of the axis is exact (the half of 5 requests would be rounded to 3).
+ */
 export function axisMaximum(highest: number): number {
   if (highest <= 0) return 1
   const size = 10 ** Math.floor(Math.log10(highest))
-  const step = [1, 2, 2.5, 5, 10].find((one) => one * size >= highest) ?? 10
+  const step = [1, 2, 4, 6, 8, 10].find((one) => one * size >= highest) ?? 10
   return step * size
 }
 

@@ -54,6 +54,7 @@ export function LogViewer({ label, lines, empty, fileName, height = '28rem', too
     <div className={classes.viewer}>
       <div className={classes.tools}>
         <TextInput
+          className={classes.search}
           aria-label={`Search in ${label}`}
           placeholder="Search"
           leftSection={<IconSearch size={15} />}

@@ -33,6 +33,11 @@ test('kept items come first, builds and variables are one line each, and schedul
   ])
 })
 
+test('rules are named like in the rest of the dashboard', () => {
+  const rules = ['rate-limit', 'ban', 'allow-deny'].map((kind) => item('route rule', kind))
+  expect(deletionLines(rules, false).map(({ text }) => text)).toEqual(['Rate limit', 'Block rule', 'Allow or refuse rule'])
+})
+
 test('volumes are removed on request, except those that existed before the project', () => {
   const adopted = { ...volume, id: 'old', reason: 'The volume pgdata existed on the server before the project and is kept' }
   expect(deletionLines([volume, adopted], true).map(({ isKept }) => isKept)).toEqual([true, false])

@@ -33,6 +33,8 @@ const isVariable = ({ kind, kept }: DeletionItem) => kind === 'variable' && !kep
 
 const sized = (text: string, bytes: number | null) => (bytes === null ? text : `${text} · ${sizeText(bytes)}`)
 
+const ruleNames: Record<string, string> = { 'rate-limit': 'Rate limit', ban: 'Block rule', 'allow-deny': 'Allow or refuse rule' }
+
 function deletionText({ kind, name }: DeletionItem): string {
   if (kind === 'logs') return 'Logs'
   if (kind === 'upload') return 'Uploaded folder'
@@ -42,5 +44,6 @@ function deletionText({ kind, name }: DeletionItem): string {
   if (kind === 'backup run') return `Backup of ${exactTime(name)}`
   if (kind === 'backup policy')
     return `Backup policy: ${name === 'without a schedule' ? name : scheduleText({ cronExpression: name })}`
+  if (kind === 'route rule') return ruleNames[name] ?? `Rule ${name}`
   return `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${name}`
 }

@@ -25,7 +25,7 @@ export function PasskeysSection() {
     { title: 'Name', isHeading: true, cell: ({ name }) => <span className="wrap-anywhere">{name}</span> },
     { title: 'Host name', isWide: true, cell: ({ hostname }) => hostname },
     { title: 'Added', isWide: true, cell: ({ createdAt }) => <TimeAgo time={createdAt} /> },
-    { title: 'Last used', cell: ({ lastUsedAt }) => (lastUsedAt ? <TimeAgo time={lastUsedAt} /> : 'Never') },
+    { title: 'Last used', cell: ({ lastUsedAt }) => (lastUsedAt ? <TimeAgo time={lastUsedAt} /> : 'never') },
     {
       title: '',
       alignRight: true,

@@ -104,13 +104,13 @@ function factsOf({ kind, url, appId, appSlug, appUrl, clientId, callbackUrl, ...
     ['Kind', kind === 'app' ? 'GitHub App' : 'OAuth application'],
     ['App', appUrl ? <ExternalLink url={appUrl}>{appSlug ?? appUrl}</ExternalLink> : appId],
     ['Host', host],
-    ['Client id', clientId && <code>{clientId}</code>],
+    ['Client id', clientId && <code className="mono">{clientId}</code>],
     ['Connected organisations', String(more.connectedOrganizations)],
     ['Webhook', kind === 'app' ? (more.hasWebhookSecret ? 'Through the app' : 'On each repository') : 'On each repository'],
     [
       'Callback address',
       <>
-        <code className="wrap-anywhere">{callbackUrl}</code> <CopyText value={callbackUrl} label="Copy the callback address" />
+        <code className="mono wrap-anywhere">{callbackUrl}</code> <CopyText value={callbackUrl} label="Copy the callback address" />
       </>,
       'wide',
     ],

@@ -31,7 +31,7 @@ export function DetectionReport({ detection }: { detection: Detection }) {
           ['Install', command(installCommand)],
           ['Build', command(buildCommand)],
           ['Start', command(startCommand)],
-          ['Output', command(outputDirectory)],
+          ['Output', outputDirectory === '.' ? 'top folder' : command(outputDirectory)],
         ]}
       />
       {evidence.length > 0 && (

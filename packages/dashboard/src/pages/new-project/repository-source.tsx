@@ -51,6 +51,9 @@ export function RepositorySource({ onChosen }: ChooserProps) {
             mb="xs"
           />
           <RepositoryList repositories={home.data.repos} search={search} onPick={setSelected} />
+          <Text size="sm" c="dimmed" my="md">
+            Or give the address of any other repository:
+          </Text>
         </>
       ) : (
         !home.isPending && (

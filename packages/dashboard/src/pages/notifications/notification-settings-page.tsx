@@ -1,4 +1,5 @@
 import { contract } from '@berth/contract'
+import { Text } from '@mantine/core'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { Section } from '../../components/section.tsx'
@@ -21,7 +22,17 @@ export function NotificationSettingsPage() {
       </Section>
       <Loaded query={channels}>{(rows) => <AddChannel isFirst={rows.every(({ kind }) => kind === 'in_app')} />}</Loaded>
       <Section title="Notifications" isFlush description="Your choice overrides the default.">
-        <Loaded query={channels}>{(rows) => <ChoiceMatrix channels={rows} />}</Loaded>
+        <Loaded query={channels}>
+          {(rows) =>
+            rows.length > 0 ? (
+              <ChoiceMatrix channels={rows} />
+            ) : (
+              <Text size="sm" c="dimmed" px={{ base: 'md', sm: 'lg' }} pb="lg">
+                Add a channel to choose its events.
+              </Text>
+            )
+          }
+        </Loaded>
       </Section>
       <DefaultsSection />
     </Page>

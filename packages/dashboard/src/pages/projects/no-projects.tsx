@@ -7,8 +7,8 @@ const ways = [
   {
     from: 'folder',
     icon: IconFolderUp,
-    title: 'Drop a folder',
-    text: 'Upload a folder from your computer. Berth detects how to build it.',
+    title: 'Upload a folder',
+    text: 'From your computer. Berth detects how to build it.',
   },
   {
     from: 'repository',

@@ -2,7 +2,7 @@ import type { Deployment } from '@berth/contract'
 import { IconRocket } from '@tabler/icons-react'
 import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
-import { RouterLink } from '../../../components/router-link.tsx'
+import { ButtonLink, RouterLink } from '../../../components/router-link.tsx'
 import { StatusBadge } from '../../../components/status-badge.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useNow } from '../../../data/now.ts'
@@ -24,8 +24,18 @@ export function DeploymentTable({ deployments, nameOf, isFiltered }: Props) {
     return isFiltered ? (
       <EmptyState icon={IconRocket} title="No matching deployments" />
     ) : (
-      <EmptyState icon={IconRocket} title="No deployments">
-        The first deployment appears here.
+      <EmptyState
+        icon={IconRocket}
+        title="No deployments"
+        actions={
+          nameOf && (
+            <ButtonLink to="/" variant="default">
+              Go to projects
+            </ButtonLink>
+          )
+        }
+      >
+        {nameOf ? 'Open a project and deploy it.' : 'Deploy the project.'} The deployment appears here.
       </EmptyState>
     )
   const columns: Column<Deployment>[] = [

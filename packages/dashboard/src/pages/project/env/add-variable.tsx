@@ -70,7 +70,14 @@ export function AddVariable({ projectId, environment, isFirst, refusal, onSaved 
             value={value}
             onChange={(event) => setValue(event.currentTarget.value)}
           />
-          <Switch mb={8} label="Secret" checked={isSecret} onChange={(event) => setSecret(event.currentTarget.checked)} />
+          <Switch
+            display="flex"
+            mih={36}
+            style={{ alignItems: 'center' }}
+            label="Secret"
+            checked={isSecret}
+            onChange={(event) => setSecret(event.currentTarget.checked)}
+          />
           <ActionButton type="submit" refusal={refusal} loading={save.isPending}>
             Add
           </ActionButton>

@@ -7,9 +7,6 @@ import { useChange } from '../../../data/change.ts'
 import { offerUndo } from '../../../data/notices.tsx'
 import { useProjectRefusal } from '../../../data/refusal.ts'
 import { hitText, ruleText } from '../../../rules/route-rules.ts'
-import classes from './rule-table.module.css'
-
-const switchClasses = { root: classes.switch, input: classes.input }
 
 interface Props {
   projectId: string
@@ -43,7 +40,6 @@ export function RuleTable({ projectId, rules }: Props) {
       cell: ({ id: ruleId, dryRun, ...rule }) => (
         <Switch
           size="xs"
-          classNames={switchClasses}
           aria-label={`Dry run: ${ruleText(rule)}`}
           checked={dryRun}
           disabled={!!refusal}
@@ -56,7 +52,6 @@ export function RuleTable({ projectId, rules }: Props) {
       cell: ({ id: ruleId, enabled, ...rule }) => (
         <Switch
           size="xs"
-          classNames={switchClasses}
           aria-label={`On: ${ruleText(rule)}`}
           checked={enabled}
           disabled={!!refusal}

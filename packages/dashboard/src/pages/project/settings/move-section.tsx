@@ -1,5 +1,6 @@
 import { contract, type Project } from '@berth/contract'
 import { ApiError } from '@berth/contract/client'
+import { RouterLink } from '../../../components/router-link.tsx'
 import { Section } from '../../../components/section.tsx'
 import { useRead } from '../../../data/read.ts'
 import { MoveProject } from '../../cloud/move-project.tsx'
@@ -12,7 +13,19 @@ export function MoveSection({ project }: { project: Project }) {
   return (
     <Section
       title={project.location === 'local' ? 'Transfer to the cloud' : 'Transfer from the cloud'}
-      description="The project stays live at its source until the target is ready and verified. Its id stays the same."
+      description={
+        link.data?.linked === false ? (
+          <>
+            This instance is not linked to a cloud.{' '}
+            <RouterLink to="/cloud" size="sm" underline="always">
+              Link it
+            </RouterLink>{' '}
+            to transfer the project.
+          </>
+        ) : (
+          'The project stays live at its source until the target is ready and verified. Its id stays the same.'
+        )
+      }
     >
       <MoveProject project={project} />
     </Section>
