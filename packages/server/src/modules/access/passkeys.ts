@@ -8,14 +8,14 @@ import type { Db } from '../../platform/db/schema.ts'
 import type { PasskeyRow } from '../../platform/db/tables/access.ts'
 import { isUniqueViolation } from '../../platform/db/violations.ts'
 import { describeWrite } from '../../platform/db/write-record.ts'
-import { Failure, fail } from '../../platform/failure.ts'
+import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 import { challengeMs, isOwnChallenge, newChallenge, spendChallenge } from './passkey-challenge.ts'
 import { type Attempt, proveCurrentPassword } from './prove-password.ts'
 import type { SessionClient } from './sessions.ts'
 import { openSession } from './sign-in.ts'
 import { findUser, type ListRequest, newestFirst, paging } from './store.ts'
-import { algorithms, challengeIn, checkAssertion, checkRegistration, type Relying } from './webauthn.ts'
+import { algorithms, challengeIn, checkAssertion, checkRegistration, type Relying, Unverified } from './webauthn.ts'
 
 const maxPasskeys = 20
 
@@ -88,7 +88,7 @@ export async function addPasskey(
   const { userId } = caller
   const isChallenge = (challenge: string) => isOwnChallenge(challenge, { act: 'registration', userId }, deps)
   const created = await checkRegistration(credential, relying, isChallenge).catch((cause) => {
-    if (cause instanceof Failure) throw cause
+    if (!(cause instanceof Unverified)) throw cause
     return fail('validation_failed', {
       field: 'credential',
       message: 'The passkey could not be verified, or five minutes have passed. Start again.',
@@ -150,7 +150,10 @@ export async function signInWithPasskey(
   const { userHandle } = credential.response
   if (!passkey || (userHandle && userHandle !== base64Url(passkey.userId))) return refusePasskey()
   const isChallenge = (challenge: string) => isOwnChallenge(challenge, { act: 'sign-in' }, deps)
-  const { counter, isSynced } = await checkAssertion(credential, passkey, relying, isChallenge).catch(refusePasskey)
+  const { counter, isSynced } = await checkAssertion(credential, passkey, relying, isChallenge).catch((cause) => {
+    if (!(cause instanceof Unverified)) throw cause
+    return refusePasskey(cause)
+  })
   return database.transaction(async ({ db }) => {
     await spendChallenge(db, challengeIn(credential.response), deps)
     // The update fails for a passkey that was removed or used meanwhile.

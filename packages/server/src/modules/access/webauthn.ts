@@ -1,9 +1,13 @@
 import type { AssertionResponse, RegistrationResponse } from '@berth/contract'
 import { fail } from '../../platform/failure.ts'
 
+/** The credential did not pass a check. The message names the reason, for the log. */
+export class Unverified extends Error {
+  override readonly name = 'Unverified'
+}
+
 /**
  * The checks of WebAuthn, by `@simplewebauthn/server`. It is loaded with the first passkey, because most requests need none of it.
- * A check that fails throws; its message names the reason and is for the log.
  */
 const library = () => import('@simplewebauthn/server')
 const helpers = () => import('@simplewebauthn/server/helpers')
@@ -26,14 +30,16 @@ export async function checkRegistration(
 ) {
   await refuseCertificates(credential)
   const { verifyRegistrationResponse } = await library()
-  const { verified, registrationInfo } = await verifyRegistrationResponse({
-    response: { ...credential, clientExtensionResults: {} },
-    expectedChallenge: (challenge) => isChallenge(textOf(challenge)),
-    expectedOrigin: origin,
-    expectedRPID: hostname,
-    requireUserVerification: true,
-  })
-  if (!verified) throw new Error('the registration is not verified')
+  const { verified, registrationInfo } = await checking(() =>
+    verifyRegistrationResponse({
+      response: { ...credential, clientExtensionResults: {} },
+      expectedChallenge: (challenge) => isChallenge(textOf(challenge)),
+      expectedOrigin: origin,
+      expectedRPID: hostname,
+      requireUserVerification: true,
+    }),
+  )
+  if (!verified) throw new Unverified('the registration is not verified')
   const { credential: created, credentialBackedUp } = registrationInfo
   return {
     credentialId: created.id,
@@ -49,7 +55,8 @@ export async function checkRegistration(
  */
 async function refuseCertificates({ response }: RegistrationResponse): Promise<void> {
   const { decodeAttestationObject } = await helpers()
-  const decoded = decodeAttestationObject(new Uint8Array(Buffer.from(response.attestationObject, 'base64url')))
+  const bytes = new Uint8Array(Buffer.from(response.attestationObject, 'base64url'))
+  const decoded = await checking(async () => decodeAttestationObject(bytes))
   const format = decoded.get('fmt')
   const isSelfSigned = format === 'packed' && decoded.get('attStmt').get('x5c') === undefined
   if (format !== 'none' && !isSelfSigned)
@@ -74,20 +81,31 @@ export async function checkAssertion(
 ): Promise<{ counter: number; isSynced: boolean }> {
   const { verifyAuthenticationResponse } = await library()
   const { userHandle, ...response } = credential.response
-  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-    response: { ...credential, response: { ...response, ...(userHandle ? { userHandle } : {}) }, clientExtensionResults: {} },
-    expectedChallenge: (challenge) => isChallenge(textOf(challenge)),
-    expectedOrigin: origin,
-    expectedRPID: hostname,
-    requireUserVerification: true,
-    credential: {
-      id: passkey.credentialId,
-      publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')),
-      counter: passkey.counter,
-    },
-  })
-  if (!verified) throw new Error('the signature does not match')
+  const { verified, authenticationInfo } = await checking(() =>
+    verifyAuthenticationResponse({
+      response: { ...credential, response: { ...response, ...(userHandle ? { userHandle } : {}) }, clientExtensionResults: {} },
+      expectedChallenge: (challenge) => isChallenge(textOf(challenge)),
+      expectedOrigin: origin,
+      expectedRPID: hostname,
+      requireUserVerification: true,
+      credential: {
+        id: passkey.credentialId,
+        publicKey: new Uint8Array(Buffer.from(passkey.publicKey, 'base64url')),
+        counter: passkey.counter,
+      },
+    }),
+  )
+  if (!verified) throw new Unverified('the signature does not match')
   return { counter: authenticationInfo.newCounter, isSynced: authenticationInfo.credentialBackedUp }
+}
+
+/** The library throws plain errors for credentials that it refuses. */
+async function checking<Result>(check: () => Promise<Result>): Promise<Result> {
+  try {
+    return await check()
+  } catch (cause) {
+    throw new Unverified('the credential was refused', { cause })
+  }
 }
 
 /** The challenge that the client signed; '' if the client data is not what a browser sends. */
