@@ -67,7 +67,8 @@ function header(name: string, size: number, type: '0' | 'x', file: File): Uint8A
   octal(Math.floor(file.lastModified / 1000), 11, 136)
   put(' '.repeat(8), 148)
   put(type, 156)
-  put('ustar\x0000', 257)
+  put('ustar\0', 257)
+  put('00', 263)
   octal(
     block.reduce((sum, byte) => sum + byte, 0),
     6,

@@ -45,7 +45,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
       BERTH_UPLOADS_SECRET_ACCESS_KEY: password,
     }
     const location = { endpoint: origin, bucket, prefix: 'berth-uploads', accessKeyId: username }
-    store = s3UploadStore({ kind: 's3', mayBeHere: true, ...location, secretAccessKey: new Secret(password) }, silentLog)
+    store = s3UploadStore({ kind: 's3', allowsLocalAddress: true, ...location, secretAccessKey: new Secret(password) }, silentLog)
     cloud = await startInstance(settings, { clock })
     people = await makePeople(cloud)
   })
@@ -194,7 +194,7 @@ describeNeeding(['s3'], 'a cloud whose uploads go to an object store', () => {
     const away = cloud.another({
       uploadStore: s3UploadStore(
         {
-          ...{ kind: 's3', mayBeHere: true, endpoint: 'http://127.0.0.1:9', bucket: 'away', accessKeyId: 'a' },
+          ...{ kind: 's3', allowsLocalAddress: true, endpoint: 'http://127.0.0.1:9', bucket: 'away', accessKeyId: 'a' },
           secretAccessKey: new Secret('b'),
         },
         silentLog,

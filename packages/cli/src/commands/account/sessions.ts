@@ -26,6 +26,6 @@ export function addAccountSessions(account: Command): void {
       output(command).result(data, () =>
         data.length === 0 ? 'No browser sessions.' : columns([['ID', 'ADDRESS', 'SIGNED IN', 'LAST USED', 'PROGRAM'], ...rows]),
       )
-      output(command).note('A login of the CLI is an access token, not a session: berth token list')
+      output(command).note('CLI logins are access tokens. List them with: berth token list')
     })
 }

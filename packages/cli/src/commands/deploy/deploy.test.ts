@@ -74,6 +74,20 @@ test.each([
   })
 })
 
+test.each([
+  ['', null],
+  ['/up', { path: '/up' }],
+])('--health-path %j sets the health check %j', async (path, healthCheck) => {
+  await using cli = await cliFixture(({ path: at, method }) => {
+    if (at === '/projects/prj_linked' && method === 'GET') return { body: { data: { config: { image: 'nginx' } } } }
+    return at === '/projects/build/deploy' ? { status: 400, body: { code: 'source_unreadable', error: 'enough' } } : {}
+  })
+  writeLink(cli.folder, { projectId: 'prj_linked', url: cli.url })
+  writeFileSync(join(cli.folder, 'berth.json'), JSON.stringify({ healthCheck: { path: '/file' } }))
+  await cli.berth('deploy', cli.folder, '--health-path', path)
+  expect(cli.requests.find(({ method }) => method === 'PATCH')?.body).toEqual({ healthCheck })
+})
+
 test('berth deploy in a subfolder names the linked folder that it deploys', async () => {
   await using cli = await cliFixture(() => ({ status: 400, body: { code: 'x', error: 'enough' } }))
   writeLink(cli.folder, { projectId: 'prj_linked', url: cli.url })

@@ -78,7 +78,7 @@ function settingsFromOptions({ volume, ...values }: Options): ProjectFile {
     ...texts,
     ...(port === undefined ? {} : { port: port === null ? null : Number(port) }),
     ...(composeProfiles === undefined ? {} : { composeProfiles: composeProfiles && namesIn(composeProfiles) }),
-    ...(healthPath ? { healthCheck: { path: healthPath } } : {}),
+    ...(healthPath === undefined ? {} : { healthCheck: healthPath && { path: healthPath } }),
     ...(volume ? { volumes: volume } : {}),
   } as ProjectFile
 }

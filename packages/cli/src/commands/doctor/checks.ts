@@ -51,11 +51,12 @@ export const checks: Readonly<Record<string, (config: Settings) => Result | Prom
     const open = files.filter((file) => (statSync(file).mode & 0o077) !== 0)
     if (open.length > 0) return bad(`other users can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`)
     if (files.length === 0 && secretKey === null) return ok('no keys yet: the first start creates them')
-    return ok(`${files.join(', ') || 'BERTH_SECRET_KEY'}: readable by the owner only. Keep copies on another machine`)
+    if (files.length === 0) return ok('BERTH_SECRET_KEY is set. Keep a copy on another machine')
+    return ok(`${files.join(', ')}: readable by the owner only. Keep copies on another machine`)
   },
   clock: async ({ acmeDirectory, edgeTlsPort }) => {
     if (edgeTlsPort === null)
-      return ok('not checked: the certificate authority, whose clock is compared, is used with https only')
+      return ok('not checked: the clock is compared with that of the certificate authority, which only https needs')
     const answer = await fetch(acmeDirectory, { method: 'HEAD', signal: AbortSignal.timeout(timeoutMs) }).catch(() => null)
     const date = Date.parse(answer?.headers.get('date') ?? '')
     if (Number.isNaN(date))
@@ -72,7 +73,7 @@ export const checks: Readonly<Record<string, (config: Settings) => Result | Prom
       ...(edgeTlsPort === null ? [] : [[edgeHost ?? host, edgeTlsPort] as [string, number]]),
     ]
     const results = await Promise.all(
-      wanted.map(async ([address, number]) => ({ number, code: await listenError(address, number) })),
+      wanted.map(async ([address, number]) => ({ address, number, code: await listenError(address, number) })),
     )
     const denied = results.filter(({ code }) => code === 'EACCES').map(({ number }) => number)
     const used = results.filter(({ code }) => code === 'EADDRINUSE').map(({ number }) => number)
@@ -84,7 +85,10 @@ export const checks: Readonly<Record<string, (config: Settings) => Result | Prom
         'sysctl net.ipv4.ip_unprivileged_port_start=80, or run Berth as root',
       )
     if (other.length > 0)
-      return bad(`${host} is not an address of this machine (${other[0]!.code})`, 'Correct BERTH_HOST or BERTH_EDGE_HOST')
+      return bad(
+        `${other[0]!.address} is not an address of this machine (${other[0]!.code})`,
+        'Correct BERTH_HOST or BERTH_EDGE_HOST',
+      )
     if (used.length === 0) return ok(`${all} are free`)
     return isRunning(dataDir)
       ? ok(`used by the running instance: ${used.join(', ')}`)
@@ -106,20 +110,23 @@ export const checks: Readonly<Record<string, (config: Settings) => Result | Prom
     if (['127.0.0.1', '::1', 'localhost'].includes(edgeHost ?? host))
       return bad(`the edge listens on ${edgeHost ?? host} only`, 'Set BERTH_EDGE_HOST=0.0.0.0')
     return publicAddress === null
-      ? warn('not set', 'Set BERTH_PUBLIC_ADDRESS, so that the DNS records of domains are shown with it')
+      ? warn('not set', 'Set BERTH_PUBLIC_ADDRESS, so that Berth can show the DNS records to create')
       : ok(publicAddress.join(', '))
   },
-  certificate: async ({ baseDomain, edgeTlsPort, dataDir }) => {
+  certificate: async ({ baseDomain, edgeTlsPort, dataDir, host, edgeHost }) => {
     if (edgeTlsPort === null) {
       if (!isPublic(baseDomain)) return ok('not needed: no https')
       return warn('projects are served without https', 'Set BERTH_EDGE_TLS_PORT=443')
     }
     if (!isRunning(dataDir)) return ok('not checked: the instance does not run')
-    const days = await certificateDays(`berth.${baseDomain}`, edgeTlsPort)
-    if (days === null) return bad(`no certificate for berth.${baseDomain}`, 'Read the log for lines with "certificates"')
-    return days < 14
-      ? warn(`expires in ${days} days`, 'Read the log for lines with "certificates"')
-      : ok(`valid for ${days} days`)
+    const end = await certificateEnd(`berth.${baseDomain}`, connectAddress(edgeHost ?? host), edgeTlsPort)
+    const fix = 'Read the log for lines with "certificates"'
+    if (end === null) return bad(`no certificate for berth.${baseDomain}`, fix)
+    const remainingMs = end - Date.now()
+    const days = Math.floor(Math.abs(remainingMs) / 86_400_000)
+    const duration = `${days} ${days === 1 ? 'day' : 'days'}`
+    if (remainingMs <= 0) return bad(`expired ${days === 0 ? 'less than a day' : duration} ago`, fix)
+    return days < 14 ? warn(`expires in ${duration}`, fix) : ok(`valid for ${duration}`)
   },
   docker: async ({ dockerSocket, runtime }) => {
     const status = await pingDocker(dockerSocket)
@@ -228,13 +235,20 @@ const pingDocker = (socketPath: string): Promise<string | null> =>
     ping.end()
   })
 
-const certificateDays = (servername: string, port: number): Promise<number | null> =>
+/** Address to connect to: a listener on every address of the machine is reached at the loopback address. */
+const connectAddress = (listenAddress: string): string => (isEveryAddress(listenAddress) ? '127.0.0.1' : listenAddress)
+
+/** Whether the address is the unspecified one, such as `0.0.0.0`, `::` or `0:0:0:0:0:0:0:0`. */
+const isEveryAddress = (address: string): boolean => /^[0:.]+$/.test(address)
+
+/** Time at which the served certificate expires; null if none is served. */
+const certificateEnd = (servername: string, host: string, port: number): Promise<number | null> =>
   new Promise((resolve) => {
     // Only the dates are read: nothing is sent over this connection.
-    const socket = connect({ host: '127.0.0.1', port, servername, rejectUnauthorized: false, timeout: timeoutMs }, () => {
+    const socket = connect({ host, port, servername, rejectUnauthorized: false, timeout: timeoutMs }, () => {
       const end = Date.parse(socket.getPeerCertificate().valid_to)
       socket.destroy()
-      resolve(Number.isNaN(end) ? null : Math.floor((end - Date.now()) / 86_400_000))
+      resolve(Number.isNaN(end) ? null : end)
     })
     socket.on('error', () => resolve(null))
     socket.on('timeout', () => socket.destroy(new Error('timed out')))

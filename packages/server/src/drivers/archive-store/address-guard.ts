@@ -19,19 +19,19 @@ export interface GuardSettings {
   /** Allows the instance's own network. */
   allowPrivate: boolean
   /** Allows this machine: an operator created the destination. */
-  mayBeHere: boolean
+  allowsLocalAddress: boolean
   resolve?: Resolve
 }
 
 /** Creates the guard of one opened destination. Each opening has its own, because a name may change its address in between. */
-export function addressGuard({ allowPrivate, mayBeHere, resolve }: GuardSettings): AddressGuard {
+export function addressGuard({ allowPrivate, allowsLocalAddress, resolve }: GuardSettings): AddressGuard {
   const names = resolve ?? (allowPrivate ? systemNames : publicNames())
   const mayReach = (address: string) => {
-    if (!mayBeHere && isThisMachine(address)) return false
+    if (!allowsLocalAddress && isThisMachine(address)) return false
     const reach = reachOf(address)
     return reach === 'public' || (allowPrivate && reach === 'inside')
   }
-  const refusal = allowPrivate && !mayBeHere ? ownMachineMessage : privateNetworkMessage
+  const refusal = allowPrivate && !allowsLocalAddress ? ownMachineMessage : privateNetworkMessage
   const cache = new Map<string, Promise<readonly string[]>>()
 
   const addressesOf = (host: string) => {

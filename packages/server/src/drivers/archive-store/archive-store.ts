@@ -65,7 +65,7 @@ export interface S3Config {
   accessKeyId: string
   secretAccessKey: Secret
   /** Whether the destination may be on this machine: an operator created it. */
-  mayBeHere: boolean
+  allowsLocalAddress: boolean
   /** Whether the bucket is in the path instead of the host name; default: true where an endpoint is given. */
   forcePathStyle?: boolean
 }
@@ -80,7 +80,7 @@ export interface SftpConfig {
   password?: Secret
   privateKey?: Secret
   /** Whether the destination may be on this machine: an operator created it. */
-  mayBeHere: boolean
+  allowsLocalAddress: boolean
   /** Pinned host key, `SHA256:…`. Nothing is sent to a host with another key; absent: `hostKeyOf` has not been called yet. */
   hostKey?: string
 }
@@ -94,5 +94,5 @@ export interface ArchiveStores {
    */
   open(config: ArchiveStoreConfig): Promise<ArchiveStore>
   /** The current key of an sftp host, as `SHA256:…`: pinned when the destination is created, before anything is sent. */
-  hostKeyOf(config: Pick<SftpConfig, 'host' | 'port' | 'mayBeHere'>, abort: AbortSignal): Promise<string>
+  hostKeyOf(config: Pick<SftpConfig, 'host' | 'port' | 'allowsLocalAddress'>, abort: AbortSignal): Promise<string>
 }

@@ -27,8 +27,8 @@ export interface ArchiveStoreSettings {
 /** Opens every destination with the same wrappers: transient errors are retried, calls time out, and the log records them. */
 export function createArchiveStores(settings: ArchiveStoreSettings): ArchiveStores {
   const { log, silentMs = 300_000, attempts = 5, firstPauseMs = 500, wrap = (store) => store, listing = listingBounds } = settings
-  const guardOf = (config: { mayBeHere: boolean } | LocalConfig) =>
-    addressGuard({ ...settings, mayBeHere: 'mayBeHere' in config && config.mayBeHere })
+  const guardOf = (config: { allowsLocalAddress: boolean } | LocalConfig) =>
+    addressGuard({ ...settings, allowsLocalAddress: 'allowsLocalAddress' in config && config.allowsLocalAddress })
   return {
     async open(config) {
       const path = locationOf(config)

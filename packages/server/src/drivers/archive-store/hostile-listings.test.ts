@@ -45,7 +45,7 @@ describe('an S3 endpoint', () => {
       prefix: 'team',
       accessKeyId: 'key',
       secretAccessKey,
-      mayBeHere: true,
+      allowsLocalAddress: true,
     })
   }
 
@@ -157,7 +157,7 @@ describe('an SFTP server', () => {
       user: 'user',
       path: '/srv',
       password,
-      mayBeHere: true,
+      allowsLocalAddress: true,
     }
     const hostKey = await stores.hostKeyOf(config, neverAborted)
     store = await stores.open({ ...config, hostKey })

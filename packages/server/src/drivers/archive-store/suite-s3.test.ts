@@ -36,7 +36,7 @@ describeNeeding(['s3'], 'an S3 destination', () => {
       prefix: '/team//a/',
       accessKeyId: username,
       secretAccessKey,
-      mayBeHere: true,
+      allowsLocalAddress: true,
     }
   })
   afterAll(async () => {
@@ -108,7 +108,7 @@ describe('on an instance with untrusted users', () => {
     bucket: 'bucket',
     accessKeyId: 'key',
     secretAccessKey: new Secret('secret'),
-    mayBeHere: true,
+    allowsLocalAddress: true,
   })
 
   test.each(['http://127.0.0.1:1', 'http://[::1]:1', 'http://10.0.0.8', 'http://169.254.169.254', 'http://[::ffff:10.0.0.1]'])(
@@ -131,13 +131,13 @@ describe('on an instance with untrusted users', () => {
       let connections = 0
       endpoint.server.on('connection', () => (connections += 1))
       const refused = { name: 'StoreFailure', reason: 'denied', message: expect.stringContaining('only an operator') }
-      await expect(here.open({ ...s3(`http://${host}:${port}`), mayBeHere: false })).rejects.toMatchObject(refused)
+      await expect(here.open({ ...s3(`http://${host}:${port}`), allowsLocalAddress: false })).rejects.toMatchObject(refused)
       for (const name of ['localhost', 'inside.example']) {
-        const store = await here.open({ ...s3(`http://${name}:${port}`), mayBeHere: false })
+        const store = await here.open({ ...s3(`http://${name}:${port}`), allowsLocalAddress: false })
         await expect(store.check(neverAborted)).rejects.toMatchObject(refused)
         await store.close()
       }
-      await (await here.open({ ...s3('http://10.255.255.254:9'), mayBeHere: false })).close()
+      await (await here.open({ ...s3('http://10.255.255.254:9'), allowsLocalAddress: false })).close()
       expect(connections).toBe(0)
     },
   )

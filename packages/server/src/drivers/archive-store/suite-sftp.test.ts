@@ -21,10 +21,10 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     folder = await tempFolder('sftp')
     sshd = await startSshd(partOf('sshd'))
     const { host, port, user, privateKey } = sshd
-    const hostKey = await stores.hostKeyOf({ ...{ host, port }, mayBeHere: true }, neverAborted)
+    const hostKey = await stores.hostKeyOf({ ...{ host, port }, allowsLocalAddress: true }, neverAborted)
     config = {
       kind: 'sftp',
-      mayBeHere: true,
+      allowsLocalAddress: true,
       host,
       port,
       user,
@@ -96,7 +96,9 @@ describeNeeding(['sshd'], 'an sftp destination', () => {
     const guarded = createArchiveStores({ log: silentLog, allowPrivate: false, attempts: 1 })
     const store = await guarded.open(config)
     await expect(store.check(neverAborted)).rejects.toMatchObject({ reason: 'denied' })
-    await expect(guarded.hostKeyOf({ host: 'localhost', port: sshd.port, mayBeHere: true }, neverAborted)).rejects.toMatchObject({
+    await expect(
+      guarded.hostKeyOf({ host: 'localhost', port: sshd.port, allowsLocalAddress: true }, neverAborted),
+    ).rejects.toMatchObject({
       reason: 'denied',
     })
   })

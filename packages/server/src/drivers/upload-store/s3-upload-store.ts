@@ -39,7 +39,7 @@ function signer(config: S3Config): Pick<UploadStore, 'addressFor' | 'close'> {
   let creating: Promise<import('@aws-sdk/client-s3').S3Client> | undefined
   const client = async () => {
     const { s3Client } = await import('../archive-store/s3-client.ts')
-    return s3Client(config, addressGuard({ allowPrivate: true, mayBeHere: true }))
+    return s3Client(config, addressGuard({ allowPrivate: true, allowsLocalAddress: true }))
   }
   return {
     async addressFor(name: string, { sizeBytes, contentType, seconds }: UploadTerms) {

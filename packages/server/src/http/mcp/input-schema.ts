@@ -3,7 +3,7 @@ import { KindExpander } from '../openapi-kinds.ts'
 import { pathParameters, queryParameters } from '../openapi-parameters.ts'
 import { withTexts } from '../openapi-texts.ts'
 
-/** The arguments of a tool: the path, the query and the body of its row in one flat object. */
+/** The arguments of a tool: the path, the query and the body of its route in one flat object. */
 export interface InputSchema {
   json: object
   /** The part of the request that each argument belongs to. */
@@ -47,7 +47,7 @@ export function inputSchemaOf(row: AnyRoute, module: ModuleName): InputSchema {
   return { json: withLocalReferences(json), parts }
 }
 
-/** Fields are expanded one by one: models accept no choice between shapes at the top of a schema. */
+/** Expands the fields one by one. Tool schemas of language models may not have anyOf/oneOf at the top level. */
 function bodyFields(row: AnyRoute, module: ModuleName, kinds: KindExpander): Record<string, object> {
   if (!row.body) return {}
   const { properties = {} } = withTexts(row.body, module) as { properties?: Record<string, object> }
@@ -69,7 +69,7 @@ function ownArguments(row: AnyRoute): Record<string, object> {
     confirmationCode: {
       type: 'string',
       maxLength: 40,
-      description: 'The code of the first call, after the person has repeated it. Omit it in the first call.',
+      description: 'The first call, without this argument, returns a code. Ask the user to type it, then call again with it.',
     },
   }
   const isConfirmed = row.confirm !== undefined || needsConfirmation(row, undefined)

@@ -248,7 +248,7 @@ const uploadStoreOf = ({ mode, uploads }: Config, log: Logger): UploadStore | un
   const { bucket, accessKeyId, secretAccessKey, endpoint, region, prefix } = uploads
   if (mode !== 'cloud' || bucket === null || accessKeyId === null || secretAccessKey === null) return undefined
   const location = { bucket, region, prefix, ...(endpoint === null ? {} : { endpoint }) }
-  return s3UploadStore({ kind: 's3', ...location, accessKeyId, secretAccessKey, mayBeHere: true }, log)
+  return s3UploadStore({ kind: 's3', ...location, accessKeyId, secretAccessKey, allowsLocalAddress: true }, log)
 }
 
 /** The clock is compared with that of the certificate authority, which is used only with TLS at the edge. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { describeNeeding, partOf } from '../../../../../tests/kit/machine.ts'
 import { type TempFolder, tempFolder } from '../../../../../tests/kit/temp-folder.ts'
 import { openDatabase } from '../../platform/database.ts'
@@ -82,7 +82,7 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
     const restored = restoreInstance(configOf('other', urlOf()), file, keyFile)
     await expect(restored).rejects.toThrow(InstanceBackupRefused)
     await expect(restored).rejects.toThrow(message)
-    expect(existsSync(join(folder.path, 'other'))).toBe(false)
+    expect(readdirSync(join(folder.path, 'other'))).toEqual([])
     expect(await organizationsAt(urls.old)).toHaveLength(1)
   })
 
@@ -99,6 +99,45 @@ describeNeeding(['postgres'], 'an instance on PostgreSQL', () => {
 const kept = { id: 'org_kept', name: 'Kept ’n’ \\safe', slug: 'kept', memberRepositories: null, quotas: null, createdAt: 1 }
 const databaseUrl = (name: string) => Object.assign(new URL(partOf('postgres')), { pathname: `/${name}` }).href
 const nameIn = (url: string) => new URL(url).pathname.slice(1)
+
+describe('a failed restore', () => {
+  /** Restores a backup on SQLite with a `tar` that fails after its last line was run. */
+  async function failedRestore(folder: string, script: string) {
+    const programs = join(folder, 'programs')
+    const [old, fresh] = ['old', 'new'].map((name) => join(folder, name)) as [string, string]
+    for (const path of [programs, old, fresh]) mkdirSync(path)
+    await (await openDatabase({ url: undefined, folder: old })).close()
+    const configOf = (dataDir: string, path: string) =>
+      readConfig({ PATH: path, HOME: folder, BERTH_DATA_DIR: dataDir, BERTH_DOCKER_SOCKET: '/nowhere' })
+    const searchPath = process.env.PATH ?? ''
+    const { file, keyFile } = await backupInstance(configOf(old, searchPath), join(folder, 'instance.tar.zst.age'))
+    writeFileSync(join(programs, 'tar'), `#!/bin/sh\ncat > /dev/null\n${script}\necho 'the archive is damaged' >&2\nexit 2\n`)
+    chmodSync(join(programs, 'tar'), 0o755)
+    const restored = restoreInstance(configOf(fresh, `${programs}:${searchPath}`), file, keyFile)
+    return {
+      fresh,
+      error: await restored.then(
+        () => undefined,
+        ({ message }: Error) => message,
+      ),
+    }
+  }
+
+  test('keeps the data folder, which may be a mount point, and deletes its content', async () => {
+    await using folder = await tempFolder('instance-failed')
+    const script = `mkdir -p '${folder.path}/new/projects/a' && touch '${folder.path}/new/.hidden'`
+    const { fresh, error } = await failedRestore(folder.path, script)
+    expect(error).toContain('the archive is damaged')
+    expect(readdirSync(fresh)).toEqual([])
+  })
+
+  test('reports its own error first if the data folder cannot be emptied', async () => {
+    await using folder = await tempFolder('instance-failed')
+    const { fresh, error } = await failedRestore(folder.path, `rm -r '${folder.path}/new'`)
+    expect(error).toMatch(/the archive is damaged.*ENOENT/s)
+    expect(error).toContain(`${fresh} could not be emptied`)
+  })
+})
 
 test.each([
   [

@@ -1,12 +1,13 @@
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { InstanceBackupRefused } from '../../drivers/archive/instance-backup-refused.ts'
 import { readIdentity } from '../../drivers/archive/instance-key.ts'
 import { openedFile } from '../../drivers/archive/sealed-file.ts'
 import { createRunCommand } from '../../drivers/shell/run-command.ts'
+import { errorMessage } from '../../platform/error-message.ts'
 import { backupKeyFile } from '../backup-key.ts'
 import type { Config } from '../config/config.ts'
 import { openDataFolder } from '../data-folder.ts'
@@ -77,10 +78,22 @@ export async function restoreInstance(
     await loadDatabase(config)
     return { dataDir, ...restored }
   } catch (error) {
-    // A partial instance must not be started.
-    await rm(dataDir, { recursive: true, force: true })
-    throw error
+    throw await emptyFolder(dataDir).then(
+      () => error,
+      (reason: unknown) => withRemains(error, dataDir, reason),
+    )
   }
+}
+
+/** Deletes the content of a folder, because a partial instance must not be started. The folder may be a mount point and stays. */
+async function emptyFolder(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true })
+}
+
+/** Adds to the message of a failed restore that its data folder could not be emptied. */
+function withRemains(error: unknown, folder: string, reason: unknown): Error {
+  const message = `${errorMessage(error)}\n${folder} could not be emptied (${errorMessage(reason)}). Empty it before you start Berth.`
+  return new InstanceBackupRefused(message, { cause: error })
 }
 
 /** Extracts the data folder. The engine's part is excluded by its full name, as a project's folder may have the same name. */

@@ -38,7 +38,7 @@ async function findService(id: string, caller: Caller, deps: LinksDeps): Promise
     fail('forbidden', {
       permission: 'project:write',
       field: 'serviceProjectId',
-      message: `A link gives the project the credentials of ${service.name}: the level "write" on it is required`,
+      message: `You need write access to ${service.name}, because a link gives its credentials to the project.`,
     })
   return service
 }

@@ -15,8 +15,8 @@ export const renewKind: JobKind<Record<string, never>> = { kind: 'edge.renew' }
 const day = 86_400_000
 
 /**
- * Orders missing and failed certificates, renews those that expire soon, and deletes those without a host name. Its interval is
- * also the retry interval.
+ * Orders missing and failed certificates, renews those that expire soon, and deletes those whose host name is no longer claimed.
+ * Its interval is also the retry interval.
  */
 export const renewJob = (deps: EdgeDeps, edge: EdgeSync) =>
   job<Record<string, never>, unknown>(renewKind.kind, {
@@ -59,11 +59,12 @@ async function renewAssigned(
   deps: EdgeDeps,
 ): Promise<void> {
   const instanceNames = ownHostnames(deps)
+  // After a failed sync, the names that the edge serves are unknown.
+  const isEdgeStateKnown = state.problem === null
   for (const { hostname, tls, nextOrderAt } of await db.selectFrom('assignedHostnames').selectAll().execute()) {
     const isServed = instanceNames.includes(hostname) || (state.hostnames.has(hostname) && isAssigned(hostname, deps))
     if (!isServed || coverageOf(state, hostname) === 'wildcard') {
-      // Without a table at the edge, the names that it serves are unknown.
-      if (state.problem === null) await db.deleteFrom('assignedHostnames').where('hostname', '=', hostname).execute()
+      if (isEdgeStateKnown) await db.deleteFrom('assignedHostnames').where('hostname', '=', hostname).execute()
     } else if (needsOrder(hostname, tls) && (nextOrderAt ?? 0) <= nowOf(deps))
       await enqueue(certifyKind.of(orderOwner(state.hostnames.get(hostname))), { hostname }, orderKeys(hostname))
   }
@@ -116,7 +117,7 @@ export async function orderOnFirstUse(hostname: string, deps: EdgeDeps, state: E
   })
 }
 
-/** Whether the ordered wildcard will cover the host name: its handshakes wait for it. One that failed is not waited for. */
+/** Whether a wildcard certificate that covers the host name is ordered: its TLS handshakes wait for that order, until it fails. */
 async function isWildcardPending(db: Db, hostname: string, deps: EdgeDeps): Promise<boolean> {
   const wildcard = wildcardHostname(deps)
   if (wildcard === null || findCertificate(new Set([wildcard]), hostname) !== wildcard) return false
@@ -146,7 +147,10 @@ export async function replaceUnusable(unusable: ReadonlyMap<string, string>, dep
   })
 }
 
-/** Repeats the project's failed orders now, because a user reports that the cause is fixed. */
+/**
+ * Orders the certificates of the project's served domains now, also those that are active, and the missing ones of its assigned
+ * names: a user reports that the cause of a failure is fixed.
+ */
 export async function retry(projectId: string, { hostnames }: EdgeState, deps: EdgeDeps): Promise<void> {
   const { database, settings } = deps
   if (settings.edgeTlsPort === null) return

@@ -67,7 +67,7 @@ async function waitForEnd({ run, instance }: BegunRun, deps: TasksDeps, abort: A
       if (end !== null) return end
     } catch (error) {
       abort.throwIfAborted()
-      deps.log.warn({ err: error, runId: run.id }, 'tasks: instance not readable, will retry')
+      deps.log.warn({ err: error, runId: run.id }, 'tasks: the output of a run cannot be read, will retry')
     } finally {
       await savePosition(run, position, deps).catch(() => undefined)
     }

@@ -57,7 +57,7 @@ export class Shares {
     })
   }
 
-  /** Checked only if an owner is about to take the last slot of a kind. */
+  /** Checked only if an owner is about to take the last slot of a kind. A single organisation may use all slots. */
   async #isReserved(free: readonly { job: SlotsOf; owners: Map<string, number> }[]): Promise<boolean> {
     const isLastSlotNext = free.some(
       ({ job, owners }) => isDivided(job) && [...owners.values()].some((count) => count >= job.concurrency - 1),

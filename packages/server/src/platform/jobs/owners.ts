@@ -10,7 +10,7 @@ export function ownerIdOf(owner: JobOwner | undefined) {
   return sql<string>`coalesce((select "organizationId" from projects where id = ${owner.projectId}), '')`
 }
 
-/** False with a single organisation, which uses all slots: no other organisation can wait for them. */
+/** Whether the instance has more than one organisation. */
 export async function hasSeveralOrganizations(db: Db): Promise<boolean> {
   return (await db.selectFrom('organizations').select('id').limit(2).execute()).length > 1
 }

@@ -37,7 +37,11 @@ export async function listSegments(folder: string): Promise<Segment[]> {
     hasNewest ||= segment !== null
   }
   segments.sort((left, right) => left.firstId - right.firstId)
-  return segments.map((segment, at) => ({ ...segment, lastId: segment.lastId || (segments[at + 1]?.firstId ?? 1) - 1 }))
+  return segments.map((segment, at) => {
+    // A last id of 0 is unknown: the segment ends where the next one begins, and stays unknown without a next one.
+    const nextFirstId = segments[at + 1]?.firstId
+    return { ...segment, lastId: segment.lastId || (nextFirstId === undefined ? 0 : nextFirstId - 1) }
+  })
 }
 
 /**

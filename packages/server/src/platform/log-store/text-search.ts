@@ -1,5 +1,5 @@
 const newline = 10
-/** Bytes searched at a time. V8 frees short strings of a young generation almost for free, unlike one string per block. */
+/** Bytes searched at a time. V8 frees short-lived small strings at almost no cost, but not one large string per block. */
 const pieceBytes = 16 * 1024
 
 /** Returns the lines of a block that may contain all texts, in file order. */
@@ -20,7 +20,10 @@ export function textSearch(exact: readonly string[], anyCase: string | undefined
   }
 }
 
-/** Prepares a block and returns the function that finds the next byte offset of the text from an offset on, or -1. Offsets rise. */
+/**
+ * Prepares a block. Returns a function that finds the first byte offset of the text at or after a given offset, or -1. Callers must
+ * pass rising offsets.
+ */
 type Finder = (block: Buffer) => (from: number) => number
 
 function exactFinder(text: string): Finder {
@@ -54,8 +57,8 @@ function finderInAnyCase(text: string): Finder {
 }
 
 /**
- * Two other characters have ASCII letters in their lower case: the Kelvin sign (k), and I with a dot (i and a combining dot, so that
- * no further ASCII character follows). They are matched by their UTF-8 bytes.
+ * Two characters outside of ASCII have an ASCII letter in their lower case, and are matched by their UTF-8 bytes. The Kelvin sign
+ * becomes k. The dotted capital I becomes i and a combining dot, which is not in the text: it can only match the text's last letter.
  */
 function expressionOf(text: string): string {
   const literal = text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&').replace(/k/gi, '(?:k|\\xe2\\x84\\xaa)')

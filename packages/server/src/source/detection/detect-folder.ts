@@ -88,7 +88,7 @@ const workspaceTools = ['turborepo', 'nx', 'lerna', 'pnpm-workspaces', 'workspac
 /** Applies the framework from the settings. A framework that the runtime does not support is ignored: the detected one is used. */
 async function applyFramework(own: Detection, root: Folder, path: string, options: DetectOptions): Promise<Detection> {
   const { framework, without = [] } = options
-  const isUnsupported = framework !== undefined && [own.leftOut, ...without].includes(framework)
+  const isUnsupported = framework !== undefined && [own.unsupportedFramework, ...without].includes(framework)
   const isDecided = !framework || framework === own.framework || isUnsupported || workspaceTools.includes(framework)
   const rows = isDecided ? [] : stacks.filter((stack) => stack.framework === framework)
   if (rows.length === 0) return own
@@ -110,7 +110,7 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
     ...(composePath ? { composePath: posix.normalize(composePath) } : {}),
     ...(composeProfiles ? { composeProfiles } : {}),
   }
-  const { match, leftOut: excluded } = rows ? { match: await chosenRow(app, rows) } : await chooseStack(app, without)
+  const { match, unsupportedFramework: excluded } = rows ? { match: await chosenRow(app, rows) } : await chooseStack(app, without)
   abort?.throwIfAborted()
   const isImage = match !== null && imageStacks.includes(match.stack.framework)
   const own = match ? await match.stack.plan(app) : await emptyPlan(app, excluded)
@@ -155,7 +155,7 @@ async function detectAt(root: Folder, path: string, options: DetectOptions, rows
     ...(plan.siteRules ? { siteRules: plan.siteRules } : {}),
     ...(examples ? { exampleVariables: examples } : {}),
     ...(plan.refused?.length ? { refused: plan.refused } : {}),
-    ...(excluded === undefined ? {} : { leftOut: excluded }),
+    ...(excluded === undefined ? {} : { unsupportedFramework: excluded }),
   }
 }
 
@@ -168,7 +168,10 @@ async function chosenRow(app: App, rows: readonly Stack[]): Promise<Match> {
 }
 
 /** The first usable stack, and the excluded one that would have come first. */
-async function chooseStack(app: App, without: readonly string[]): Promise<{ match: Match | null; leftOut?: string }> {
+async function chooseStack(
+  app: App,
+  without: readonly string[],
+): Promise<{ match: Match | null; unsupportedFramework?: string }> {
   const first = await firstMatch(app, stacks)
   if (!first) return { match: null }
   // Without Docker, a Compose file that only wraps the project's Dockerfile is excluded with it.
@@ -176,7 +179,7 @@ async function chooseStack(app: App, without: readonly string[]): Promise<{ matc
   const excluded = isWrapper ? [...without, 'compose'] : without
   if (!excluded.includes(first.stack.framework)) return { match: first }
   const usable = stacks.filter(({ framework }) => !excluded.includes(framework))
-  return { match: await firstMatch(app, usable), leftOut: first.stack.framework }
+  return { match: await firstMatch(app, usable), unsupportedFramework: first.stack.framework }
 }
 
 /** Warns about a package manager from the settings that the plan does not use. */

@@ -39,7 +39,7 @@ export interface Detection {
   /** The variables that a template such as `.env.example` names. */
   exampleVariables?: ExampleVariables
   /** The framework that would have been chosen, but that the runtime does not support. */
-  leftOut?: string
+  unsupportedFramework?: string
 }
 
 /** A committed template of a `.env` file. The values are examples, not secrets of the user. */

@@ -122,11 +122,11 @@ test('without Docker a Compose file of one service that builds the project is le
   expect(await detected('services: { web: { build: { context: ., target: dev } } }')).toMatchObject({
     framework: 'node',
     startCommand: 'node .',
-    leftOut: 'compose',
+    unsupportedFramework: 'compose',
     warnings: expect.arrayContaining(['its Compose file is not used: that needs Docker']),
   })
   const chosen = { without: ['dockerfile'], framework: 'compose' }
   const folder = await temporaryFolder({ ...app, 'compose.yaml': 'services: { web: { build: . } }' })
-  expect(await detectFolder(folder, chosen)).toMatchObject({ framework: 'node', leftOut: 'compose' })
+  expect(await detectFolder(folder, chosen)).toMatchObject({ framework: 'node', unsupportedFramework: 'compose' })
   expect(await detected('services: { web: { build: . }, db: { image: postgres } }')).toMatchObject({ framework: 'compose' })
 })

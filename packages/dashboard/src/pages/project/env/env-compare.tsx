@@ -101,11 +101,13 @@ const Changes = ({ copied, before, from }: { copied: readonly EnvVariable[]; bef
     <Text size="sm">These variables get the values of {from}:</Text>
     {copied.map(({ key, value }) => (
       <Text key={key} size="sm" className="wrap-anywhere">
-        <span className="mono">{key}</span>: {before.find((one) => one.key === key)?.value ?? 'not set'} → {value || '(empty)'}
+        <span className="mono">{key}</span>: {textOf(before.find((one) => one.key === key)?.value)} → {textOf(value)}
       </Text>
     ))}
   </Stack>
 )
+
+const textOf = (value: string | null | undefined) => (value === '' ? '(empty)' : (value ?? 'not set'))
 
 const shownValue = (variable: EnvVariable | undefined) =>
   variable ? <span className="mono">{variable.value || '(empty)'}</span> : '–'

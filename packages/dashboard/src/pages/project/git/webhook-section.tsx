@@ -1,11 +1,12 @@
 import { contract, type Project } from '@berth/contract'
-import { ApiError } from '@berth/contract/client'
 import { Alert, NativeSelect, Stack, Switch, Text } from '@mantine/core'
+import { Loaded } from '../../../components/loaded.tsx'
 import { Section } from '../../../components/section.tsx'
+import { SkeletonRows } from '../../../components/skeleton-rows.tsx'
 import { TimeAgo } from '../../../components/time-ago.tsx'
 import { useChange } from '../../../data/change.ts'
 import { projectReads } from '../../../data/project.ts'
-import { useRead } from '../../../data/read.ts'
+import { type Content, useRead } from '../../../data/read.ts'
 import { useProjectRefusal } from '../../../data/refusal.ts'
 import { RegisterWebhook } from './register-webhook.tsx'
 
@@ -29,26 +30,14 @@ export function WebhookSection({ project }: { project: Project }) {
             {webhook.problem}
           </Alert>
         )}
-        <Text size="sm" component="div">
-          {webhook?.active ? (
+        <Loaded query={git} skeleton={<SkeletonRows rows={1} />}>
+          {(repository) => (
             <>
-              The webhook is registered.{' '}
-              {webhook.lastDeliveryAt ? (
-                <>
-                  Last delivery: <TimeAgo time={webhook.lastDeliveryAt} />.
-                </>
-              ) : (
-                'No deliveries yet.'
-              )}
+              <WebhookStatus webhook={repository.webhook} />
+              {!repository.webhook.active && <RegisterWebhook project={project} />}
             </>
-          ) : git.error instanceof ApiError ? (
-            git.error.message
-          ) : (
-            'No webhook is registered, so pushes are not deployed.'
           )}
-          {webhook?.url && <div className="mono wrap-anywhere">{webhook.url}</div>}
-        </Text>
-        {git.data && !webhook?.active && <RegisterWebhook project={project} />}
+        </Loaded>
         <Switch
           label="Deploy every push to the branch"
           description={refusal}
@@ -70,3 +59,23 @@ export function WebhookSection({ project }: { project: Project }) {
     </Section>
   )
 }
+
+const WebhookStatus = ({ webhook }: Pick<Content<typeof contract.projects.getGit>, 'webhook'>) => (
+  <Text size="sm" component="div">
+    {webhook.active ? (
+      <>
+        The webhook is registered.{' '}
+        {webhook.lastDeliveryAt ? (
+          <>
+            Last delivery: <TimeAgo time={webhook.lastDeliveryAt} />.
+          </>
+        ) : (
+          'No deliveries yet.'
+        )}
+      </>
+    ) : (
+      'No webhook is registered, so pushes are not deployed.'
+    )}
+    {webhook.url && <div className="mono wrap-anywhere">{webhook.url}</div>}
+  </Text>
+)

@@ -30,7 +30,7 @@ async function pinHostKey(
 ): Promise<StoredConfig> {
   if (row.kind !== 'sftp' || stored.config.hostKey !== undefined) return stored
   const { host, port } = stored.config as { host: string; port: number }
-  const hostKey = await deps.stores.hostKeyOf({ host, port, mayBeHere: row.mayBeHere === 1 }, abort)
+  const hostKey = await deps.stores.hostKeyOf({ host, port, allowsLocalAddress: row.mayBeHere === 1 }, abort)
   const pinnedConfig = { ...stored, config: { ...stored.config, hostKey } }
   const changed = await deps.database.transaction(async ({ db, lock }) => {
     await lock(destinationLock(row.id))
@@ -48,7 +48,8 @@ function driverConfig(
   { settings }: BackupsDeps,
 ): ArchiveStoreConfig {
   const secretFields = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]))
-  if (kind !== 'local') return { kind, ...config, ...secretFields, mayBeHere: mayBeHere === 1 } as unknown as ArchiveStoreConfig
+  if (kind !== 'local')
+    return { kind, ...config, ...secretFields, allowsLocalAddress: mayBeHere === 1 } as unknown as ArchiveStoreConfig
   const location = localLocation(config.path as string, settings.backupRoots)
   // The operator may have removed a folder from the list since.
   if (!location)

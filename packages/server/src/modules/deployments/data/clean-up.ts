@@ -60,11 +60,17 @@ async function removeArtifacts(
   for (const row of rows) {
     const runtime = deps.runtimes.for(row.serverId)
     for (const artifact of Object.values(artifactsOf(row)))
-      if (!keptReferences.has(artifact.reference) && artifact.sizeBytes > 0 && !(await isSharedImage(artifact, [row.id], deps)))
+      if (!keptReferences.has(artifact.reference) && !isNamedImage(artifact) && !(await isSharedImage(artifact, [row.id], deps)))
         await runtime.removeArtifact(artifact, abort)
     await updateDeployment(deps.database.db, row.id, { artifacts: null })
   }
 }
+
+/**
+ * Whether the artifact is an image that a service uses by name: the runtime records it with the size 0. Other containers of the
+ * machine may use it, so it is kept.
+ */
+const isNamedImage = ({ sizeBytes }: Artifact): boolean => sizeBytes === 0
 
 /** True while another deployment, of any project, uses this pulled image: all projects share one local copy of it. */
 export const isSharedImage = async (
@@ -74,8 +80,8 @@ export const isSharedImage = async (
 ): Promise<boolean> => digestIn(reference) !== null && isArtifactUsed(database.db, reference, exceptDeploymentIds)
 
 /**
- * Removes artifacts that no deployment can start from. The owner is read again for each artifact, as its deployment may have
- * progressed.
+ * Removes artifacts that no deployment can start from. The deployment of each artifact is read just before, because it may have
+ * progressed meanwhile.
  */
 async function removeUnreferenced(
   projectId: string,
@@ -85,22 +91,22 @@ async function removeUnreferenced(
 ) {
   for (const artifact of await runtime.listArtifacts()) {
     if (artifact.projectId !== projectId || keptReferences.has(artifact.reference)) continue
-    const owner = await database.db
+    const deployment = await database.db
       .selectFrom('deployments')
       .select(['id', 'status', 'artifacts'])
       .where('id', '=', artifact.deploymentId)
       .executeTakeFirst()
-    if (!isReferenced(artifact, owner)) await runtime.removeArtifact(artifact, abort)
+    if (!isReferenced(artifact, deployment)) await runtime.removeArtifact(artifact, abort)
   }
 }
 
 /** A deployment in progress keeps every artifact labelled with its id; a finished one keeps the artifacts in its row. */
 export function isReferenced(
   { reference }: Pick<Artifact, 'reference'>,
-  owner: Pick<DeploymentRow, 'id' | 'status' | 'artifacts'> | undefined,
+  deployment: Pick<DeploymentRow, 'id' | 'status' | 'artifacts'> | undefined,
 ): boolean {
-  if (!owner) return false
-  if (inProgressStatuses.includes(owner.status)) return true
-  if (owner.artifacts === null || owner.status === 'failed' || owner.status === 'cancelled') return false
-  return Object.values(artifactsOf(owner)).some((artifact) => artifact.reference === reference)
+  if (!deployment) return false
+  if (inProgressStatuses.includes(deployment.status)) return true
+  if (deployment.artifacts === null || deployment.status === 'failed' || deployment.status === 'cancelled') return false
+  return Object.values(artifactsOf(deployment)).some((artifact) => artifact.reference === reference)
 }

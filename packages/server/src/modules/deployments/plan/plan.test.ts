@@ -182,6 +182,8 @@ describe('services', () => {
       expect.stringContaining('service gone does not exist'),
       expect.stringContaining('the host name of admin.panel is already used'),
     ])
+    const nameless = ofServices(services[0]!, { name: '__', image: 'x', ports: [80] })
+    expect(routeWarnings({ __: true }, nameless)).toEqual([expect.stringContaining('__ has no letter or digit')])
   })
 
   test('a build context is relative to the root directory, its Dockerfile relative to the context', () => {
@@ -193,6 +195,17 @@ describe('services', () => {
       dockerfilePath: 'prod.Dockerfile',
       dockerTarget: 'run',
     })
+  })
+
+  test.each([
+    ['.', 'shop'],
+    ['./', 'shop'],
+    ['./.docker/php', 'shop/.docker/php'],
+    ['.docker', 'shop/.docker'],
+  ])('the build context %s is the folder %s', (context, rootDirectory) => {
+    const services = [{ name: 'api', build: { context } }]
+    const { units } = planDeployment(config({ type: 'services', services, rootDirectory: 'shop' }), null)
+    expect(units[0]?.build?.rootDirectory).toBe(rootDirectory)
   })
 
   test('a bind mount of a Compose file is a file of the project, relative to its root directory', () => {

@@ -40,7 +40,10 @@ export function configOf(project: ProjectRow): DeployedConfig {
   }
 }
 
-/** The plan of a deployment. Detected values are used for settings that are not set. */
+/**
+ * The plan of a deployment. Detected values are used for settings that are not set. Detection knows the set framework and package
+ * manager, so its result for these two takes precedence: it differs from a setting that the source or the runtime does not support.
+ */
 export function planDeployment(
   config: DeployedConfig,
   detected: Detection | null,
@@ -62,7 +65,7 @@ export function planDeployment(
   if (detected.mismatch && !config.startCommand && config.dockerfilePath === null) throw new PlanRefused(detected.mismatch)
   const build = buildPlan(config, detected, type)
   if (type !== 'static' && build.kind === 'stack' && !build.startCommand)
-    throw new PlanRefused(detected.leftOut ? needsDocker.dockerfile : missingStart(detected))
+    throw new PlanRefused(detected.unsupportedFramework ? needsDocker.dockerfile : missingStart(detected))
   return {
     type,
     ...(type === 'static' && detected.siteRules ? { siteRules: detected.siteRules } : {}),
@@ -106,11 +109,14 @@ function imagePlan(config: DeployedConfig, image: string): DeployPlan {
   return { type, units: [unit] }
 }
 
-/** The type of the project: `composePath` decides; else a start command makes it an app; else detection decides. */
+/**
+ * The type of the plan. Detection decides it if the settings name a Compose file, and for an app without a start command. Otherwise
+ * the settings decide it.
+ */
 function typeOf({ type, composePath, startCommand }: DeployedConfig, detected: Detection | null): DeployPlan['type'] {
   if (detected && composePath !== null) return detected.type
   // The project was created as the services of a Compose file that the runtime does not support.
-  if (type === 'services' && detected?.leftOut === 'compose') return detected.type
+  if (type === 'services' && detected?.unsupportedFramework === 'compose') return detected.type
   return type === 'app' && detected && !startCommand ? detected.type : type
 }
 
@@ -136,8 +142,8 @@ function buildPlan(config: DeployedConfig, detected: Detection, type: DeployPlan
 }
 
 /**
- * The port: the user's, else the detected one. Detection did not read a Dockerfile that the user named, so its port is ignored
- * then.
+ * The port: the user's, else the detected one. If the user named a Dockerfile and detection found another framework, the detected
+ * port is not that of the Dockerfile and is ignored.
  */
 function portOf({ port, portChosen, dockerfilePath }: DeployedConfig, detected: Detection): number {
   const isUnreadDockerfile = dockerfilePath !== null && detected.framework !== 'dockerfile'
@@ -165,7 +171,10 @@ export const withResources = (
   units: plan.units.map((unit) => ({ ...unit, allotment: { ...production, ...serviceResources(unit, plan, before) } })),
 })
 
-/** Resources that the service sets itself. Older plans do not record them: there, every value that differs from the project's. */
+/**
+ * Resources that the service sets itself. Older plans do not record them: every value that differs from the project's counts as
+ * set by the service.
+ */
 function serviceResources(
   { service, allotment: resources }: Unit,
   { type, ownResources }: DeployPlan,
@@ -185,15 +194,15 @@ function serviceUnits(config: DeployedConfig, detected: Detection | null): Unit[
   if (refused.length > 0) throw new PlanRefused(`This Compose file cannot be deployed: ${refused.slice(0, 5).join('; ')}`)
   if (services.length === 0) throw new PlanRefused('The project has no services')
   refuseTooMany(services)
-  const exposed = exposedService(services)
-  const labels = routeLabels(services, exposed, config.serviceRoutes ?? {})
+  const mainService = exposedService(services)
+  const labels = routeLabels(services, mainService, config.serviceRoutes ?? {})
   const units = services.map((service) => {
     const route = labels.get(service.name)
     const detectedPlan = services === detected?.services ? detected : undefined
     const variables = detectedPlan?.serviceVariables?.[service.name]
     const inlineFiles = detectedPlan?.serviceFiles?.[service.name]
     return {
-      ...serviceUnit(service, service === exposed, config),
+      ...serviceUnit(service, service === mainService, config),
       ...(route ? { route } : {}),
       ...(variables ? { variables } : {}),
       ...(inlineFiles ? { inlineFiles } : {}),
@@ -256,7 +265,7 @@ function dockerfileOf(
   { context, dockerfile, dockerfileInline, target, args }: NonNullable<Service['build']>,
   config: DeployedConfig,
 ): BuildPlan {
-  const contextFolder = context.replace(/^\.\/?/, '')
+  const contextFolder = context.replace(/^\.(\/|$)/, '')
   return {
     ...plainDockerfile,
     rootDirectory: [config.rootDirectory, contextFolder].filter(Boolean).join('/'),

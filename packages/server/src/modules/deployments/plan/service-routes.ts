@@ -20,12 +20,12 @@ export const hostLabel = (service: string): string =>
     .replace(/^-+|-+$/g, '')
 
 /**
- * Labels of the services with a host name of their own, besides the exposed one. The project's settings take precedence over the
- * source. If two services have the same label, the first one gets it.
+ * Labels of the services with a host name of their own, besides the main service. The project's settings take precedence over
+ * the source. If two services have the same label, the first one gets it.
  */
 export function routeLabels(
   services: readonly Service[],
-  exposed: Service | undefined,
+  mainService: Service | undefined,
   chosen: ServiceRoutes,
 ): ReadonlyMap<string, string> {
   const labels = new Map<string, string>()
@@ -33,7 +33,7 @@ export function routeLabels(
   for (const service of services) {
     const isRouted = Object.hasOwn(chosen, service.name) ? chosen[service.name] : (service.route ?? service.exposed)
     const label = hostLabel(service.name)
-    if (service === exposed || !isRouted || !service.ports?.length || label === '' || usedLabels.has(label)) continue
+    if (service === mainService || !isRouted || !service.ports?.length || label === '' || usedLabels.has(label)) continue
     usedLabels.add(label)
     labels.set(service.name, label)
   }
@@ -46,11 +46,10 @@ export function routeWarnings(chosen: ServiceRoutes, units: readonly RoutedUnit[
     const unit = units.find(({ service }) => service === name)
     if (!isRouted || unit?.exposed || unit?.route) return []
     if (!unit) return [`serviceRoutes: service ${name} does not exist`]
-    return [
-      unit.port === null
-        ? `serviceRoutes: ${name} has no port and is not reachable. Set one in ports.`
-        : `serviceRoutes: the host name of ${name} is already used by another service`,
-    ]
+    if (unit.port === null) return [`serviceRoutes: ${name} has no port and is not reachable. Set one in ports.`]
+    return hostLabel(name) === ''
+      ? [`serviceRoutes: the name ${name} has no letter or digit, so it cannot be part of a host name. Rename the service.`]
+      : [`serviceRoutes: the host name of ${name} is already used by another service`]
   })
 }
 

@@ -58,8 +58,12 @@ export async function saveApplication(
   const { webUrl } = deps.live.of(provider).settings
   const settings: HostSettings = {
     webUrl: url === undefined ? webUrl : checkedUrl(url),
-    ...{ clientId, clientSecret: new Secret(clientSecret) },
-    ...{ appId: null, appSlug: null, privateKey: null, webhookSecret: null },
+    clientId,
+    clientSecret: new Secret(clientSecret),
+    appId: null,
+    appSlug: null,
+    privateKey: null,
+    webhookSecret: null,
   }
   if (provider === 'github' && settings.webUrl !== deps.live.configured('github').webUrl)
     refuse('url', 'of GitHub is set with BERTH_GITHUB_WEB_URL')
@@ -81,7 +85,10 @@ function checkedUrl(text: string): string {
   return url.href.replace(/\/+$/, '')
 }
 
-/** The record that a change expects to replace, by its version; null: any. */
+/**
+ * The stored application that a change expects to replace, by its version. `version: null`: the change expects that none is stored.
+ * Null instead of an object: the change replaces whatever is stored.
+ */
 export type Replaces = { version: string | null } | null
 
 /**
@@ -112,8 +119,13 @@ export async function storeApplication(
       provider,
       version: randomBytes(12).toString('base64url'),
       url: settings.webUrl,
-      ...{ appId: settings.appId, appSlug: settings.appSlug, clientId: settings.clientId ?? '', secrets },
-      ...{ createdBy: userId, createdAt: existing?.createdAt ?? now, updatedAt: now },
+      appId: settings.appId,
+      appSlug: settings.appSlug,
+      clientId: settings.clientId ?? '',
+      secrets,
+      createdBy: userId,
+      createdAt: existing?.createdAt ?? now,
+      updatedAt: now,
     })
     transaction.signal(applicationsTopic, { changed: provider })
   })

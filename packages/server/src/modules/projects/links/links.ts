@@ -125,8 +125,8 @@ async function refuseSameVariables(row: LinkRow, service: Service, db: Db): Prom
 }
 
 /**
- * A host name that no link of the project to another service uses. All environments count, because a preview has the links of
- * several; a renamed service keeps its old name in existing links.
+ * A host name that no link of the project to another service uses. The links of all environments count, because a preview gets
+ * those of several environments. A renamed service keeps its old name in existing links.
  */
 async function freeHost(projectId: string, { id: serviceId, slug }: ProjectRow, db: Db): Promise<string> {
   const others = (await allLinks(db, projectId)).filter(({ serviceProjectId }) => serviceProjectId !== serviceId)
@@ -176,7 +176,12 @@ export async function showLink(row: LinkRow, { database: { db } }: Pick<Projects
   const { id, projectId, environment, serviceProjectId, prefix, host, createdAt } = row
   const [service, template] = await Promise.all([findAnyProject(db, serviceProjectId), findProjectTemplate(db, serviceProjectId)])
   return {
-    ...{ id, projectId, environment, serviceProjectId, prefix, host },
+    id,
+    projectId,
+    environment,
+    serviceProjectId,
+    prefix,
+    host,
     service: { name: service?.name ?? serviceProjectId, slug: service?.slug ?? '' },
     variables: template ? variablesOf(row, template) : [],
     createdAt: iso(createdAt),

@@ -65,6 +65,8 @@ export async function changeImport(
   return (await findSide(deps.database.db, row.id)) ?? row
 }
 
+const refusals = { staging: 'The import cannot be prepared', landing: 'The import cannot be completed' }
+
 async function requestStep(
   row: TransferSideRow,
   doing: 'staging' | 'landing',
@@ -75,7 +77,7 @@ async function requestStep(
   if (row.state === doing || row.state === done) return
   await deps.database.transaction(async (transaction) => {
     if (!(await changeSideState(row, doing, transaction, deps, changes)))
-      fail('conflict', { message: `The import cannot become ${done}, because it is ${row.state}` })
+      fail('conflict', { message: `${refusals[doing]}, because its state is ${row.state}` })
     await transaction.enqueue(importKind.of(row), { id: row.id }, { uniqueKey: importKey(row.id, doing) })
   })
 }
@@ -86,7 +88,7 @@ async function activate(row: TransferSideRow, deps: TransfersDeps): Promise<void
     await deps.database.transaction(async (transaction) => {
       await lockProject(transaction, row.projectId)
       if (!(await changeSideState(row, 'active', transaction, deps, { secrets: null })))
-        fail('conflict', { message: `The import cannot become active, because it is ${row.state}` })
+        fail('conflict', { message: `The imported project cannot go live, because the state of the import is ${row.state}` })
       if (!(await deps.projects.changePresence(row.projectId, 'here', transaction)))
         fail('conflict', { message: 'The project was deleted during the transfer' })
       await deleteExports(transaction.db, row.projectId)

@@ -18,7 +18,7 @@ import { withLocalBaseImages } from './dockerfile-bases.ts'
 import { DockerfileBuild } from './dockerfile-build.ts'
 import { type AddedFile, downloadFolder, type GuardedDockerfile, guardDockerfile, refuseTrigger } from './guarded-dockerfile.ts'
 import { declaredArguments, withoutUnneededStages } from './needed-stages.ts'
-import { listSource, readFor } from './source-tar.ts'
+import { listSource, readContextOf } from './source-tar.ts'
 import { DockerfileRefused, maxDockerfile } from './strict-dockerfile.ts'
 import { withLocalSyntaxImage } from './syntax-line.ts'
 
@@ -45,7 +45,7 @@ export async function buildDockerfile(
   const reference = `berth-${parts.labels.instance}/${owner.projectId}:${[owner.deploymentId, service].filter(Boolean).join('.')}`
   const builder = new DockerfileBuild(request, onLine, abort, parts)
   const ignore = plan.dockerfileText === undefined ? await readIgnore(context, file, root) : ''
-  const entries = await listSource(context, { kind: 'dockerignore', text: ignore }, readFor(request, abort))
+  const entries = await listSource(context, { kind: 'dockerignore', text: ignore }, readContextOf(request, abort))
   const downloaded = await downloadAddedFiles(added, request, parts, report, abort)
   const source: BuildSource = {
     folder: context,

@@ -18,7 +18,7 @@ import type { BuildParts } from './build-parts.ts'
 import { dependencyFiles } from './dependency-layer.ts'
 import { appUser, homeFolder, type Recipe, recipeFor } from './recipe-for.ts'
 import { sendArchive } from './send-archive.ts'
-import { hashFiles, listSource, packSource, readFor } from './source-tar.ts'
+import { hashFiles, listSource, packSource, readContextOf } from './source-tar.ts'
 
 const user = `${appUser}:${appUser}`
 const transferTimeoutMs = 60 * 60_000
@@ -66,7 +66,7 @@ export async function prepareBuild(
       'bad_plan',
       'The language of the project was not detected. Add a Dockerfile, or set the image to build it in.',
     )
-  const entries = await listSource(request.sourceFolder, { kind: 'generated' }, readFor(request, abort))
+  const entries = await listSource(request.sourceFolder, { kind: 'generated' }, readContextOf(request, abort))
   return { request, recipe, parts, onLine, abort, deadline: performance.now() + request.timeoutMs, entries }
 }
 

@@ -15,16 +15,16 @@ import { BuildFailed } from '../../runtime-errors.ts'
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** Lists the source in a process with limits, because a folder and its `.dockerignore` rules can be of any size. */
-export async function listSource(folder: string, excluded: Excluded, readFor: ReadContext): Promise<SourceEntry[]> {
+export async function listSource(folder: string, excluded: Excluded, context: ReadContext): Promise<SourceEntry[]> {
   try {
-    return await folderReader.list(folder, excluded, readFor)
+    return await folderReader.list(folder, excluded, context)
   } catch (error) {
     if (error instanceof FolderLimitExceeded || error instanceof TooManyWaiting) throw new BuildFailed('bad_plan', error.message)
     throw error
   }
 }
 
-export const readFor = ({ organizationId, owner }: BuildRequest, abort: AbortSignal): ReadContext => ({
+export const readContextOf = ({ organizationId, owner }: BuildRequest, abort: AbortSignal): ReadContext => ({
   organizationId: organizationId ?? owner.projectId,
   abort,
 })
@@ -32,12 +32,14 @@ export const readFor = ({ organizationId, owner }: BuildRequest, abort: AbortSig
 export interface PackOptions {
   folder: string
   entries: readonly SourceEntry[]
-  /** Prefix of each name, such as `app/`. */
+  /** Prefix of the names of `entries`, `files` and `texts` in the tar, such as `app/`. */
   prefix: string
+  /** Folders that precede the entries, by their full names in the tar. */
   folders: readonly string[]
   uid: number
+  /** Contents of further files, by their names without the prefix. */
   texts?: ReadonlyMap<string, string>
-  /** Files outside of `folder`, by their names in the tar. */
+  /** Paths of files outside of `folder`, by their names without the prefix. */
   files?: ReadonlyMap<string, string>
 }
 

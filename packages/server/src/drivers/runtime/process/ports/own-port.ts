@@ -9,7 +9,7 @@ export interface PortFinding {
   /** All listeners of the program, as `host:port`. */
   listensOn: string[]
   /** Port on which the program and another one both listen, so that either may get a connection. */
-  shared: number | null
+  sharedPort: number | null
 }
 
 export interface PortSearch {
@@ -59,7 +59,7 @@ export class PortFinder {
       else shared.push(port)
     }
     const port = this.#choose(exclusive, assigned, hinted, performance.now())
-    return { port, listensOn, shared: exclusive.length === 0 ? (shared[0] ?? null) : null }
+    return { port, listensOn, sharedPort: exclusive.length === 0 ? (shared[0] ?? null) : null }
   }
 
   #choose(ports: readonly number[], assigned: number, hinted: number | null, now: number): number | null {

@@ -7,7 +7,7 @@ import { PortFinder } from './own-port.ts'
 import { readTakenPorts, takenPortIn } from './taken-port.ts'
 
 const streams = ['stdout', 'stderr'] as const
-/** Share of the time spent on searching the processes of one instance: the project determines how long a search takes. */
+/** Largest share of the time spent on searching the processes of one instance: after a slow search the next one waits longer. */
 const checkShare = 0.1
 
 /** Ports of one instance: the port that its program listens on, and the port that the program could not bind. */
@@ -54,13 +54,14 @@ export class ProgramPorts {
     const {
       port: foundPort,
       listensOn,
-      shared,
+      sharedPort,
     } = await this.#finder.check({ process: identity, assigned: port, hinted: hintedPort }, sockets)
     this.#nextCheckAt = pauseEnd(startedAt, checkShare)
     // The program has ended meanwhile, or another run has begun.
     if (this.#record.process !== identity || !isAlive(identity)) return
     this.listensOn = listensOn
-    this.#record.portTaken = shared
+    // A shared port counts as taken: the kernel may give its connections to the other program.
+    this.#record.portTaken = sharedPort
     if (foundPort === null || foundPort === this.#record.listensAt) return
     this.#record.listensAt = foundPort
     this.#records.saveEventually(this.#record)

@@ -18,7 +18,7 @@ export interface InstanceRecord {
   hintedPort?: number | null | undefined
   /** Port on which the program was found to listen. */
   listensAt?: number | undefined
-  /** Port that the program tried to listen on and that another process uses. */
+  /** Port of the program that another process uses too: the program could not bind it, or both listen on it. */
   portTaken?: number | null
   process: ProcessIdentity | null
   /** Device and inode of the folder that the process was started from. The process is not that of a copy of the folder. */

@@ -17,7 +17,7 @@ export interface MountedFolder {
   readOnly?: boolean
   /** Variable that tells the project the path. */
   variable?: string
-  /** The requested path of a volume. It differs from `at` where nothing can be mounted. */
+  /** The requested path of a volume. It differs from `at` if the sandbox cannot mount folders. */
   mountPath?: string
   /** A second path of the folder: a symlink to `at`. */
   alias?: string
@@ -100,8 +100,8 @@ function mountEtcEntry(view: View, path: string): void {
 /** Folders of tools below /opt, and of Node's tools where a version manager keeps them in a home directory. */
 function toolFolders(environment: Readonly<Record<string, string | undefined>>): string[] {
   return (environment.PATH ?? '').split(':').flatMap((folder) => {
-    const optional = /^\/opt\/[^/]+(?=\/)/.exec(folder)?.[0]
-    if (optional) return existsSync(optional) ? [optional] : []
+    const optFolder = /^\/opt\/[^/]+(?=\/)/.exec(folder)?.[0]
+    if (optFolder) return existsSync(optFolder) ? [optFolder] : []
     const modules = join(dirname(folder), 'lib', 'node_modules')
     const hasNodeTools = folder.startsWith('/') && existsSync(join(folder, 'npm')) && existsSync(join(modules, 'npm'))
     return hasNodeTools && !isBelow(roots, folder) ? [folder, modules] : []
