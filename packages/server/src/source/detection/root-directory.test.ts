@@ -49,15 +49,6 @@ test('the nearest version file is used', async () => {
   expect((await detectFolder(folder, { rootDirectory: 'apps/web' })).runtimeVersion).toEqual({ node: '>=22', pnpm: '9.0.0' })
 })
 
-test.each([
-  ['.tool-versions', { 'apps/web/.tool-versions': 'nodejs 20.5.0\n' }, '20.5.0'],
-  ['engines', { 'apps/api/package.json': { name: 'api', engines: { node: '20.x' }, scripts: { start: 'node .' } } }, '20.x'],
-])("the app's own %s takes precedence over the .nvmrc of a parent", async (_, own, node) => {
-  const folder = await temporaryFolder({ ...workspace, '.nvmrc': '18\n', ...own })
-  const rootDirectory = Object.keys(own)[0]!.split('/').slice(0, 2).join('/')
-  expect((await detectFolder(folder, { rootDirectory })).runtimeVersion.node).toBe(node)
-})
-
 test.each(['..', '../x', 'apps/../../x', '/etc', '/'])('%s is refused, since it leaves the project', async (rootDirectory) => {
   await expect(detectFolder(await temporaryFolder(workspace), { rootDirectory })).rejects.toThrow(RootDirectoryError)
 })
@@ -107,7 +98,7 @@ test('an omitted candidate is reported if it would have been chosen', async () =
     warnings: ['its Dockerfile is not used: that needs Docker'],
   })
   expect(await detectFolder(await temporaryFolder({ 'index.html': '' }), { without: ['dockerfile'] })).not.toHaveProperty(
-    'unsupportedFramework',
+    'leftOut',
   )
 })
 

@@ -51,7 +51,7 @@ const toolVersions: Source[] = Object.entries(tools).map(([tool, runtime]) => ({
   read: async (folder) => new RegExp(`^${tool}[ \\t]+(\\S{1,60})`, 'm').exec((await folder.head('.tool-versions')) ?? '')?.[1],
 }))
 
-/** Sources in one folder by precedence: pinned versions before ranges. The first one for a runtime wins. */
+/** Sources by precedence: pinned versions before ranges. The first one for a runtime wins. */
 const sources: readonly Source[] = [
   { runtime: 'node', file: '.nvmrc', read: firstLine('.nvmrc') },
   { runtime: 'node', file: '.node-version', read: firstLine('.node-version') },
@@ -124,7 +124,10 @@ export interface RuntimeVersions {
   warnings: string[]
 }
 
-/** Versions as written. A version in the app's folder takes precedence over every version in a parent folder. */
+/**
+ * Versions as written, by the precedence of `sources`: a version file of a parent folder comes before a range in the app's
+ * package.json. If several folders have the same source, the one nearest to the app wins.
+ */
 export async function runtimeVersions(app: App): Promise<RuntimeVersions> {
   const versions: Record<string, string> = {}
   const evidence: Evidence[] = []
@@ -138,8 +141,8 @@ export async function runtimeVersions(app: App): Promise<RuntimeVersions> {
     versions[runtime] = version
     evidence.push({ file, says: `${runtime} ${version}` })
   }
-  for (const folder of app.folder.upwards)
-    for (const { runtime, file, read } of sources.filter((source) => folder.has(source.file))) {
+  for (const { runtime, file, read } of sources)
+    for (const folder of app.folder.upwards.filter((one) => one.has(file))) {
       const version = (await read(folder))?.trim()
       if (version) report(runtime, version, folder.full(file))
     }
