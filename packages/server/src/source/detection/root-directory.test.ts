@@ -98,7 +98,7 @@ test('an omitted candidate is reported if it would have been chosen', async () =
     warnings: ['its Dockerfile is not used: that needs Docker'],
   })
   expect(await detectFolder(await temporaryFolder({ 'index.html': '' }), { without: ['dockerfile'] })).not.toHaveProperty(
-    'leftOut',
+    'unsupportedFramework',
   )
 })
 
