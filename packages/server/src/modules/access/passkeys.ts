@@ -59,14 +59,14 @@ export async function beginPasskey(
   refuseScopes(caller)
   const { hostname } = relyingOn(page)
   const { db } = deps.database
-  await proveCurrentPassword({ ...attempt, currentPassword }, caller, deps)
+  const user = await proveCurrentPassword({ ...attempt, currentPassword }, caller, deps)
   const existing = await db.selectFrom('passkeys').selectAll().where('userId', '=', caller.userId).execute()
   if (existing.length >= maxPasskeys)
     fail('conflict', { message: `An account has at most ${maxPasskeys} passkeys. Remove one first.` })
   return {
     rp: { id: hostname, name: 'Berth' },
     user: { id: base64Url(caller.userId), name: caller.email, displayName: caller.email },
-    challenge: base64Url(newChallenge({ act: 'registration', userId: caller.userId }, deps)),
+    challenge: base64Url(newChallenge({ act: 'registration', user }, deps)),
     pubKeyCredParams: algorithms.map((alg) => ({ alg, type: 'public-key' })),
     timeout: challengeMs,
     excludeCredentials: existing
@@ -86,7 +86,8 @@ export async function addPasskey(
   refuseScopes(caller)
   const relying = relyingOn(page)
   const { userId } = caller
-  const isChallenge = (challenge: string) => isOwnChallenge(challenge, { act: 'registration', userId }, deps)
+  const user = (await findUser(deps.database.db, userId)) ?? fail('unauthorized')
+  const isChallenge = (challenge: string) => isOwnChallenge(challenge, { act: 'registration', user }, deps)
   const created = await checkRegistration(credential, relying, isChallenge).catch((cause) => {
     if (cause instanceof Failure) throw cause
     return fail('validation_failed', {
@@ -108,6 +109,8 @@ export async function addPasskey(
   try {
     await deps.database.transaction(async ({ db, lock }) => {
       await lock(`passkeys:${userId}`)
+      if ((await lockUser(db, userId))?.passwordHash !== user.passwordHash)
+        fail('unauthorized', { field: 'credential', message: 'The password was changed meanwhile. Start again.' })
       await spendChallenge(db, challengeIn(credential.response), deps)
       const { count } = await db
         .selectFrom('passkeys')
@@ -117,6 +120,7 @@ export async function addPasskey(
       if (Number(count) >= maxPasskeys)
         fail('conflict', { message: `An account has at most ${maxPasskeys} passkeys. Remove one first.` })
       await db.insertInto('passkeys').values(row).execute()
+      describeWrite({ changes: { name: row.name, hostname: row.hostname } })
     })
   } catch (error) {
     if (isUniqueViolation(error)) fail('conflict', { message: 'This passkey is already registered' })
@@ -124,6 +128,15 @@ export async function addPasskey(
   }
   return row
 }
+
+/** The update locks the user's row, so that a reset of the password, which removes passkeys, commits before or after this transaction. */
+const lockUser = (db: Db, userId: string) =>
+  db
+    .updateTable('users')
+    .set(({ ref }) => ({ passwordHash: ref('passwordHash') }))
+    .where('id', '=', userId)
+    .returning('passwordHash')
+    .executeTakeFirst()
 
 /** Options of a sign-in: the browser offers the passkeys that it has for the host name. */
 export const passkeyOptions = (deps: AccessDeps): RequestOptions => ({

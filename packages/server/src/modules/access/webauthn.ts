@@ -32,6 +32,7 @@ export async function checkRegistration(
     expectedOrigin: origin,
     expectedRPID: hostname,
     requireUserVerification: true,
+    supportedAlgorithmIDs: algorithms,
   })
   if (!verified) throw new Error('the registration is not verified')
   const { credential: created, credentialBackedUp } = registrationInfo
