@@ -5,7 +5,7 @@ import { newChallenge, spendChallenge } from '../../src/modules/access/passkey-c
 import { type Answer, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, makeToken, type People, password } from '../kit/people.ts'
-import { callAs, cookieOf, signIn, turnOnTotp } from '../kit/sessions.ts'
+import { callAs, codeOf, cookieOf, signIn, turnOnTotp } from '../kit/sessions.ts'
 import { type Flaws, softwareAuthenticator } from '../kit/software-authenticator.ts'
 
 const host = 'berth.test'
@@ -57,6 +57,18 @@ describe('adding a passkey', () => {
 
   test('401 without the right password', async () => {
     expect(seen(await begin('not this one'))).toEqual([401, 'currentPassword'])
+  })
+
+  test('401 without the second factor, which the passkey replaces', async () => {
+    const now = clock.now().getTime()
+    const { secret, recoveryCodes } = await turnOnTotp(instance, people.member, now)
+    cookie = cookieOf(await signIn(instance, people.member, { code: codeOf(secret, now) }))
+    const beginWith = (code?: string) =>
+      callAs(instance, cookie, 'POST /auth/passkeys/registration', { body: { currentPassword: password, ...(code && { code }) } })
+    expect(seen(await beginWith())).toEqual([401, 'second_factor_required'])
+    expect(seen(await beginWith('000 000'))).toEqual([401, 'code'])
+    expect((await beginWith(recoveryCodes[0])).status).toBe(200)
+    expect(seen(await beginWith(recoveryCodes[0]))).toEqual([401, 'code'])
   })
 
   test.each<[string, Flaws]>([

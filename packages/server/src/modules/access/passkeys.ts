@@ -12,6 +12,7 @@ import { Failure, fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 import { challengeMs, isOwnChallenge, newChallenge, spendChallenge } from './passkey-challenge.ts'
 import { type Attempt, proveCurrentPassword } from './prove-password.ts'
+import { withSecondFactor } from './second-factor.ts'
 import type { SessionClient } from './sessions.ts'
 import { openSession } from './sign-in.ts'
 import { findUser, type ListRequest, newestFirst, paging } from './store.ts'
@@ -48,9 +49,12 @@ function relyingOn({ headers, isCrossOrigin }: PageRequest): Relying {
   return { origin, hostname }
 }
 
-/** Asks for the password, so that a copied session cannot become a way to sign in for ever. */
+/**
+ * Asks for the password and the second factor, because the passkey signs in without them: otherwise a copied session would become a way
+ * to sign in for ever.
+ */
 export async function beginPasskey(
-  { currentPassword }: { currentPassword: string },
+  { currentPassword, code }: BodyOf<typeof contract.access.beginPasskey>,
   caller: Caller,
   page: PageRequest,
   attempt: Attempt,
@@ -63,6 +67,9 @@ export async function beginPasskey(
   const existing = await db.selectFrom('passkeys').selectAll().where('userId', '=', caller.userId).execute()
   if (existing.length >= maxPasskeys)
     fail('conflict', { message: `An account has at most ${maxPasskeys} passkeys. Remove one first.` })
+  await withSecondFactor({ ...attempt, userId: caller.userId, code }, deps, (spend) =>
+    deps.database.transaction(({ db }) => spend(db)),
+  )
   return {
     rp: { id: hostname, name: 'Berth' },
     user: { id: base64Url(caller.userId), name: caller.email, displayName: caller.email },
