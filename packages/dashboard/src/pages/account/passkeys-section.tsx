@@ -67,7 +67,7 @@ function PasskeyForm({ onClose }: { onClose(): void }) {
   const [values, setValues] = useState({ name: '', currentPassword: '', code: '' })
   const add = useAddPasskey()
   const secondFactor = useSecondFactor()
-  const error = secondFactor.errorToShow(add.error)
+  const error = secondFactor.errorToShow(add.error) ? add.error : null
   const wrongField = error instanceof ApiError ? error.field : undefined
   const isShownAtField = wrongField === 'currentPassword' || wrongField === 'code'
   const { code, ...rest } = values
@@ -90,7 +90,7 @@ function PasskeyForm({ onClose }: { onClose(): void }) {
             required
             autoComplete="current-password"
             value={values.currentPassword}
-            error={wrongField === 'currentPassword' ? add.error?.message : undefined}
+            error={wrongField === 'currentPassword' ? error?.message : undefined}
             onChange={({ currentTarget: { value } }) => setValues((before) => ({ ...before, currentPassword: value }))}
           />
           {secondFactor.isNeeded && (
@@ -100,13 +100,13 @@ function PasskeyForm({ onClose }: { onClose(): void }) {
               required
               autoComplete="one-time-code"
               value={code}
-              error={wrongField === 'code' ? add.error?.message : undefined}
+              error={wrongField === 'code' ? error?.message : undefined}
               onChange={({ currentTarget: { value } }) => setValues((before) => ({ ...before, code: value }))}
             />
           )}
-          {add.error && error && !isShownAtField && (
+          {error && !isShownAtField && (
             <Alert color="red" role="alert">
-              {add.error.message}
+              {error.message}
             </Alert>
           )}
           <Group>
