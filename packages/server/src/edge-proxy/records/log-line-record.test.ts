@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { AccessLine } from './access-log.ts'
 import { loggedRequest } from './log-line-record.ts'
 
 const owner = Buffer.from(JSON.stringify(['prj_1', null, 'production', null])).toString('base64url')
@@ -18,7 +19,7 @@ test('a client cannot announce more bytes than it sent', () => {
   expect(loggedRequest({ ...line, in: '1000000000000' })?.record.bytesIn).toBe(120)
 })
 
-test.each([{ id: '","x' }, { ip: 'a b' }, { method: '"' }, { host: '_"' }, { owner: '' }, { owner: 'e30' }])(
+test.each<AccessLine>([{ id: '","x' }, { ip: 'a b' }, { method: '"' }, { host: '_"' }, { owner: '' }, { owner: 'e30' }])(
   'a line with other values is none: %j',
   (changes) => {
     expect(loggedRequest({ ...line, ...changes })).toBeUndefined()
