@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { data, filledText, list, PageQuery, secret, text } from '../shape.ts'
 import { AssertionResponse, CreationOptions, Passkey, RegistrationResponse, RequestOptions } from './passkey-shapes.ts'
-import { Session } from './shapes.ts'
+import { SecondFactorCode, Session } from './shapes.ts'
 
 /** Passkeys (WebAuthn): a user signs in with a device in place of e-mail address, password and code. */
 export const passkeyRows = {
@@ -15,10 +15,11 @@ export const passkeyRows = {
   beginPasskey: route('POST /auth/passkeys/registration', {
     confirm: true,
     permission: 'token:write',
-    body: Type.Object({ currentPassword: secret(text(200, 1)) }),
+    body: Type.Object({ currentPassword: secret(text(200, 1)), code: Type.Optional(SecondFactorCode) }),
     returns: data(CreationOptions),
-    errors: ['unauthorized', 'forbidden', 'conflict', 'rate_limited'],
-    summary: 'Begin to add a passkey: options for `navigator.credentials.create`, valid for five minutes',
+    errors: ['unauthorized', 'second_factor_required', 'forbidden', 'conflict', 'rate_limited'],
+    summary:
+      'Begin to add a passkey: options for `navigator.credentials.create`, valid for five minutes. With two-factor authentication, `code` is required',
   }),
   addPasskey: route('POST /auth/passkeys', {
     confirm: true,

@@ -96,8 +96,8 @@ export const useAcceptInvitation = () =>
 export function useAddPasskey() {
   const queries = useQueryClient()
   return useMutation({
-    mutationFn: async ({ name, currentPassword }: { name: string; currentPassword: string }) => {
-      const { data } = await call(contract.access.beginPasskey, { body: { currentPassword } })
+    mutationFn: async ({ name, ...proof }: { name: string; currentPassword: string; code?: string }) => {
+      const { data } = await call(contract.access.beginPasskey, { body: proof })
       return call(contract.access.addPasskey, { body: { name, credential: await createPasskey(data) } })
     },
     onSuccess: () => refresh(queries, contract.access.listPasskeys),

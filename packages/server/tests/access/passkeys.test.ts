@@ -1,10 +1,11 @@
 // gate: also on PostgreSQL, since one response is used by two requests at once
 import type { CreationOptions, RequestOptions } from '@berth/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { newChallenge, spendChallenge } from '../../src/modules/access/passkey-challenge.ts'
 import { type Answer, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, makeToken, type People, password } from '../kit/people.ts'
-import { callAs, cookieOf, signIn, turnOnTotp } from '../kit/sessions.ts'
+import { callAs, codeOf, cookieOf, signIn, turnOnTotp } from '../kit/sessions.ts'
 import { type Flaws, softwareAuthenticator } from '../kit/software-authenticator.ts'
 
 const host = 'berth.test'
@@ -58,6 +59,20 @@ describe('adding a passkey', () => {
     expect(seen(await begin('not this one'))).toEqual([401, 'currentPassword'])
   })
 
+  test('401 without the second factor, which the passkey replaces', async () => {
+    const now = clock.now().getTime()
+    const { secret, recoveryCodes } = await turnOnTotp(instance, people.member, now)
+    cookie = cookieOf(await signIn(instance, people.member, { code: codeOf(secret, now) }))
+    const beginWith = (code?: string) =>
+      callAs(instance, cookie, 'POST /auth/passkeys/registration', {
+        body: { currentPassword: password, ...(code === undefined ? {} : { code }) },
+      })
+    expect(seen(await beginWith())).toEqual([401, 'second_factor_required'])
+    expect(seen(await beginWith('000 000'))).toEqual([401, 'code'])
+    expect((await beginWith(recoveryCodes[0])).status).toBe(200)
+    expect(seen(await beginWith(recoveryCodes[0]))).toEqual([401, 'code'])
+  })
+
   test.each<[string, Flaws]>([
     ['of another origin', { origin: 'https://evil.example' }],
     ['of another host name', { hostname: 'evil.example' }],
@@ -65,6 +80,7 @@ describe('adding a passkey', () => {
     ['without verification of the user', { flags: 1 }],
     ['with a certificate', { fmt: 'packed', attStmt: new Map([['x5c', [Buffer.from('certificate')]]]) }],
     ['with another attestation', { fmt: 'android-safetynet' }],
+    ['with an algorithm that was not offered', { algorithm: -36 }],
   ])('400: a credential %s', async (_, flaws) => {
     const credential = softwareAuthenticator(origin).create(await optionsOf(), flaws)
     const { status, body } = await add(credential)
@@ -178,6 +194,35 @@ describe('signing in with a passkey', () => {
     expect(seen(await signInWith(device.get(await signInOptions())))).toEqual([401, 'credential'])
   })
 
+  test('400: a passkey that was begun before a reset of the password', async () => {
+    const options = await optionsOf()
+    const { resetAccount } = instance.access
+    await resetAccount({ email: people.member.email, password: 'another long one', keepTotp: true, revokeTokens: false })
+    const credential = softwareAuthenticator(origin).create(options)
+    const input = { body: { name: 'Laptop', credential }, headers: fromPage }
+    // Tokens outlive the reset.
+    expect(seen(await call(instance, people.member.token, 'POST /auth/passkeys', input))).toEqual([400, 'credential'])
+  })
+
+  test('401: a response that expired after it was checked may have been used before', async () => {
+    const challenge = newChallenge({ act: 'sign-in' }, { secretBox: instance.secretBox, clock })
+    const spendAt = (ms: number) =>
+      spendChallenge(instance.database.db, challenge, { clock: { now: () => new Date(clock.now().getTime() + ms) } })
+    await spendAt(0)
+    await expect(spendAt(5 * 60_000 + 1)).rejects.toThrow('already used, or it expired')
+  })
+
+  test('401: the page of a project below the host name of the dashboard', async () => {
+    const { device } = await addPasskey()
+    const page = { host: `shop.${host}`, origin: `http://shop.${host}` }
+    // A browser lets such a page use the passkeys of the host name above it, and states the page's own origin.
+    for (const headers of [page, fromPage, { ...fromPage, 'x-forwarded-host': page.host }])
+      expect(seen(await signInWith(device.get(await signInOptions(), { origin: page.origin }), headers))).toEqual([
+        401,
+        'credential',
+      ])
+  })
+
   test('the audit log names the passkey', async () => {
     const { device } = await addPasskey()
     await signInWith(device.get(await signInOptions()))
@@ -187,7 +232,8 @@ describe('signing in with a passkey', () => {
       userId: people.member.userId,
       changes: { email: people.member.email, passkey: 'Laptop' },
     })
-    expect(body.data[1]).toMatchObject({ action: 'POST /auth/passkeys', changes: { name: 'Laptop' } })
+    expect(body.data[1]).toMatchObject({ action: 'POST /auth/passkeys' })
+    expect(body.data[1].changes).toEqual({ name: 'Laptop', hostname: host })
   })
 
   test.each([

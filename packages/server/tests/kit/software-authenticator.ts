@@ -12,6 +12,8 @@ export interface Flaws {
   fmt?: string
   attStmt?: Map<string, Cbor>
   userHandle?: string | null
+  /** The COSE number that the key states for its algorithm. */
+  algorithm?: number
 }
 
 /** A passkey in memory, with an ES256 key. It answers like a browser's `PublicKeyCredential.toJSON()`. */
@@ -19,15 +21,16 @@ export function softwareAuthenticator(origin: string) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const id = randomBytes(32)
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
-  const coseKey = cbor(
-    new Map<Cbor, Cbor>([
-      [1, 2],
-      [3, -7],
-      [-1, 1],
-      [-2, Buffer.from(x, 'base64url')],
-      [-3, Buffer.from(y, 'base64url')],
-    ]),
-  )
+  const coseKeyOf = ({ algorithm = -7 }: Flaws) =>
+    cbor(
+      new Map<Cbor, Cbor>([
+        [1, 2],
+        [3, algorithm],
+        [-1, 1],
+        [-2, Buffer.from(x, 'base64url')],
+        [-3, Buffer.from(y, 'base64url')],
+      ]),
+    )
   let userHandle = ''
   const clientDataOf = (type: string, challenge: string, flaws: Flaws) =>
     Buffer.from(JSON.stringify({ type: flaws.type ?? type, challenge, origin: flaws.origin ?? origin, crossOrigin: false }))
@@ -43,7 +46,7 @@ export function softwareAuthenticator(origin: string) {
       userHandle = options.user.id
       const length = Buffer.from([0, id.length])
       const head = dataOf(flaws.hostname ?? options.rp.id, 0x40 | (flaws.flags ?? 5), flaws.counter ?? 0)
-      const authData = Buffer.concat([head, Buffer.alloc(16), length, id, coseKey])
+      const authData = Buffer.concat([head, Buffer.alloc(16), length, id, coseKeyOf(flaws)])
       const attestation = new Map<Cbor, Cbor>([
         ['fmt', flaws.fmt ?? 'none'],
         ['attStmt', flaws.attStmt ?? new Map()],

@@ -12,6 +12,7 @@ import { useChange } from '../../data/change.ts'
 import { passkeyRefusal } from '../../data/passkey.ts'
 import { useRead } from '../../data/read.ts'
 import { useAddPasskey } from '../../data/session.ts'
+import { useSecondFactor } from '../access/second-factor.ts'
 
 /** The passkeys of the user, and the form that adds one. */
 export function PasskeysSection() {
@@ -61,14 +62,20 @@ export function PasskeysSection() {
   )
 }
 
-/** Asks for a name and the password, then the browser asks for the device. */
+/** Asks for a name, the password and the second factor, then the browser asks for the device. */
 function PasskeyForm({ onClose }: { onClose(): void }) {
-  const [values, setValues] = useState({ name: '', currentPassword: '' })
+  const [values, setValues] = useState({ name: '', currentPassword: '', code: '' })
   const add = useAddPasskey()
-  const isWrongPassword = add.error instanceof ApiError && add.error.field === 'currentPassword'
+  const secondFactor = useSecondFactor()
+  const error = secondFactor.errorToShow(add.error) ? add.error : null
+  const wrongField = error instanceof ApiError ? error.field : undefined
+  const isShownAtField = wrongField === 'currentPassword' || wrongField === 'code'
+  const { code, ...rest } = values
   return (
     <Section title="Add a passkey">
-      <form onSubmit={submitting(() => add.mutate(values, { onSuccess: onClose }))}>
+      <form
+        onSubmit={submitting(() => add.mutate(code ? values : rest, { onSuccess: onClose, onError: secondFactor.noteError }))}
+      >
         <Stack maw={400}>
           <TextInput
             label="Name"
@@ -83,12 +90,23 @@ function PasskeyForm({ onClose }: { onClose(): void }) {
             required
             autoComplete="current-password"
             value={values.currentPassword}
-            error={isWrongPassword ? add.error?.message : undefined}
+            error={wrongField === 'currentPassword' ? error?.message : undefined}
             onChange={({ currentTarget: { value } }) => setValues((before) => ({ ...before, currentPassword: value }))}
           />
-          {add.error && !isWrongPassword && (
+          {secondFactor.isNeeded && (
+            <TextInput
+              label="Code"
+              description="The code of your authenticator app, or a recovery code"
+              required
+              autoComplete="one-time-code"
+              value={code}
+              error={wrongField === 'code' ? error?.message : undefined}
+              onChange={({ currentTarget: { value } }) => setValues((before) => ({ ...before, code: value }))}
+            />
+          )}
+          {error && !isShownAtField && (
             <Alert color="red" role="alert">
-              {add.error.message}
+              {error.message}
             </Alert>
           )}
           <Group>

@@ -6,7 +6,7 @@ import { ChunkedBody } from '../message/chunked-body.ts'
 import { HeadFault, parseRequestHead, type RequestHead } from '../message/request-head.ts'
 import { owned, type SharedReader } from './accept.ts'
 import { Exchange } from './exchange.ts'
-import { checkResponse, type Front, readFront } from './front.ts'
+import { checkResponse, type Front, isCheck, readFront, unreadableCheck } from './front.ts'
 
 type State = 'head' | 'body' | 'answering' | 'tunnel' | 'lingering' | 'closed'
 
@@ -190,17 +190,17 @@ export class ClientConnection {
     const end = input.indexOf(headEnd, start)
     const { headBytes } = this.serving.routing.limits
     if ((end === -1 ? input.length : end) - start > headBytes) {
-      this.#refuse(new HeadFault(431, 'the request headers are too large'))
+      this.#refuse(new HeadFault(431, 'the request headers are too large'), input)
       return false
     }
     if (end === -1) {
-      if (hasBareLineFeed(input, start)) this.#refuse(new HeadFault(400, 'header lines must end with CRLF'))
+      if (hasBareLineFeed(input, start)) this.#refuse(new HeadFault(400, 'header lines must end with CRLF'), input)
       return false
     }
     this.#input = end + 4 < input.length ? input.subarray(end + 4) : undefined
     const head = parseRequestHead(input.toString('latin1', start, end + 2))
     if (head instanceof HeadFault) {
-      this.#refuse(head)
+      this.#refuse(head, input)
       return false
     }
     return this.serving.isBehindNginx ? this.#beginForNginx(head) : this.#begin(head)
@@ -258,7 +258,12 @@ export class ClientConnection {
     this.#exchange?.bodyEnd()
   }
 
-  #refuse(fault: HeadFault): void {
+  #refuse(fault: HeadFault, input?: Buffer): void {
+    if (input && this.serving.isBehindNginx && isCheck(input)) {
+      this.socket.write(unreadableCheck, 'latin1')
+      this.#linger()
+      return
+    }
     const { headers, body } = renderNotice(faultNotice(fault.status, fault.reason), undefined)
     const status = `HTTP/1.1 ${fault.status} ${reasons[fault.status] ?? 'Bad Request'}\r\n`
     const framing = `content-length: ${body.length}\r\nconnection: close\r\n\r\n`

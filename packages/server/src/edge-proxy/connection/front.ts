@@ -34,6 +34,15 @@ export function checkResponse(head: RequestHead, { peer }: Front, { routing }: S
   return `HTTP/1.1 403 Forbidden\r\nberth-refusal: ${refusal.status}.${refusal.retryAfterSeconds}\r\ncontent-length: 0\r\n\r\n`
 }
 
+/**
+ * The response to a check of a request that cannot be read. It names no rule: nginx then sends the request itself, whose response says
+ * what is wrong. nginx would turn any other status into its own error 500 of the project.
+ */
+export const unreadableCheck = 'HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'
+
+/** Whether bytes that are no valid request are a check. Clients cannot send this line: nginx overwrites it. */
+export const isCheck = (input: Buffer): boolean => input.includes('\r\nBerth-Front: check ', 0, 'latin1')
+
 /** The page of a request that a rule refused. */
 export const refusalNotice = ({ status, retryAfterSeconds }: Refusal): Notice =>
   retryAfterSeconds > 0 ? limitedNotice(status, retryAfterSeconds) : notices.forbidden

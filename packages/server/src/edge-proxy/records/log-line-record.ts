@@ -32,7 +32,8 @@ export function loggedRequest(line: AccessLine): LoggedRequest | undefined {
       timeMs: numberOf(line.at) * 1000 - durationMs,
       path: line.path ?? '',
       status: numberOf(line.status),
-      bytesIn: numberOf(line.in),
+      // What a client announces may be more than it sends.
+      bytesIn: Math.min(numberOf(line.in), numberOf(line.length)),
       bytesOut: numberOf(line.out),
       userAgent: line.agent ?? '',
       tail: recordTail({ projectId, deploymentId, environment, service }),

@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/db/schema.ts'
+import type { UserRow } from '../../platform/db/tables/access.ts'
 import { fail } from '../../platform/failure.ts'
 import { hashToken } from '../../platform/secrets/token.ts'
 import type { AccessDeps } from './deps.ts'
@@ -6,8 +7,11 @@ import { randomCode } from './random-code.ts'
 
 export const challengeMs = 5 * 60_000
 
-/** The act that a challenge is valid for. A registration names its user; a sign-in does not know the user yet. */
-export type ChallengePurpose = { act: 'registration'; userId: string } | { act: 'sign-in' }
+/**
+ * The act that a challenge is valid for. A registration names its user and the password that was proven for it: after a reset of the
+ * password, it is invalid. A sign-in does not know the user yet.
+ */
+export type ChallengePurpose = { act: 'registration'; user: Pick<UserRow, 'id' | 'passwordHash'> } | { act: 'sign-in' }
 
 type ChallengeDeps = Pick<AccessDeps, 'secretBox' | 'clock'>
 
@@ -25,14 +29,20 @@ export function isOwnChallenge(challenge: string, purpose: ChallengePurpose, { s
 
 /** Uses a challenge up: of two requests with the same one, one wins. */
 export async function spendChallenge(db: Db, challenge: string, { clock }: Pick<AccessDeps, 'clock'>): Promise<void> {
-  await db.deleteFrom('spentChallenges').where('expiresAt', '<=', clock.now().getTime()).execute()
-  const spent = await db
-    .insertInto('spentChallenges')
-    .values({ challengeHash: hashToken(challenge), expiresAt: partsOf(challenge).expiresAt })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('challengeHash')
-    .executeTakeFirst()
-  if (!spent) fail('unauthorized', { field: 'credential', message: 'This passkey response was already used. Try again.' })
+  const now = clock.now().getTime()
+  const { expiresAt } = partsOf(challenge)
+  await db.deleteFrom('spentChallenges').where('expiresAt', '<=', now).execute()
+  // A challenge that expired since it was checked is no longer stored, and may have been used.
+  const spent =
+    expiresAt > now &&
+    (await db
+      .insertInto('spentChallenges')
+      .values({ challengeHash: hashToken(challenge), expiresAt })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('challengeHash')
+      .executeTakeFirst())
+  if (!spent)
+    fail('unauthorized', { field: 'credential', message: 'This passkey response was already used, or it expired. Try again.' })
 }
 
 function partsOf(challenge: string) {
@@ -41,4 +51,6 @@ function partsOf(challenge: string) {
 }
 
 const purposeName = (purpose: ChallengePurpose): string =>
-  purpose.act === 'registration' ? `passkey-registration ${purpose.userId}` : 'passkey-sign-in'
+  purpose.act === 'registration'
+    ? `passkey-registration ${purpose.user.id} ${hashToken(purpose.user.passwordHash)}`
+    : 'passkey-sign-in'

@@ -12,6 +12,7 @@ import { fail } from '../../platform/failure.ts'
 import type { AccessDeps } from './deps.ts'
 import { challengeMs, isOwnChallenge, newChallenge, spendChallenge } from './passkey-challenge.ts'
 import { type Attempt, proveCurrentPassword } from './prove-password.ts'
+import { withSecondFactor } from './second-factor.ts'
 import type { SessionClient } from './sessions.ts'
 import { openSession } from './sign-in.ts'
 import { findUser, type ListRequest, newestFirst, paging } from './store.ts'
@@ -48,9 +49,12 @@ function relyingOn({ headers, isCrossOrigin }: PageRequest): Relying {
   return { origin, hostname }
 }
 
-/** Asks for the password, so that a copied session cannot become a way to sign in for ever. */
+/**
+ * Asks for the password and the second factor, because the passkey signs in without them: otherwise a copied session would become a way
+ * to sign in for ever.
+ */
 export async function beginPasskey(
-  { currentPassword }: { currentPassword: string },
+  { currentPassword, code }: BodyOf<typeof contract.access.beginPasskey>,
   caller: Caller,
   page: PageRequest,
   attempt: Attempt,
@@ -59,14 +63,17 @@ export async function beginPasskey(
   refuseScopes(caller)
   const { hostname } = relyingOn(page)
   const { db } = deps.database
-  await proveCurrentPassword({ ...attempt, currentPassword }, caller, deps)
+  const user = await proveCurrentPassword({ ...attempt, currentPassword }, caller, deps)
   const existing = await db.selectFrom('passkeys').selectAll().where('userId', '=', caller.userId).execute()
   if (existing.length >= maxPasskeys)
     fail('conflict', { message: `An account has at most ${maxPasskeys} passkeys. Remove one first.` })
+  await withSecondFactor({ ...attempt, userId: caller.userId, code }, deps, (spend) =>
+    deps.database.transaction(({ db }) => spend(db)),
+  )
   return {
     rp: { id: hostname, name: 'Berth' },
     user: { id: base64Url(caller.userId), name: caller.email, displayName: caller.email },
-    challenge: base64Url(newChallenge({ act: 'registration', userId: caller.userId }, deps)),
+    challenge: base64Url(newChallenge({ act: 'registration', user }, deps)),
     pubKeyCredParams: algorithms.map((alg) => ({ alg, type: 'public-key' })),
     timeout: challengeMs,
     excludeCredentials: existing
@@ -86,7 +93,8 @@ export async function addPasskey(
   refuseScopes(caller)
   const relying = relyingOn(page)
   const { userId } = caller
-  const isChallenge = (challenge: string) => isOwnChallenge(challenge, { act: 'registration', userId }, deps)
+  const user = (await findUser(deps.database.db, userId)) ?? fail('unauthorized')
+  const isChallenge = (challenge: string) => isOwnChallenge(challenge, { act: 'registration', user }, deps)
   const created = await checkRegistration(credential, relying, isChallenge).catch((cause) => {
     if (!(cause instanceof Unverified)) throw cause
     return fail('validation_failed', {
@@ -108,6 +116,8 @@ export async function addPasskey(
   try {
     await deps.database.transaction(async ({ db, lock }) => {
       await lock(`passkeys:${userId}`)
+      if ((await lockUser(db, userId))?.passwordHash !== user.passwordHash)
+        fail('unauthorized', { field: 'credential', message: 'The password was changed meanwhile. Start again.' })
       await spendChallenge(db, challengeIn(credential.response), deps)
       const { count } = await db
         .selectFrom('passkeys')
@@ -117,6 +127,7 @@ export async function addPasskey(
       if (Number(count) >= maxPasskeys)
         fail('conflict', { message: `An account has at most ${maxPasskeys} passkeys. Remove one first.` })
       await db.insertInto('passkeys').values(row).execute()
+      describeWrite({ changes: { name: row.name, hostname: row.hostname } })
     })
   } catch (error) {
     if (isUniqueViolation(error)) fail('conflict', { message: 'This passkey is already registered' })
@@ -124,6 +135,15 @@ export async function addPasskey(
   }
   return row
 }
+
+/** The update locks the user's row, so that a reset of the password, which removes passkeys, commits before or after this transaction. */
+const lockUser = (db: Db, userId: string) =>
+  db
+    .updateTable('users')
+    .set(({ ref }) => ({ passwordHash: ref('passwordHash') }))
+    .where('id', '=', userId)
+    .returning('passwordHash')
+    .executeTakeFirst()
 
 /** Options of a sign-in: the browser offers the passkeys that it has for the host name. */
 export const passkeyOptions = (deps: AccessDeps): RequestOptions => ({

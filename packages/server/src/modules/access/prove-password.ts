@@ -42,17 +42,17 @@ export const provePassword = (attempt: Attempt & { password: string }, user: Use
     return user
   })
 
-/** Verifies the password of a signed-in caller, before a change that a copied session must not make. */
+/** Verifies the password of a signed-in caller, before a change that a copied session must not make. Returns the user. */
 export async function proveCurrentPassword(
   { currentPassword, ...attempt }: Attempt & { currentPassword: string },
   { userId }: Caller,
   deps: AccessDeps,
-): Promise<void> {
+): Promise<UserRow> {
   try {
-    await provePassword({ ...attempt, password: currentPassword }, await findUser(deps.database.db, userId), deps)
+    return await provePassword({ ...attempt, password: currentPassword }, await findUser(deps.database.db, userId), deps)
   } catch (error) {
     if ((error as { code?: string }).code !== 'unauthorized') throw error
-    fail('unauthorized', { field: 'currentPassword', message: 'Wrong password' })
+    return fail('unauthorized', { field: 'currentPassword', message: 'Wrong password' })
   }
 }
 

@@ -37,6 +37,7 @@ export async function checkRegistration(
       expectedOrigin: origin,
       expectedRPID: hostname,
       requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
     }),
   )
   if (!verified) throw new Unverified('the registration is not verified')

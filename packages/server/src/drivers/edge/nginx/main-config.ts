@@ -103,7 +103,7 @@ ${defaultServer(listens.http, '')}${listens.https.length > 0 ? defaultServer(lis
 /** A line of the access log. A status may have leading zeros, and a length may be empty: JSON has no such numbers. */
 const logFormat =
   '{"id":"$berth_id","at":"$msec","ip":"$remote_addr","method":"$request_method","host":"$server_name","path":"$request_uri",' +
-  '"status":"$status","seconds":"$request_time","in":"$content_length","out":"$body_bytes_sent","agent":"$http_user_agent","owner":"$berth_owner"}'
+  '"status":"$status","seconds":"$request_time","in":"$content_length","length":"$request_length","out":"$body_bytes_sent","agent":"$http_user_agent","owner":"$berth_owner"}'
 
 /**
  * `$host` is the name that the server block was chosen by; the port is that of the Host header. h2c would carry a second protocol past

@@ -113,6 +113,9 @@ describeNeeding(['nginx'], 'the edge with nginx', () => {
     expect(await edge.driver.ruleHits()).toEqual({})
     const upgrade = { headers: { connection: 'upgrade', upgrade: 'websocket', 'user-agent': 'evil' } }
     expect(await status('/socket', upgrade)).toBe(403)
+    // Not an error of the project, which has a check that fails.
+    expect(await status('/large', { headers: { 'x-first': 'a'.repeat(9_000), 'x-second': 'a'.repeat(9_000) } })).toBe(431)
+    expect(edge.records.filter(({ path }) => path === '/large')).toEqual([])
   })
 
   test('a sleeping project is woken, and its requests wait', async () => {

@@ -70,7 +70,7 @@ function containerSpec({ settings, argv, variables, healthcheck, secrets }: Serv
     Labels: settings.Labels,
     Command: [program],
     Args: args,
-    Env: [...variables],
+    Env: variables.map(literal),
     ...(settings.User ? { User: settings.User } : {}),
     ...(settings.WorkingDir ? { Dir: settings.WorkingDir } : {}),
     ...(settings.Hostname ? { Hostname: settings.Hostname } : {}),
@@ -86,6 +86,8 @@ function containerSpec({ settings, argv, variables, healthcheck, secrets }: Serv
     ...(host.Ulimits ? { Ulimits: host.Ulimits } : {}),
     DNSConfig: { Nameservers: host.Dns ?? [], Search: host.DnsSearch ?? [], Options: host.DnsOptions ?? [] },
     Init: host.Init ?? true,
+    // Engines before 25 have no such setting, and ignore it.
+    Privileges: { NoNewPrivileges: true },
     CapabilityDrop: host.CapDrop,
     CapabilityAdd: host.CapAdd,
     Secrets: secrets.map(({ id, name, path, uid, gid, mode }) => ({
@@ -95,6 +97,12 @@ function containerSpec({ settings, argv, variables, healthcheck, secrets }: Serv
     })),
   }
 }
+
+/**
+ * Swarm executes the values of variables and the paths of mounts as Go templates, in the engine and without a limit of time: a project
+ * must not write one.
+ */
+const literal = (text: string) => text.replaceAll('{{', '{{"{{"}}')
 
 /** `name:address` as Swarm writes it: address first. */
 const hostEntry = (entry: string) => {
@@ -112,7 +120,7 @@ function mountsOf({ HostConfig: { Mounts = [], ShmSize, Tmpfs = {} } = {} }: Con
     if (options.some((option) => !option.startsWith('size=')))
       throw new StartFailed(`A service of a swarm cannot have options on its tmpfs at ${target}. Remove them.`)
   return [
-    ...Mounts,
+    ...Mounts.map((mount) => ({ ...mount, Target: literal(mount.Target) })),
     ...(ShmSize ? [tmpfsMount('/dev/shm', ShmSize)] : []),
     ...sizes.map(({ target, options }) => tmpfsMount(target, megabytesIn(options) * 1024 ** 2)),
   ]
@@ -121,6 +129,6 @@ function mountsOf({ HostConfig: { Mounts = [], ShmSize, Tmpfs = {} } = {} }: Con
 const megabytesIn = (options: readonly string[]) => Number.parseInt(options.at(-1)?.slice('size='.length) ?? '', 10)
 const tmpfsMount = (target: string, SizeBytes: number) => ({
   Type: 'tmpfs' as const,
-  Target: target,
+  Target: literal(target),
   TmpfsOptions: { SizeBytes },
 })
