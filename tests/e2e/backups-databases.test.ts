@@ -2,6 +2,7 @@ import type { Service } from '@berth/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openEngine } from '../../packages/server/src/drivers/runtime/docker/engine.ts'
 import { Labels } from '../../packages/server/src/drivers/runtime/docker/labels.ts'
+import { containerName } from '../../packages/server/src/drivers/runtime/docker/run/container-settings.ts'
 import { execIn } from '../../packages/server/src/drivers/runtime/docker/run/exec.ts'
 import type { Runtime } from '../../packages/server/src/drivers/runtime/runtime.ts'
 import type { RunningUnit } from '../../packages/server/src/modules/backups/content/database-kind.ts'
@@ -102,7 +103,8 @@ describeOnDocker('databases in services', () =>
     /** Dumps the database as a run does, and loads it as a test restore does. */
     async function provenTables(projectId: string, { service }: Database): Promise<number | null> {
       const { name, image = null, environment = {} } = service()
-      const exec: Runtime['exec'] = (instanceId, command, abort) => execIn(instanceId, command, { engine, labels }, abort)
+      const exec: Runtime['exec'] = (instanceId, command, abort) =>
+        execIn(containerName(instanceId), command, { engine, labels }, abort)
       const instance = { id: await instanceOf(projectId), serverId: null }
       const unit = { service: name, image, env: environment, volumes: [], instance, runtime: { exec } } as unknown as RunningUnit
       const abort = AbortSignal.timeout(120_000)
@@ -113,7 +115,7 @@ describeOnDocker('databases in services', () =>
     }
 
     async function inside(projectId: string, argv: string[]): Promise<string> {
-      const name = await instanceOf(projectId)
+      const name = containerName(await instanceOf(projectId))
       let output = ''
       const onStdout = (chunk: Uint8Array) => {
         output += Buffer.from(chunk).toString()

@@ -53,7 +53,7 @@ describeOnDocker('templates of the catalogue', () =>
     async function inside(projectId: string, script: string): Promise<string> {
       const filters = JSON.stringify({ label: [`berth.project=${projectId}`, 'berth.kind=instance'], status: ['running'] })
       const [container] = await engine.listContainers({ filters } as object)
-      const name = (container?.Names[0] ?? '').replace(/^\/berth-|^\//, '')
+      const name = (container?.Names[0] ?? '').replace(/^\//, '')
       let output = ''
       const onStdout = (chunk: Uint8Array) => {
         output += Buffer.from(chunk).toString()

@@ -6,7 +6,7 @@ import { type Answer, call } from '../kit/call.ts'
 import { startInstance, type TestInstance } from '../kit/instance.ts'
 import { makePeople, makeToken, type People, password } from '../kit/people.ts'
 import { callAs, codeOf, cookieOf, signIn, turnOnTotp } from '../kit/sessions.ts'
-import { type Flaws, softwareAuthenticator } from '../kit/software-authenticator.ts'
+import { cbor, type Flaws, softwareAuthenticator } from '../kit/software-authenticator.ts'
 
 const host = 'berth.test'
 const origin = `http://${host}`
@@ -240,6 +240,8 @@ describe('signing in with a passkey', () => {
     ['no CBOR', { attestationObject: 'AAAA' }],
     ['deep CBOR', { attestationObject: Buffer.alloc(12_000, 0x81).toString('base64url') }],
     ['no JSON', { clientDataJSON: 'AAAA' }],
+    ['CBOR of another type', { attestationObject: cbor(7).toString('base64url') }],
+    ['CBOR without its parts', { attestationObject: cbor(new Map([['fmt', 'packed']])).toString('base64url') }],
   ])('400 within a moment: %s', async (_, broken) => {
     const credential = softwareAuthenticator(origin).create(await optionsOf())
     expect(seen(await add({ ...credential, response: { ...credential.response, ...broken } }))).toEqual([400, 'credential'])

@@ -57,10 +57,13 @@ export async function checkRegistration(
 async function refuseCertificates({ response }: RegistrationResponse): Promise<void> {
   const { decodeAttestationObject } = await helpers()
   const bytes = new Uint8Array(Buffer.from(response.attestationObject, 'base64url'))
-  const decoded = await checking(async () => decodeAttestationObject(bytes))
-  const format = decoded.get('fmt')
-  const isSelfSigned = format === 'packed' && decoded.get('attStmt').get('x5c') === undefined
-  if (format !== 'none' && !isSelfSigned)
+  // The object is a stranger's CBOR: any of its parts may be missing or of another type.
+  const isAccepted = await checking(async () => {
+    const decoded = decodeAttestationObject(bytes)
+    const format = decoded.get('fmt')
+    return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined)
+  })
+  if (!isAccepted)
     fail('validation_failed', {
       field: 'credential.response.attestationObject',
       message: 'Berth accepts no attestation. Create the passkey with the options of POST /auth/passkeys/registration.',
