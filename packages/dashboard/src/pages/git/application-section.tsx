@@ -110,7 +110,8 @@ function factsOf({ kind, url, appId, appSlug, appUrl, clientId, callbackUrl, ...
     [
       'Callback address',
       <>
-        <code className="mono wrap-anywhere">{callbackUrl}</code> <CopyText value={callbackUrl} label="Copy the callback address" />
+        <code className="mono wrap-anywhere">{callbackUrl}</code>{' '}
+        <CopyText value={callbackUrl} label="Copy the callback address" />
       </>,
       'wide',
     ],
