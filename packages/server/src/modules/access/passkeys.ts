@@ -15,7 +15,7 @@ import { type Attempt, proveCurrentPassword } from './prove-password.ts'
 import { withSecondFactor } from './second-factor.ts'
 import type { SessionClient } from './sessions.ts'
 import { openSession } from './sign-in.ts'
-import { findUser, type ListRequest, newestFirst, paging } from './store.ts'
+import { findUser, type ListRequest, lockUser, newestFirst, paging } from './store.ts'
 import { algorithms, challengeIn, checkAssertion, checkRegistration, type Relying, Unverified } from './webauthn.ts'
 
 const maxPasskeys = 20
@@ -116,6 +116,7 @@ export async function addPasskey(
   try {
     await deps.database.transaction(async ({ db, lock }) => {
       await lock(`passkeys:${userId}`)
+      // A reset of the password removes passkeys: it commits before or after this transaction.
       if ((await lockUser(db, userId))?.passwordHash !== user.passwordHash)
         fail('unauthorized', { field: 'credential', message: 'The password was changed meanwhile. Start again.' })
       await spendChallenge(db, challengeIn(credential.response), deps)
@@ -135,15 +136,6 @@ export async function addPasskey(
   }
   return row
 }
-
-/** The update locks the user's row, so that a reset of the password, which removes passkeys, commits before or after this transaction. */
-const lockUser = (db: Db, userId: string) =>
-  db
-    .updateTable('users')
-    .set(({ ref }) => ({ passwordHash: ref('passwordHash') }))
-    .where('id', '=', userId)
-    .returning('passwordHash')
-    .executeTakeFirst()
 
 /** Options of a sign-in: the browser offers the passkeys that it has for the host name. */
 export const passkeyOptions = (deps: AccessDeps): RequestOptions => ({

@@ -18,7 +18,7 @@ import { randomCode } from './random-code.ts'
 import { withSecondFactor } from './second-factor.ts'
 import { sessionSeconds } from './session-cookie.ts'
 import type { SessionClient } from './sessions.ts'
-import { findMembership, findUser, findUserByEmail, showOrganization, showUser } from './store.ts'
+import { findMembership, findUser, findUserByEmail, lockUser, showOrganization, showUser } from './store.ts'
 
 interface SignIn {
   email: string
@@ -46,16 +46,11 @@ export async function signIn(attempt: SignIn, deps: AccessDeps) {
 }
 
 /**
- * The password may have been changed since it was checked, and the change ends only the sessions that exist then. The update locks
- * the user's row, so that a change commits before or after this transaction.
+ * The password may have been changed since it was checked, and the change ends only the sessions that exist then. With the user's row
+ * locked, a change commits before or after this transaction.
  */
 async function checkPasswordAgain(db: Db, user: UserRow, password: string): Promise<void> {
-  const current = await db
-    .updateTable('users')
-    .set(({ ref }) => ({ passwordHash: ref('passwordHash') }))
-    .where('id', '=', user.id)
-    .returning('passwordHash')
-    .executeTakeFirst()
+  const current = await lockUser(db, user.id)
   // Another sign-in may have hashed the same password again.
   const isUnchanged =
     current?.passwordHash === user.passwordHash || (await verifyPassword(password, current?.passwordHash ?? null))

@@ -35,6 +35,15 @@ export const findUserByEmail = (db: Db, email: string): Promise<UserRow | undefi
 export const findUser = (db: Db, id: string): Promise<UserRow | undefined> =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
 
+/** Locks the user's row until the transaction ends, by an update that changes nothing; returns the current password hash. */
+export const lockUser = (db: Db, id: string): Promise<Pick<UserRow, 'passwordHash'> | undefined> =>
+  db
+    .updateTable('users')
+    .set(({ ref }) => ({ passwordHash: ref('passwordHash') }))
+    .where('id', '=', id)
+    .returning('passwordHash')
+    .executeTakeFirst()
+
 export async function hasUsers(db: Db): Promise<boolean> {
   return !!(await db.selectFrom('users').select('id').limit(1).executeTakeFirst())
 }
